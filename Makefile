@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every target installs what it needs from packages (apt, PyPI) first.
+
+HOURS ?= 24
+
+.DEFAULT_GOAL := help
+.PHONY: help run check bench campaign lint units clean
+
+help: ## this list
+	@echo 'Isolator: a CPU core that nothing interrupts, proven from outside.'
+	@echo
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+	@echo
+	@echo 'Caches: $${ISOLATOR_CACHE:-~/.cache/isolator}; builds: build/; results: out/'
+
+run: ## stock, tuned and isolator side by side: table, out/run.json, out/run.html
+	@tools/isolab run
+
+check: ## linters, unit tests, the model, guest tests; closes with "N passed, N failed"
+	@tools/check
+
+bench: ## what it costs, in instructions counted from outside
+	@tools/isolab bench
+
+campaign: ## what takes hours, resumable: make campaign HOURS=2
+	@tools/campaign --hours $(HOURS)
+
+lint: ## the linters only
+	@tools/check --group prepare --group lint
+
+units: ## unit tests and the model only
+	@tools/check --group unit
+
+clean: ## remove build/ and out/; the cache stays
+	rm -rf build out

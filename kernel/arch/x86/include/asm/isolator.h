@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _ASM_X86_ISOLATOR_H
+#define _ASM_X86_ISOLATOR_H
+
+#include <asm/processor-flags.h>
+#include <asm/sync_core.h>
+#include <asm/tsc.h>
+
+/**
+ * arch_isolator_sync_text - what do_sync_core() would have done
+ *
+ * Text that another CPU has changed is executed in its new form from here on.
+ */
+static __always_inline void arch_isolator_sync_text(void)
+{
+	sync_core();
+}
+
+/**
+ * arch_isolator_flush_tlb - what do_flush_tlb_all() would have done
+ *
+ * Any change of CR4.PGE drops all translations of all PCIDs, global ones too.
+ * In raw assembler, because the helpers may be instrumented; cpu_tlbstate's
+ * shadow of CR4 stays right, as the old value is written back.
+ */
+static __always_inline void arch_isolator_flush_tlb(void)
+{
+	unsigned long cr4;
+
+	asm volatile("mov %%cr4, %0" : "=r" (cr4));
+	asm volatile("mov %0, %%cr4" : : "r" (cr4 ^ X86_CR4_PGE) : "memory");
+	asm volatile("mov %0, %%cr4" : : "r" (cr4) : "memory");
+}
+
+/**
+ * arch_isolator_sync_clock - this CPU's part in the upkeep of the TSC
+ *
+ * What firmware may have done to TSC_ADJUST is found and undone, as at idle.
+ * Context: preemption off.
+ */
+static inline void arch_isolator_sync_clock(void)
+{
+	tsc_verify_tsc_adjust(false);
+}
+
+#endif /* _ASM_X86_ISOLATOR_H */

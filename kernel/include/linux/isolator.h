@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Isolator: hooks for the rest of the kernel.
+ *
+ * Everything here costs a patched-out jump while no CPU is isolated.
+ *
+ * The protocol, in one place (each site repeats its own half):
+ *
+ *   sender				target, entering the kernel
+ *   ------				---------------------------
+ *   interrupts off, senders++
+ *   queue / set a work bit		ct->state += ... (atomic, full barrier)
+ *   full barrier			read the work bits, do what they say
+ *   read the target's ct->state
+ *   user: hold, stamp; else: kick
+ *   senders--
+ *
+ * Store buffering: either the sender sees that the target is in the kernel and
+ * sends a real interrupt, or the target sees the work bit.  On the way out
+ * the target sets its state to user (atomic, full barrier), waits until no
+ * sender is marked, and goes back into the kernel if a work bit is set or an
+ * interrupt is still under way: what was sent to a CPU in the kernel is taken in
+ * the kernel.  For that a kick is one interrupt at a time: a flag is set before
+ * it is sent and cleared when it arrives, and whoever finds it set sends none.
+ */
+#ifndef _LINUX_ISOLATOR_H
+#define _LINUX_ISOLATOR_H
+
+#include <linux/isolator_gate.h>
+#include <linux/types.h>
+#include <uapi/linux/isolator.h>
+
+struct llist_head;
+struct llist_node;
+struct mm_struct;
+struct pt_regs;
+struct rq;
+struct task_struct;
+
+/**
+ * enum isolator_treatment - what becomes of a cross-call aimed at a quiet CPU
+ * @ISOLATOR_HOLD: waits in its queue for a tick or a kernel entry; the default
+ * @ISOLATOR_CATCH_UP_TEXT: done at once, the CPU serialises at kernel entry
+ * @ISOLATOR_CATCH_UP_TLB: done at once, the CPU flushes at kernel entry
+ * @ISOLATOR_EXCLUDE: means nothing to a CPU in user mode
+ */
+enum isolator_treatment {
+	ISOLATOR_HOLD,
+	ISOLATOR_CATCH_UP_TEXT,
+	ISOLATOR_CATCH_UP_TLB,
+	ISOLATOR_EXCLUDE,
+};
+
+/* What is counted of a request, per CPU and callback. */
+enum isolator_count {
+	ISOLATOR_COUNT_DEFERRED,	/* caught up with at kernel entry */
+	ISOLATOR_COUNT_EXCLUDED,
+	ISOLATOR_COUNT_HELD,
+	ISOLATOR_COUNT_BREACHED,
+	ISOLATOR_COUNT_BROKEN,		/* always delivered at once */
+	ISOLATOR_COUNT_REFUSED,
+	ISOLATOR_COUNTS,
+};
+
+/* Planted faults: each one must make a test fail. */
+enum isolator_fault {
+	ISOLATOR_FAULT_NONE,
+	ISOLATOR_FAULT_SKIP_CATCHUP,
+	ISOLATOR_FAULT_DROP_HELD,
+	ISOLATOR_FAULT_LOSE_WAKEUP,
+	ISOLATOR_FAULT_NO_LEND,
+	ISOLATOR_FAULT_LEAVE_CALLBACK,
+	ISOLATOR_FAULTS,
+};
+
+#ifdef CONFIG_ISOLATOR
+
+#include <linux/atomic.h>
+#include <linux/context_tracking_state.h>
+#include <linux/percpu.h>
+
+/* Bits of isolator_hot.work. */
+#define ISOLATOR_WORK_TEXT	BIT(0)	/* serialise before any other text */
+#define ISOLATOR_WORK_TLB	BIT(1)	/* flush all kernel translations */
+#define ISOLATOR_WORK_CATCH_UP	(ISOLATOR_WORK_TEXT | ISOLATOR_WORK_TLB)
+#define ISOLATOR_WORK_CALL	BIT(2)	/* call_single_queue was not announced */
+#define ISOLATOR_WORK_RESCHED	BIT(3)	/* TIF_NEED_RESCHED was not announced */
+#define ISOLATOR_WORK_HELD	(ISOLATOR_WORK_CALL | ISOLATOR_WORK_RESCHED)
+
+/**
+ * struct isolator_hot - what senders and the entry code look at
+ * @work: ISOLATOR_WORK_*, set by senders, cleared by this CPU
+ * @senders: how many are between their mark and their decision; each has
+ *	interrupts off, so that waiting for them is short
+ * @kick: a real interrupt is under way; cleared first thing when it arrives
+ * @armed: the task that runs here is the isolated one and has been made quiet;
+ *	only this CPU writes it, and only while its state says kernel
+ * @owed: catch-up work taken from @work and not done yet: an NMI does it too
+ */
+struct isolator_hot {
+	atomic_t	work;
+	atomic_t	senders;
+	atomic_t	kick;
+	bool		armed;
+	int		owed;
+};
+
+DECLARE_PER_CPU_SHARED_ALIGNED(struct isolator_hot, isolator_hot);
+
+bool isolator_user(int cpu);
+struct task_struct *isolator_owner(int cpu);
+bool isolator_is_owner(const struct task_struct *p);
+int isolator_housekeeping_any(int near);
+void isolator_end_async(int cpu, enum isolator_end why);
+void isolator_count(int cpu, enum isolator_count what, void *func);
+
+/* Entry and exit: kernel/isolator/entry.c */
+void __isolator_catch_up(void);
+void __isolator_user_exit(void);
+unsigned long __isolator_prepare_user(struct pt_regs *regs, unsigned long work);
+void isolator_take_latched(void);
+void __isolator_arrived(void);
+void __isolator_switch(struct task_struct *prev);
+
+/**
+ * isolator_kernel_enter - catch up, right after the state says kernel
+ *
+ * Called with RCU just watching, before anything that may be patched or
+ * unmapped is touched; also from NMI.  The caller's atomic on ct->state is the
+ * full barrier that pairs with the one in isolator_skip_call().
+ */
+static __always_inline void isolator_kernel_enter(void)
+{
+	if (isolator_enabled()) {
+		struct isolator_hot *hot = raw_cpu_ptr(&isolator_hot);
+
+		if (unlikely((raw_atomic_read(&hot->work) & ISOLATOR_WORK_CATCH_UP) ||
+			     hot->owed))
+			__isolator_catch_up();
+	}
+}
+
+/** isolator_user_exit - take what was held, in instrumentable entry code */
+static __always_inline void isolator_user_exit(void)
+{
+	if (isolator_enabled())
+		__isolator_user_exit();
+}
+
+/** isolator_prepare_user - make the CPU quiet, last thing before user mode */
+static __always_inline unsigned long
+isolator_prepare_user(struct pt_regs *regs, unsigned long work)
+{
+	if (isolator_enabled())
+		return __isolator_prepare_user(regs, work);
+	return work;
+}
+
+/**
+ * isolator_exit_raced - did a request arrive while this CPU became quiet?
+ *
+ * Called with interrupts off, after the state says user, before the return.
+ * The atomic on ct->state pairs with the barrier between a sender's mark and
+ * its read of the state: a sender that still saw the kernel is waited for here,
+ * a later one sees user mode.
+ */
+static __always_inline bool isolator_exit_raced(void)
+{
+	struct isolator_hot *hot;
+
+	if (!isolator_enabled())
+		return false;
+	hot = raw_cpu_ptr(&isolator_hot);
+	if (!hot->armed)
+		return false;
+	while (raw_atomic_read_acquire(&hot->senders))
+		cpu_relax();
+	return (raw_atomic_read(&hot->work) & ISOLATOR_WORK_HELD) ||
+	       raw_atomic_read(&hot->kick);
+}
+
+/**
+ * isolator_arrived - the interrupt that a kick sent is here
+ *
+ * First thing in the handler, interrupts off: what is queued after the flag was
+ * cleared sends anew, what was queued before is found by the handler.
+ */
+static __always_inline void isolator_arrived(void)
+{
+	if (isolator_enabled() && atomic_read(this_cpu_ptr(&isolator_hot.kick)))
+		__isolator_arrived();
+}
+
+/** isolator_switch - @prev was switched out on this CPU; preemption is off */
+static __always_inline void isolator_switch(struct task_struct *prev)
+{
+	if (isolator_enabled())
+		__isolator_switch(prev);
+}
+
+/* Senders: kernel/isolator/gate.c */
+bool __isolator_skip_call(int cpu, void *func);
+void __isolator_call(int cpu, void *func, bool sleeps);
+bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue);
+bool __isolator_kick(struct task_struct *p, int cpu);
+void isolator_break(int cpu, void *func);
+void __isolator_wait_csd(int cpu, void *func, unsigned int *flags,
+			 unsigned int lock);
+void __isolator_thread_waits(int cpu, struct task_struct *p);
+
+/** isolator_skip_call - true: a cross-call of @func to @cpu need not be made */
+static __always_inline bool isolator_skip_call(int cpu, void *func)
+{
+	return isolator_cpu(cpu) && __isolator_skip_call(cpu, func);
+}
+
+/** isolator_call - a CSD was just queued on isolated @cpu: hold or announce it */
+static __always_inline void isolator_call(int cpu, void *func)
+{
+	__isolator_call(cpu, func, false);
+}
+
+/** isolator_queue - true: @node was queued on @cpu, and held or announced */
+static __always_inline bool isolator_queue(int cpu, struct llist_node *node,
+					   struct llist_head *queue)
+{
+	return isolator_cpu(cpu) && __isolator_queue(cpu, node, queue);
+}
+
+/** isolator_kick - true: the signal to running @p was held or sent */
+static __always_inline bool isolator_kick(struct task_struct *p, int cpu)
+{
+	return isolator_cpu(cpu) && __isolator_kick(p, cpu);
+}
+
+/** isolator_wait_csd - wait for a CSD that @cpu may hold, at most D_spin */
+static __always_inline void isolator_wait_csd(int cpu, void *func,
+					      unsigned int *flags,
+					      unsigned int lock)
+{
+	if (isolator_enabled() && (READ_ONCE(*flags) & lock) &&
+	    cpu < nr_cpu_ids && isolator_cpu(cpu))
+		__isolator_wait_csd(cpu, func, flags, lock);
+}
+
+/** isolator_thread_waits - @p became runnable on @cpu; its rq lock is held */
+static __always_inline void isolator_thread_waits(int cpu, struct task_struct *p)
+{
+	if (isolator_cpu(cpu))
+		__isolator_thread_waits(cpu, p);
+}
+
+/* The treatment table: kernel/isolator/treat.c */
+int isolator_treat(void *func, enum isolator_treatment treatment);
+enum isolator_treatment isolator_treatment(void *func);
+
+/* The end: kernel/isolator/core.c */
+void __isolator_task_end(enum isolator_end why);
+
+/** isolator_exit - the current task exits; process context */
+static inline void isolator_exit(void)
+{
+	if (isolator_enabled())
+		__isolator_task_end(ISOLATOR_END_EXIT);
+}
+
+/** isolator_exec - the current task executes another program */
+static inline void isolator_exec(void)
+{
+	if (isolator_enabled())
+		__isolator_task_end(ISOLATOR_END_EXEC);
+}
+
+void isolator_hotplug_begin(void);
+void isolator_hotplug_end(void);
+void isolator_cpu_down(unsigned int cpu);
+
+/* For the time code: kernel/isolator/entry.c */
+int isolator_timekeeper(void);
+
+#ifdef CONFIG_ISOLATOR_FAULTS
+extern enum isolator_fault isolator_planted_fault;
+static __always_inline bool isolator_fault(enum isolator_fault fault)
+{
+	return READ_ONCE(isolator_planted_fault) == fault;
+}
+#else
+static __always_inline bool isolator_fault(enum isolator_fault fault)
+{
+	return false;
+}
+#endif
+
+#else /* !CONFIG_ISOLATOR */
+
+static inline bool isolator_user(int cpu) { return false; }
+static inline struct task_struct *isolator_owner(int cpu) { return NULL; }
+static inline bool isolator_is_owner(const struct task_struct *p) { return false; }
+static inline int isolator_housekeeping_any(int near) { return near; }
+static inline void isolator_end_async(int cpu, enum isolator_end why) { }
+static inline void isolator_count(int cpu, enum isolator_count what, void *func) { }
+static __always_inline void isolator_kernel_enter(void) { }
+static __always_inline void isolator_user_exit(void) { }
+static __always_inline unsigned long
+isolator_prepare_user(struct pt_regs *regs, unsigned long work) { return work; }
+static __always_inline bool isolator_exit_raced(void) { return false; }
+static inline void isolator_take_latched(void) { }
+static inline void isolator_arrived(void) { }
+static inline void isolator_switch(struct task_struct *prev) { }
+static inline bool isolator_skip_call(int cpu, void *func) { return false; }
+static inline void isolator_call(int cpu, void *func) { }
+static inline bool isolator_queue(int cpu, struct llist_node *node,
+				  struct llist_head *queue) { return false; }
+static inline bool isolator_kick(struct task_struct *p, int cpu) { return false; }
+static inline void isolator_break(int cpu, void *func) { }
+static inline void isolator_wait_csd(int cpu, void *func, unsigned int *flags,
+				     unsigned int lock) { }
+static inline void isolator_thread_waits(int cpu, struct task_struct *p) { }
+static inline int isolator_treat(void *func, enum isolator_treatment treatment)
+{
+	return 0;
+}
+
+static inline void isolator_exit(void) { }
+static inline void isolator_exec(void) { }
+static inline void isolator_hotplug_begin(void) { }
+static inline void isolator_hotplug_end(void) { }
+static inline void isolator_cpu_down(unsigned int cpu) { }
+static inline int isolator_timekeeper(void) { return -1; }
+static inline bool isolator_fault(enum isolator_fault fault) { return false; }
+
+#endif /* CONFIG_ISOLATOR */
+
+#include <linux/isolator_quiet.h>
+
+#endif /* _LINUX_ISOLATOR_H */

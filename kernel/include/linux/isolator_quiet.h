@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Isolator: what makes a CPU and a process quiet, called at start, at stop and
+ * before a return to user mode, and from the hooks.
+ */
+#ifndef _LINUX_ISOLATOR_QUIET_H
+#define _LINUX_ISOLATOR_QUIET_H
+
+#include <linux/cpumask.h>
+#include <linux/isolator_mm.h>
+#include <linux/jump_label.h>
+#include <linux/types.h>
+
+struct task_struct;
+
+#ifdef CONFIG_ISOLATOR
+
+/* placement.c */
+int isolator_place(struct task_struct *p, const struct cpumask *allowed, int cpu);
+bool isolator_takes(struct task_struct *p, const struct cpumask *cpus);
+void isolator_fork(struct task_struct *p);
+int isolator_push_tasks(int cpu);
+
+/* affinity.c */
+int isolator_affinity(struct task_struct *p, const struct cpumask *mask, bool user);
+bool isolator_confines(struct task_struct *p, const struct cpumask *mask);
+
+/* local.c */
+bool isolator_local_dirty(void);
+bool isolator_stats_dirty(void);
+void isolator_local_drain(void);
+void isolator_local_start(void);
+
+/* rcu.c */
+DECLARE_STATIC_KEY_FALSE(isolator_rcu_key);
+bool isolator_rcu_take(struct rcu_head *head, rcu_callback_t func);
+void isolator_rcu_flush(void);
+void isolator_rcu_quiesce(void);
+long rcu_local_callbacks(void);
+
+/* Have callbacks ever been taken?  For rcu_barrier(). */
+static __always_inline bool isolator_rcu_taken(void)
+{
+	return static_branch_unlikely(&isolator_rcu_key);
+}
+
+/* clock.c */
+void isolator_clock_quiesce(int cpu);
+void isolator_clock_restore(int cpu);
+
+/* irqs.c */
+void isolator_irq_mask(struct cpumask *mask);
+int isolator_move_irqs(int cpu);
+
+/* perf.c */
+bool isolator_perf_refused(struct task_struct *task, int cpu);
+
+#else /* CONFIG_ISOLATOR */
+
+/* Never defined: only code that isolator_enabled() removes names it. */
+extern struct cpumask isolator_cpumask;
+
+static inline int isolator_place(struct task_struct *p,
+				 const struct cpumask *allowed, int cpu)
+{
+	return cpu;
+}
+
+static inline bool isolator_takes(struct task_struct *p,
+				  const struct cpumask *cpus)
+{
+	return true;
+}
+
+static inline void isolator_fork(struct task_struct *p) { }
+
+static inline bool isolator_rcu_take(struct rcu_head *head, rcu_callback_t func)
+{
+	return false;
+}
+
+static inline void isolator_rcu_flush(void) { }
+
+static __always_inline bool isolator_rcu_taken(void)
+{
+	return false;
+}
+
+static inline void isolator_irq_mask(struct cpumask *mask) { }
+
+static inline bool isolator_perf_refused(struct task_struct *task, int cpu)
+{
+	return false;
+}
+
+static inline int isolator_affinity(struct task_struct *p,
+				    const struct cpumask *mask, bool user)
+{
+	return 1;
+}
+
+static inline bool isolator_confines(struct task_struct *p,
+				     const struct cpumask *mask)
+{
+	return false;
+}
+
+#endif /* CONFIG_ISOLATOR */
+#endif /* _LINUX_ISOLATOR_QUIET_H */

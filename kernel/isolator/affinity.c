@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Isolator: who may change an affinity while CPUs are isolated.
+ */
+#include <linux/isolator.h>
+#include <linux/sched.h>
+
+/**
+ * isolator_affinity - may the affinity of an owner become this?
+ * @p: a task that owns an isolated CPU
+ * @mask: the new affinity
+ * @user: sched_setaffinity() asks, not a cpuset or another part of the kernel
+ *
+ * An owner is pinned; if it moved, its CPU would be isolated for nobody.  So
+ * sched_setaffinity() is refused, to the owner itself too.  A kernel that takes
+ * the CPU away must succeed: isolation ends.  One that leaves the CPU in the
+ * mask does not matter: the owner keeps to its CPU, a subset of the mask.
+ *
+ * Context: @p->pi_lock and its rq lock held, interrupts off: who starts
+ * isolation publishes the owner under @p->pi_lock too, after it saw that the
+ * task is pinned, so either this sees the owner or that sees the new mask.
+ * Return: -EBUSY refused, 0 leave the affinity alone, 1 end isolation and go on.
+ */
+int isolator_affinity(struct task_struct *p, const struct cpumask *mask, bool user)
+{
+	int cpu = task_cpu(p);
+
+	if (user) {
+		isolator_count(cpu, ISOLATOR_COUNT_REFUSED, sched_setaffinity);
+		return -EBUSY;
+	}
+
+	return !cpumask_test_cpu(cpu, mask);
+}
+
+/**
+ * isolator_confines - would this affinity leave a user task isolated CPUs only?
+ * @p: the task that sched_setaffinity() was asked for
+ * @mask: the new affinity, within its cpuset
+ *
+ * Such a task would wait as long as the owner stays in user mode, and would be
+ * owed the CPU at every tick.  Kernel threads are the administrator's.  This is
+ * advice, not a lock: a CPU that becomes isolated a moment later is dealt with
+ * by isolator_push_tasks(), which reports who stays.
+ *
+ * Context: process context.
+ */
+bool isolator_confines(struct task_struct *p, const struct cpumask *mask)
+{
+	if (p->flags & PF_KTHREAD || cpumask_empty(mask) ||
+	    !cpumask_subset(mask, &isolator_cpumask))
+		return false;
+
+	isolator_count(cpumask_first(mask), ISOLATOR_COUNT_REFUSED, sched_setaffinity);
+	return true;
+}

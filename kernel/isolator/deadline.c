@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Isolator: the deadlines.  One timer on a housekeeping CPU looks at all isolated
+ * CPUs; a sender that spins looks for itself.
+ */
+#include <linux/context_tracking_state.h>
+#include <linux/hrtimer.h>
+#include <linux/isolator.h>
+#include <linux/posix-timers.h>
+#include <linux/sched/signal.h>
+#include <linux/timekeeping.h>
+
+#include "internal.h"
+
+#include <trace/events/isolator.h>
+
+#define ISOLATOR_PERIOD_MIN	NSEC_PER_MSEC
+#define ISOLATOR_PERIOD_MAX	(50 * NSEC_PER_MSEC)
+
+static struct hrtimer isolator_watch_timer;
+static u64 isolator_watch_period;
+
+/**
+ * isolator_breach - deliver what has waited longer than its bound
+ * @ic: the isolated CPU
+ * @kind: what to look at
+ * @bound: ns; ISOLATOR_DEADLINE_NEVER: it is never delivered
+ * @stack: current is the sender and still waits for it
+ *
+ * Whoever clears the stamp under the lock is the one that counts and sends.
+ * Returns true if it did.  Context: any but NMI, no rq lock.
+ */
+bool isolator_breach(struct isolator_cpu *ic, enum isolator_kind kind, u64 bound,
+		     bool stack)
+{
+	struct isolator_request *req = &ic->requests[kind];
+	u64 since = READ_ONCE(req->since), waited;
+	unsigned long flags;
+	void *func;
+
+	if (!since || bound == ISOLATOR_DEADLINE_NEVER ||
+	    ktime_get_mono_fast_ns() - since < bound || !isolator_quiet(ic->cpu))
+		return false;
+
+	raw_spin_lock_irqsave(&ic->lock, flags);
+	since = req->since;
+	waited = since ? ktime_get_mono_fast_ns() - since : 0;
+	if (!since || waited < bound) {
+		raw_spin_unlock_irqrestore(&ic->lock, flags);
+		return false;
+	}
+	func = req->func;
+	if (waited > ic->longest[kind])
+		ic->longest[kind] = waited;
+	isolator_count_locked(ic, ISOLATOR_COUNT_BREACHED, func, waited);
+	isolator_record(ic, kind, req, waited, stack, false);
+	req->since = 0;
+	/* An interrupt alone runs no kworker under a FIFO task. */
+	if (kind == ISOLATOR_KIND_THREAD)
+		WRITE_ONCE(ic->lend_forced, true);
+	raw_spin_unlock_irqrestore(&ic->lock, flags);
+
+	trace_isolator_breach(ic->cpu, kind, func, waited);
+	isolator_deliver(ic->cpu);
+	return true;
+}
+
+/* Timers of the CPU that nobody else can run make a tick due. */
+static void isolator_watch_timers(struct isolator_cpu *ic, u64 now)
+{
+	u64 next = min(READ_ONCE(ic->timer_next), timers_isolator_next(ic->cpu));
+
+	if (next <= now && !READ_ONCE(ic->requests[ISOLATOR_KIND_TIMER].since))
+		isolator_stamp(ic, ISOLATOR_KIND_TIMER, NULL, _RET_IP_, current);
+}
+
+static bool isolator_cpu_timers(const struct posix_cputimers *timers)
+{
+	int i;
+
+	for (i = 0; i < CPUCLOCK_MAX; i++) {
+		if (READ_ONCE(timers->bases[i].nextevt) != U64_MAX)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Limits and CPU timers of the isolated task are looked at by its ticks only, so
+ * that having any makes one due.  Interrupts are off, for which an exiting task
+ * waits before it is freed; the owner ceases to be one before its signals go.
+ */
+static void isolator_watch_limits(struct isolator_cpu *ic)
+{
+	struct task_struct *owner = READ_ONCE(ic->owner);
+
+	if (owner && (isolator_cpu_timers(&owner->posix_cputimers) ||
+		      isolator_cpu_timers(&owner->signal->posix_cputimers) ||
+		      task_rlimit(owner, RLIMIT_RTTIME) != RLIM_INFINITY))
+		isolator_due(ic, ISOLATOR_DUE_CLOCK);
+}
+
+static void isolator_watch_cpu(struct isolator_cpu *ic, u64 now)
+{
+	u64 deadline = READ_ONCE(ic->deadline);
+	int kind;
+
+	if (!isolator_quiet(ic->cpu)) {
+		/* Long in the kernel without a tick: give it one, RCU may wait. */
+		if (READ_ONCE(ic->tick_off))
+			smp_call_function_single_async(ic->cpu, &ic->revive);
+		return;
+	}
+	isolator_watch_timers(ic, now);
+	isolator_watch_limits(ic);
+	for (kind = 0; kind < ISOLATOR_KIND_CLOCK; kind++)
+		isolator_breach(ic, kind, kind == ISOLATOR_KIND_CALL ?
+				READ_ONCE(ic->spin) : deadline, false);
+}
+
+static enum hrtimer_restart isolator_watch_tick(struct hrtimer *timer)
+{
+	u64 now = ktime_get_ns();
+	int cpu;
+
+	for_each_cpu(cpu, &isolator_cpumask)
+		isolator_watch_cpu(isolator_of(cpu), now);
+	hrtimer_forward_now(timer, ns_to_ktime(READ_ONCE(isolator_watch_period)));
+	return HRTIMER_RESTART;
+}
+
+static void isolator_watch_here(void *unused)
+{
+	hrtimer_start(&isolator_watch_timer, ns_to_ktime(isolator_watch_period),
+		      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/**
+ * isolator_watch - (re)start or stop the timer for the CPUs isolated now
+ *
+ * Its period is an eighth of the shortest bound; it runs on the CPU that keeps
+ * the time, which is never an isolated one.
+ * Context: process, isolator_mutex held, may sleep.
+ */
+void isolator_watch(void)
+{
+	u64 bound = ISOLATOR_DEADLINE_NEVER;
+	int cpu;
+
+	hrtimer_cancel(&isolator_watch_timer);
+	for_each_cpu(cpu, &isolator_cpumask) {
+		struct isolator_cpu *ic = isolator_of(cpu);
+
+		bound = min3(bound, ic->deadline, ic->spin);
+	}
+	if (cpumask_empty(&isolator_cpumask))
+		return;
+	WRITE_ONCE(isolator_watch_period,
+		   clamp(bound / 8, ISOLATOR_PERIOD_MIN, ISOLATOR_PERIOD_MAX));
+	smp_call_function_single(isolator_timekeeper(), isolator_watch_here,
+				 NULL, 1);
+}
+
+/** isolator_watch_init - once, at boot */
+void isolator_watch_init(void)
+{
+	hrtimer_init(&isolator_watch_timer, CLOCK_MONOTONIC,
+		     HRTIMER_MODE_REL_PINNED_HARD);
+	isolator_watch_timer.function = isolator_watch_tick;
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Isolator: the isolated CPU's side.  Kernel entry catches up and takes what was
+ * held; the return to user mode makes the CPU quiet again.
+ */
+#include <linux/entry-common.h>
+#include <linux/irq_work.h>
+#include <linux/isolator.h>
+#include <linux/preempt.h>
+#include <linux/timekeeping.h>
+
+#include <asm/isolator.h>
+
+#include "internal.h"
+
+/*
+ * Why this may come so late: until here the entry code has run only what cannot
+ * be patched and touched only what cannot be unmapped.
+ *
+ * The bits are cleared before the work is done: a sender that sets one in between
+ * may look at the state when this CPU is back in user mode, and then counts on
+ * the bit.  What was cleared is owed until it is done, so that an NMI in between
+ * does it first rather than run on stale state.
+ */
+noinstr void __isolator_catch_up(void)
+{
+	struct isolator_hot *hot = raw_cpu_ptr(&isolator_hot);
+	int work = raw_atomic_read(&hot->work) & ISOLATOR_WORK_CATCH_UP;
+
+	WRITE_ONCE(hot->owed, hot->owed | work);
+	raw_atomic_andnot(work, &hot->work);
+	if (isolator_fault(ISOLATOR_FAULT_SKIP_CATCHUP))
+		return;
+	work = READ_ONCE(hot->owed);
+	if (work & ISOLATOR_WORK_TEXT)
+		arch_isolator_sync_text();
+	if (work & ISOLATOR_WORK_TLB)
+		arch_isolator_flush_tlb();
+	WRITE_ONCE(hot->owed, 0);
+}
+
+static void isolator_undue(struct isolator_cpu *ic, u32 bits)
+{
+	struct isolator_page *page = ic->page;
+
+	if (page && (READ_ONCE(page->due) & bits))
+		atomic_andnot(bits, (atomic_t *)&page->due);
+}
+
+/*
+ * Make real what was held: a self-interrupt, taken as soon as the entry code
+ * enables interrupts, before the kernel takes a lock or sleeps for this entry.
+ *
+ * A marked sender that saw user mode may not have stamped its request yet; it
+ * has interrupts off, so wait for it rather than leave a stamp behind.
+ */
+static void isolator_take_held(struct isolator_hot *hot, struct isolator_cpu *ic)
+{
+	int work;
+
+	while (atomic_read_acquire(&hot->senders))
+		cpu_relax();
+	work = atomic_fetch_andnot(ISOLATOR_WORK_HELD, &hot->work);
+	isolator_settle(ic, ISOLATOR_KIND_CALL);
+	isolator_settle(ic, ISOLATOR_KIND_WAKE);
+	isolator_settle(ic, ISOLATOR_KIND_RESCHED);
+	isolator_settle(ic, ISOLATOR_KIND_SIGNAL);
+	isolator_undue(ic, ISOLATOR_DUE_CALL | ISOLATOR_DUE_SIGNAL);
+	if ((work & ISOLATOR_WORK_CALL) && !isolator_fault(ISOLATOR_FAULT_LOSE_WAKEUP))
+		arch_send_call_function_single_ipi(smp_processor_id());
+	if (work & ISOLATOR_WORK_RESCHED)
+		preempt_fold_need_resched();
+}
+
+/* After a kernel entry from user mode: interrupts off, RCU watching. */
+void __isolator_user_exit(void)
+{
+	struct isolator_hot *hot = this_cpu_ptr(&isolator_hot);
+	struct isolator_cpu *ic;
+
+	/* The catch-up must have run by now: instrumentable code begins here. */
+	if (WARN_ON_ONCE(hot->owed))
+		hot->owed = 0;
+	if (!hot->armed)
+		return;
+	ic = this_cpu_ptr(&isolator_cpus);
+	if (atomic_read(&hot->work) & ISOLATOR_WORK_HELD)
+		isolator_take_held(hot, ic);
+	if (ic->timers_held) {
+		ic->timers_held = false;
+		hrtimers_isolator_resume();
+	}
+}
+
+/*
+ * Take, in the kernel, what was sent to this CPU while it was in the kernel: wait
+ * until it has arrived.  Interrupts are off before and after.
+ */
+void isolator_take_latched(void)
+{
+	struct isolator_hot *hot = this_cpu_ptr(&isolator_hot);
+
+	local_irq_enable();
+	do {
+		cpu_relax(); /* sti takes effect after the next instruction */
+	} while (atomic_read(&hot->kick));
+	local_irq_disable();
+}
+
+void __isolator_arrived(void)
+{
+	/* A full barrier before the handler takes the queue. */
+	atomic_xchg(this_cpu_ptr(&isolator_hot.kick), 0);
+	preempt_fold_need_resched();
+}
+
+/*
+ * What an entry does not deal with keeps a tick due: threads of this CPU that
+ * wait until they ran, timers until a tick ran them.
+ */
+static void isolator_note_waiting(struct isolator_cpu *ic)
+{
+	if (!sched_isolator_waiting(ic->cpu)) {
+		isolator_settle(ic, ISOLATOR_KIND_THREAD);
+		isolator_undue(ic, ISOLATOR_DUE_RESCHED);
+	} else if (!READ_ONCE(ic->requests[ISOLATOR_KIND_THREAD].since)) {
+		isolator_stamp(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, NULL);
+	} else {
+		isolator_due(ic, ISOLATOR_DUE_RESCHED);
+	}
+	if (READ_ONCE(ic->requests[ISOLATOR_KIND_TIMER].since))
+		isolator_due(ic, ISOLATOR_DUE_TIMER);
+}
+
+/*
+ * One round of making the CPU quiet, interrupts off.  Returns false when it had
+ * to change something: what that set off has then been taken, and the caller
+ * looks again from the start.
+ */
+static bool isolator_make_quiet(struct isolator_cpu *ic)
+{
+	int keeper = isolator_timekeeper();
+	u64 left = KTIME_MAX;
+	bool changed = false;
+
+	if (ic->lend_forced || isolator_local_dirty()) {
+		local_irq_enable();
+		isolator_local_drain();
+		if (ic->lend_forced) {
+			ic->lend_forced = false;
+			isolator_lend(ic, max(ic->lend, ISOLATOR_LEND_FORCED));
+		}
+		local_irq_disable();
+		return false;
+	}
+	if (ic->mask & ISOLATOR_MASK_CLOCK) {
+		changed |= tick_isolator_stop();
+		ic->tick_off = true;
+		changed |= timers_isolator_move(keeper);
+		changed |= hrtimers_isolator_move(keeper, &left);
+	}
+	if (changed) {
+		isolator_take_latched();
+		return false;
+	}
+	isolator_note_waiting(ic);
+	WRITE_ONCE(ic->timer_next, left);
+	if (left != KTIME_MAX) {
+		hrtimers_isolator_mute();
+		ic->timers_held = true;
+	}
+	return true;
+}
+
+/*
+ * Last thing before user mode, interrupts off: only for the isolated task.
+ * Returns the work flags as exit_to_user_mode_loop() would.
+ */
+unsigned long __isolator_prepare_user(struct pt_regs *regs, unsigned long work)
+{
+	struct isolator_cpu *ic = this_cpu_ptr(&isolator_cpus);
+
+	if (likely(!isolator_running(ic)))
+		return work;
+	for (;;) {
+		bool quiet = isolator_make_quiet(ic);
+
+		work = read_thread_flags();
+		if (work & EXIT_TO_USER_MODE_WORK)
+			work = exit_to_user_mode_loop(regs, work);
+		else if (quiet)
+			break;
+		if (!isolator_running(ic))
+			return work;
+	}
+	this_cpu_write(isolator_hot.armed, true);
+	return work;
+}
+
+/*
+ * The isolated task leaves the CPU: it is an ordinary one until it comes back.
+ * rq lock held, interrupts off.
+ */
+void __isolator_switch(struct task_struct *prev)
+{
+	struct isolator_cpu *ic = this_cpu_ptr(&isolator_cpus);
+
+	if (READ_ONCE(ic->owner) != prev)
+		return;
+	this_cpu_write(isolator_hot.armed, false);
+	if (ic->timers_held) {
+		ic->timers_held = false;
+		hrtimers_isolator_resume();
+	}
+	if (ic->tick_off) {
+		ic->tick_off = false;
+		tick_isolator_start();
+	}
+}

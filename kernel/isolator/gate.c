@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Isolator: the senders' side.  Whoever wants to interrupt an isolated CPU comes
+ * through here and is held, spared or let through.
+ */
+#include <linux/context_tracking.h>
+#include <linux/irq_work.h>
+#include <linux/isolator.h>
+#include <linux/kernel.h>
+#include <linux/llist.h>
+#include <linux/panic.h>
+#include <linux/sched/clock.h>
+#include <linux/sched/signal.h>
+#include <linux/timekeeping.h>
+
+#include "internal.h"
+
+#define CREATE_TRACE_POINTS
+#include <trace/events/isolator.h>
+
+DEFINE_PER_CPU_SHARED_ALIGNED(struct isolator_hot, isolator_hot);
+DEFINE_PER_CPU(struct isolator_cpu, isolator_cpus);
+DEFINE_STATIC_KEY_FALSE(isolator_key);
+EXPORT_SYMBOL_GPL(isolator_key);
+struct cpumask isolator_cpumask;
+EXPORT_SYMBOL_GPL(isolator_cpumask);
+
+/* Hot-plug and power transitions under way: everything is delivered at once. */
+static atomic_t isolator_bypassed = ATOMIC_INIT(0);
+
+/**
+ * isolator_bypass - is this a moment in which nothing may be held?
+ *
+ * Context: any.
+ */
+bool isolator_bypass(void)
+{
+	return unlikely(oops_in_progress || system_state != SYSTEM_RUNNING ||
+			atomic_read(&isolator_bypassed) ||
+			atomic_read(&panic_cpu) != PANIC_CPU_INVALID);
+}
+
+/* In user mode, as the isolated task; an NMI on top of it is the kernel. */
+static bool isolator_in_user(int cpu)
+{
+	int state = atomic_read(per_cpu_ptr(&context_tracking.state, cpu));
+
+	return (state & (CT_STATE_MASK | CT_RCU_WATCHING)) == CT_STATE_USER &&
+	       READ_ONCE(per_cpu(isolator_hot, cpu).armed);
+}
+
+/* Whether a request sent now would interrupt @cpu; only a snapshot. */
+bool isolator_quiet(int cpu)
+{
+	return isolator_in_user(cpu) && !isolator_bypass();
+}
+
+/**
+ * isolator_user - is @cpu isolated and its task in user mode right now?
+ *
+ * A full barrier comes first: what the caller wrote before is seen by @cpu
+ * after its next kernel entry.  Only a snapshot.  Context: any.
+ */
+bool isolator_user(int cpu)
+{
+	if (!isolator_cpu(cpu))
+		return false;
+	smp_mb(); /* pairs with the atomic on ct->state at kernel entry */
+	return isolator_quiet(cpu);
+}
+
+/* Tell the application that a tick has something to do.  Any context. */
+void isolator_due(struct isolator_cpu *ic, u32 bits)
+{
+	struct isolator_page *page = READ_ONCE(ic->page);
+
+	if (page && (READ_ONCE(page->due) & bits) != bits)
+		atomic_or(bits, (atomic_t *)&page->due);
+}
+
+static const u32 isolator_due_bits[ISOLATOR_KINDS] = {
+	[ISOLATOR_KIND_CALL]	= ISOLATOR_DUE_CALL,
+	[ISOLATOR_KIND_WAKE]	= ISOLATOR_DUE_CALL,
+	[ISOLATOR_KIND_RESCHED]	= ISOLATOR_DUE_RESCHED,
+	[ISOLATOR_KIND_SIGNAL]	= ISOLATOR_DUE_SIGNAL,
+	[ISOLATOR_KIND_THREAD]	= ISOLATOR_DUE_RESCHED,
+	[ISOLATOR_KIND_TIMER]	= ISOLATOR_DUE_TIMER,
+	[ISOLATOR_KIND_CLOCK]	= ISOLATOR_DUE_CLOCK,
+};
+
+/**
+ * isolator_stamp - note a pending request: its age, its origin, its number
+ * @ic: the isolated CPU
+ * @kind: what waits
+ * @func: callback, or NULL
+ * @caller: address in the sender
+ * @p: the sending task; for ISOLATOR_KIND_THREAD the one that waits, or NULL for
+ *	the last that became runnable
+ *
+ * Constant work and no allocation, whatever is pending.
+ * Context: interrupts off; may hold rq and timer base locks.
+ */
+void isolator_stamp(struct isolator_cpu *ic, enum isolator_kind kind,
+		    void *func, unsigned long caller, struct task_struct *p)
+{
+	struct isolator_request *req = &ic->requests[kind];
+
+	raw_spin_lock(&ic->lock);
+	if (!req->since) {
+		req->since = ktime_get_mono_fast_ns();
+		req->func = func;
+		req->caller = caller;
+		req->cpu = raw_smp_processor_id();
+		req->pid = p ? p->pid : ic->waiter;
+		memcpy(req->comm, p ? p->comm : ic->waiter_comm, sizeof(req->comm));
+		req->count = 0;
+	}
+	req->count++;
+	isolator_count_locked(ic, ISOLATOR_COUNT_HELD, func, 0);
+	raw_spin_unlock(&ic->lock);
+	isolator_due(ic, isolator_due_bits[kind]);
+}
+
+/**
+ * isolator_settle - what was pending of @kind is being dealt with now
+ *
+ * Called before the requests themselves are run, so that one that comes later
+ * is stamped anew.  Context: interrupts off, on the isolated CPU or at its end.
+ */
+void isolator_settle(struct isolator_cpu *ic, enum isolator_kind kind)
+{
+	struct isolator_request *req = &ic->requests[kind];
+
+	if (!READ_ONCE(req->since))
+		return;
+	raw_spin_lock(&ic->lock);
+	if (req->since) {
+		u64 waited = ktime_get_mono_fast_ns() - req->since;
+
+		if (waited > ic->longest[kind])
+			ic->longest[kind] = waited;
+		isolator_count_locked(ic, ISOLATOR_COUNTS, req->func, waited);
+		req->since = 0;
+		req->count = 0;
+	}
+	raw_spin_unlock(&ic->lock);
+}
+
+/*
+ * A real interrupt, unless one is under way already: what it finds on arrival is
+ * whatever is pending then.  The xchg is the full barrier between what was queued
+ * and the look at the flag; isolator_arrived() has its own.
+ */
+static void isolator_send(int cpu)
+{
+	if (!atomic_xchg(&per_cpu(isolator_hot, cpu).kick, 1))
+		arch_send_call_function_single_ipi(cpu);
+}
+
+/*
+ * Interrupt @cpu whatever it does.  Marked, so that a CPU on its way to user mode
+ * waits and takes it in the kernel.
+ */
+void isolator_deliver(int cpu)
+{
+	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
+	unsigned long flags;
+
+	local_irq_save(flags);
+	atomic_inc(&hot->senders);
+	smp_mb__after_atomic(); /* the mark before the kick, as in the gate */
+	isolator_send(cpu);
+	smp_mb__before_atomic(); /* the kick before the unmark */
+	atomic_dec(&hot->senders);
+	local_irq_restore(flags);
+}
+
+/*
+ * Hold or send.  From the mark to the unmark interrupts are off, so that the
+ * isolated CPU, which waits for the mark on its way to user mode, waits briefly.
+ */
+static void isolator_gate(int cpu, enum isolator_kind kind, int work, u32 mask,
+			  void *func, unsigned long caller)
+{
+	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
+	struct isolator_cpu *ic = isolator_of(cpu);
+	unsigned long flags;
+	bool held = false;
+
+	local_irq_save(flags);
+	atomic_inc(&hot->senders);
+	if (!isolator_fault(ISOLATOR_FAULT_LOSE_WAKEUP) || !isolator_quiet(cpu))
+		atomic_or(work, &hot->work);
+	/*
+	 * Orders the mark and the work bit before the read of the state; pairs
+	 * with the atomics on ct->state at kernel entry (which then reads the
+	 * work) and at the return to user mode (which then reads the marks).
+	 */
+	smp_mb();
+	if ((READ_ONCE(ic->mask) & mask) && isolator_quiet(cpu)) {
+		isolator_stamp(ic, kind, func, caller, current);
+		held = true;
+	} else {
+		isolator_send(cpu);
+	}
+	/* Releases what was decided to the CPU that waits for the unmark. */
+	smp_mb__before_atomic();
+	atomic_dec(&hot->senders);
+	local_irq_restore(flags);
+	if (held)
+		trace_isolator_hold(cpu, kind, func, caller);
+}
+
+/* A cross-call was queued on @cpu by smp_call_function_many_cond(). */
+void __isolator_call(int cpu, void *func, bool sleeps)
+{
+	isolator_gate(cpu, sleeps ? ISOLATOR_KIND_WAKE : ISOLATOR_KIND_CALL,
+		      ISOLATOR_WORK_CALL, ISOLATOR_MASK_IPI, func, _RET_IP_);
+}
+
+/*
+ * Queue @node on @cpu.  Whether the queue was empty says nothing about an
+ * interrupt being under way, as an earlier entry may be held: each request is
+ * put through the gate, which at worst sends one interrupt too many.
+ */
+bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue)
+{
+	call_single_data_t *csd = container_of(node, call_single_data_t, node.llist);
+	unsigned int type = READ_ONCE(csd->node.u_flags) & CSD_FLAG_TYPE_MASK;
+	bool sleeps = type == CSD_TYPE_TTWU;
+	void *func = NULL;
+
+	/* Read it now: once queued, the node is no longer ours. */
+	if (type == CSD_TYPE_IRQ_WORK)
+		func = container_of(node, struct irq_work, node.llist)->func;
+	else if (!sleeps)
+		func = csd->func;
+	if (isolator_fault(ISOLATOR_FAULT_DROP_HELD) && isolator_quiet(cpu) &&
+	    type == CSD_TYPE_ASYNC) {
+		/* The fault: what csd_unlock() does, without the call. */
+		smp_store_release(&csd->node.u_flags, 0);
+		return true;
+	}
+	llist_add(node, queue);
+	__isolator_call(cpu, func, sleeps);
+	return true;
+}
+
+/**
+ * __isolator_skip_call - catch up or exclude, if the table says so
+ *
+ * True: @cpu is in user mode, the work bit is set where there is one, and the
+ * sender is done with it.  The bit was set before the state was read, with a
+ * full barrier between, so that either the CPU sees it at kernel entry or the
+ * sender sees the kernel and calls normally; a bit too many costs one flush.
+ * Why safe: user mode neither executes kernel text nor uses kernel translations,
+ * and the entry code does neither with anything that can change before it looks
+ * at the bit.  What bounds it: one bit per kind, done at the next kernel entry.
+ */
+bool __isolator_skip_call(int cpu, void *func)
+{
+	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
+	enum isolator_treatment treatment = isolator_treatment(func);
+
+	if (treatment == ISOLATOR_HOLD ||
+	    !(READ_ONCE(isolator_of(cpu)->mask) & ISOLATOR_MASK_IPI))
+		return false;
+	if (treatment == ISOLATOR_CATCH_UP_TEXT)
+		atomic_or(ISOLATOR_WORK_TEXT, &hot->work);
+	else if (treatment == ISOLATOR_CATCH_UP_TLB)
+		atomic_or(ISOLATOR_WORK_TLB, &hot->work);
+	smp_mb(); /* pairs with the atomic on ct->state at kernel entry */
+	if (!isolator_quiet(cpu))
+		return false;
+	isolator_count(cpu, treatment == ISOLATOR_EXCLUDE ?
+		       ISOLATOR_COUNT_EXCLUDED : ISOLATOR_COUNT_DEFERRED, func);
+	return true;
+}
+
+/* TIF_NEED_RESCHED of @cpu's task was set; its rq lock is usually held. */
+void __isolator_resched(int cpu)
+{
+	isolator_gate(cpu, ISOLATOR_KIND_RESCHED, ISOLATOR_WORK_RESCHED,
+		      ISOLATOR_MASK_RESCHED, NULL, _RET_IP_);
+}
+
+/**
+ * isolator_break - deliver at once and count it
+ * @cpu: isolated or not
+ * @func: what is delivered
+ *
+ * Context: any but NMI.
+ */
+void isolator_break(int cpu, void *func)
+{
+	struct isolator_cpu *ic = isolator_of(cpu);
+	struct isolator_request req = {
+		.func = func,
+		.caller = _RET_IP_,
+		.cpu = raw_smp_processor_id(),
+		.pid = current->pid,
+	};
+	unsigned long flags;
+
+	if (!isolator_cpu(cpu))
+		return;
+	if (isolator_quiet(cpu)) {
+		memcpy(req.comm, current->comm, sizeof(req.comm));
+		raw_spin_lock_irqsave(&ic->lock, flags);
+		isolator_count_locked(ic, ISOLATOR_COUNT_BROKEN, func, 0);
+		isolator_record(ic, ISOLATOR_KIND_CALL, &req, 0, false, true);
+		raw_spin_unlock_irqrestore(&ic->lock, flags);
+		trace_isolator_break(cpu, func);
+	}
+	isolator_deliver(cpu);
+}
+
+/*
+ * A signal, task work or the like for @p, which runs on @cpu.  The flag that
+ * makes the return to user mode look is set already.  SIGKILL breaks.
+ */
+bool __isolator_kick(struct task_struct *p, int cpu)
+{
+	if (READ_ONCE(isolator_of(cpu)->owner) != p)
+		return false;
+	if (__fatal_signal_pending(p) || (p->flags & PF_EXITING))
+		isolator_break(cpu, __isolator_kick);
+	else
+		isolator_gate(cpu, ISOLATOR_KIND_SIGNAL, ISOLATOR_WORK_RESCHED,
+			      ISOLATOR_MASK_RESCHED, NULL, _RET_IP_);
+	return true;
+}
+
+/*
+ * A thread of an isolated CPU became runnable.  Under a FIFO task nothing else
+ * would tell: no reschedule request is made for what does not preempt.
+ */
+void __isolator_thread_waits(int cpu, struct task_struct *p)
+{
+	struct isolator_cpu *ic = isolator_of(cpu);
+
+	if (p == READ_ONCE(ic->owner))
+		return;
+	raw_spin_lock(&ic->lock);
+	ic->waiter = p->pid;
+	memcpy(ic->waiter_comm, p->comm, sizeof(ic->waiter_comm));
+	raw_spin_unlock(&ic->lock);
+	if (!READ_ONCE(ic->lending) && READ_ONCE(per_cpu(isolator_hot, cpu).armed))
+		isolator_stamp(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, p);
+}
+
+/*
+ * The sender is its own watchdog: preemption is off, interrupts are on, and the
+ * clock is at hand.  Returns when the CSD is free.
+ */
+void __isolator_wait_csd(int cpu, void *func, unsigned int *flags,
+			 unsigned int lock)
+{
+	struct isolator_cpu *ic = isolator_of(cpu);
+
+	/* Pairs with the release in csd_unlock(). */
+	while (smp_load_acquire(flags) & lock) {
+		u64 spin = READ_ONCE(ic->spin);
+
+		if (!isolator_cpu(cpu))
+			return;
+		isolator_breach(ic, ISOLATOR_KIND_CALL, spin, true);
+		cpu_relax();
+	}
+}
+
+/**
+ * isolator_hotplug_begin - cpus_write_lock() is held: hold nothing any more
+ *
+ * What is held already is delivered: hot-plug may wait for it.
+ */
+void isolator_hotplug_begin(void)
+{
+	int cpu;
+
+	atomic_inc(&isolator_bypassed);
+	smp_mb__after_atomic(); /* before the read of what is held, as in the gate */
+	if (!isolator_enabled())
+		return;
+	for_each_cpu(cpu, &isolator_cpumask) {
+		if (atomic_read(&per_cpu(isolator_hot, cpu).work) &
+		    ISOLATOR_WORK_HELD)
+			isolator_deliver(cpu);
+	}
+}
+
+/** isolator_hotplug_end - the reverse */
+void isolator_hotplug_end(void)
+{
+	atomic_dec(&isolator_bypassed);
+}

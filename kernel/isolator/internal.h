@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Isolator: what its own files share. */
+#ifndef _ISOLATOR_INTERNAL_H
+#define _ISOLATOR_INTERNAL_H
+
+#include <linux/isolator.h>
+#include <linux/isolator_parts.h>
+#include <linux/ktime.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#define ISOLATOR_BREACHES	32	/* remembered per CPU */
+#define ISOLATOR_CALLBACKS	64	/* counted apart, per CPU */
+#define ISOLATOR_STACK		16	/* frames of a waiting sender */
+
+#define ISOLATOR_DEADLINE_DEFAULT	NSEC_PER_SEC
+#define ISOLATOR_SPIN_DEFAULT		(100 * NSEC_PER_MSEC)
+#define ISOLATOR_SPIN_MAX		NSEC_PER_SEC
+#define ISOLATOR_LEND_DEFAULT		(500 * NSEC_PER_USEC)
+/* The interruption has happened: it lasts until the thread is through, or this. */
+#define ISOLATOR_LEND_FORCED	((u64)(10 * NSEC_PER_MSEC))
+#define ISOLATOR_LEND_MAX		NSEC_PER_SEC
+#define ISOLATOR_DEADLINE_MIN		NSEC_PER_MSEC
+
+/* What can be pending, by what ends it and by which deadline bounds it. */
+enum isolator_kind {
+	ISOLATOR_KIND_CALL,	/* CSD or irq_work somebody may spin for: D_spin */
+	ISOLATOR_KIND_WAKE,	/* remote wake-up: D */
+	ISOLATOR_KIND_RESCHED,	/* preemption of the isolated task: D */
+	ISOLATOR_KIND_SIGNAL,	/* signal, ptrace, task work: D */
+	ISOLATOR_KIND_THREAD,	/* a thread of this CPU is runnable: D */
+	ISOLATOR_KIND_TIMER,	/* a timer of this CPU has expired: D */
+	ISOLATOR_KIND_CLOCK,	/* limits or CPU timers to check: never a breach */
+	ISOLATOR_KINDS,
+};
+
+extern const char *const isolator_kind_names[ISOLATOR_KINDS];
+
+/**
+ * struct isolator_request - the oldest pending request of a kind, and how many
+ * @since: ktime of the oldest, 0 if none is pending
+ * @count: how many wait
+ * @func: callback of the oldest, NULL where there is none
+ * @caller: address in the sender that asked for it
+ * @cpu: the sender's CPU
+ * @pid: the sending task; for THREAD the one that waits
+ * @comm: its name
+ */
+struct isolator_request {
+	u64		since;
+	u64		count;
+	void		*func;
+	unsigned long	caller;
+	int		cpu;
+	pid_t		pid;
+	char		comm[TASK_COMM_LEN];
+};
+
+/**
+ * struct isolator_breach - a deadline that passed, or a request always delivered
+ * @when: ktime of the delivery
+ * @waited: how long the request had waited, in ns; 0 for what is never held
+ * @stack: frames of the sender, if it still waited; else @nr_stack is 0
+ */
+struct isolator_breach {
+	u64			when;
+	u64			waited;
+	enum isolator_kind	kind;
+	bool			forced;
+	struct isolator_request	request;
+	unsigned int		nr_stack;
+	unsigned long		stack[ISOLATOR_STACK];
+};
+
+struct isolator_callback {
+	void	*func;
+	u64	counts[ISOLATOR_COUNTS];
+	u64	longest;
+};
+
+/**
+ * struct isolator_cpu - the rest of an isolated CPU's state; constant size
+ * @lock: requests, breaches and callbacks; taken with interrupts off, innermost
+ * @owner: the isolated task; set and cleared by start and end only
+ * @mm: its memory, of which others keep off
+ * @page: the shared page; a session holds one reference, each mapping another
+ * @mask: ISOLATOR_MASK_* in force
+ * @depth: starts to be undone
+ * @timer_next: ktime of the first timer left behind on this CPU
+ * @timers_held: the clock event device was switched off with timers queued
+ * @lend_forced: a deadline passed for a thread of this CPU: lend at once
+ * @lending: the owner lends the CPU right now
+ * @waiter: the last thread of this CPU that became runnable, with its name
+ * @tick_off: the periodic tick was stopped for the owner's user mode
+ * @end: why the last isolation ended
+ * @ending: an end has begun and not been restored
+ * @last: the task whose isolation ended, with @last_start
+ */
+struct isolator_cpu {
+	raw_spinlock_t		lock;
+	int			cpu;
+	struct task_struct	*owner;
+	struct mm_struct	*mm;
+	struct isolator_page	*page;
+	u32			mask;
+	u32			got;
+	u32			depth;
+	u64			deadline;
+	u64			spin;
+	u64			lend;
+	u64			started;
+	u64			timer_next;
+	bool			timers_held;
+	bool			lend_forced;
+	bool			lending;
+	bool			tick_off;
+	enum isolator_end	end;
+	bool			ending;
+	pid_t			last;
+	u64			last_start;
+	struct work_struct	end_work;
+	call_single_data_t	revive;
+	struct isolator_request	requests[ISOLATOR_KINDS];
+	u64			longest[ISOLATOR_KINDS];
+	u64			counts[ISOLATOR_COUNTS];
+	unsigned int		nr_breaches;
+	struct isolator_breach	breaches[ISOLATOR_BREACHES];
+	struct isolator_callback callbacks[ISOLATOR_CALLBACKS];
+	u64			callbacks_lost;
+	pid_t			waiter;
+	char			waiter_comm[TASK_COMM_LEN];
+};
+
+DECLARE_PER_CPU(struct isolator_cpu, isolator_cpus);
+
+static inline struct isolator_cpu *isolator_of(int cpu)
+{
+	return per_cpu_ptr(&isolator_cpus, cpu);
+}
+
+/* The owner of this CPU runs right now; interrupts or preemption off. */
+static inline bool isolator_running(struct isolator_cpu *ic)
+{
+	return READ_ONCE(ic->owner) == current;
+}
+
+/* gate.c */
+bool isolator_bypass(void);
+bool isolator_quiet(int cpu);
+void isolator_due(struct isolator_cpu *ic, u32 bits);
+void isolator_stamp(struct isolator_cpu *ic, enum isolator_kind kind,
+		    void *func, unsigned long caller, struct task_struct *p);
+void isolator_settle(struct isolator_cpu *ic, enum isolator_kind kind);
+void isolator_deliver(int cpu);
+
+/* stats.c */
+void isolator_count_locked(struct isolator_cpu *ic, enum isolator_count what,
+			   void *func, u64 waited);
+void isolator_record(struct isolator_cpu *ic, enum isolator_kind kind,
+		     const struct isolator_request *request, u64 waited,
+		     bool stack, bool forced);
+void isolator_reset_stats(struct isolator_cpu *ic);
+
+/* deadline.c */
+void isolator_watch(void);
+void isolator_watch_init(void);
+bool isolator_breach(struct isolator_cpu *ic, enum isolator_kind kind, u64 bound,
+		     bool stack);
+
+/* core.c */
+int isolator_begin(struct isolator_start_args *args);
+int isolator_finish(struct isolator_stop_args *args);
+void isolator_end(struct isolator_cpu *ic, enum isolator_end why);
+struct isolator_cpu *isolator_current(void);
+int isolator_set_allowed(const struct cpumask *mask);
+extern struct cpumask isolator_allowed;
+
+/* tick.c */
+int isolator_do_tick(struct isolator_tick_args *args);
+u64 isolator_lend(struct isolator_cpu *ic, u64 budget);
+
+/* proc.c, device.c */
+int isolator_proc_init(void);
+
+#endif /* _ISOLATOR_INTERNAL_H */

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Isolator: KUnit tests of the table, the book-keeping and the checks of start. */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/isolator.h>
+#include <linux/sched.h>
+
+#include "internal.h"
+
+static void isolator_test_a(void *info) { }
+static void isolator_test_b(void *info) { }
+static void isolator_test_unknown(void *info) { }
+
+/* A CPU that is not one: no sender and no hook knows it. */
+static struct isolator_cpu *isolator_test_cpu(struct kunit *test)
+{
+	struct isolator_cpu *ic = kunit_kzalloc(test, sizeof(*ic), GFP_KERNEL);
+	struct isolator_page *page = kunit_kzalloc(test, sizeof(*page), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, ic);
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	raw_spin_lock_init(&ic->lock);
+	ic->page = page;
+	ic->timer_next = KTIME_MAX;
+	return ic;
+}
+
+static void isolator_test_stamp(struct isolator_cpu *ic, enum isolator_kind kind,
+				void *func)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	isolator_stamp(ic, kind, func, _RET_IP_, current);
+	local_irq_restore(flags);
+}
+
+static void isolator_test_settle(struct isolator_cpu *ic, enum isolator_kind kind)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	isolator_settle(ic, kind);
+	local_irq_restore(flags);
+}
+
+static void isolator_test_treatment_default(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, isolator_treatment(isolator_test_unknown), ISOLATOR_HOLD);
+	KUNIT_EXPECT_EQ(test, isolator_treatment(NULL), ISOLATOR_HOLD);
+}
+
+static void isolator_test_treatment_table(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, isolator_treat(isolator_test_a, ISOLATOR_EXCLUDE), 0);
+	KUNIT_EXPECT_EQ(test, isolator_treat(isolator_test_a, ISOLATOR_EXCLUDE), 0);
+	KUNIT_EXPECT_EQ(test, isolator_treat(isolator_test_a, ISOLATOR_CATCH_UP_TLB),
+			-EEXIST);
+	KUNIT_EXPECT_EQ(test, isolator_treatment(isolator_test_a), ISOLATOR_EXCLUDE);
+	KUNIT_EXPECT_EQ(test, isolator_treatment(isolator_test_b), ISOLATOR_HOLD);
+}
+
+static void isolator_test_request_oldest(struct kunit *test)
+{
+	struct isolator_cpu *ic = isolator_test_cpu(test);
+	struct isolator_request *req = &ic->requests[ISOLATOR_KIND_CALL];
+	u64 first;
+
+	isolator_test_stamp(ic, ISOLATOR_KIND_CALL, isolator_test_a);
+	first = req->since;
+	KUNIT_EXPECT_NE(test, first, 0);
+	usleep_range(10, 20);
+	isolator_test_stamp(ic, ISOLATOR_KIND_CALL, isolator_test_b);
+	KUNIT_EXPECT_EQ(test, req->since, first);
+	KUNIT_EXPECT_EQ(test, req->count, 2);
+	KUNIT_EXPECT_PTR_EQ(test, req->func, (void *)isolator_test_a);
+	KUNIT_EXPECT_EQ(test, req->pid, current->pid);
+	KUNIT_EXPECT_EQ(test, ic->page->due, ISOLATOR_DUE_CALL);
+	KUNIT_EXPECT_EQ(test, ic->page->held, 2);
+}
+
+static void isolator_test_request_settled(struct kunit *test)
+{
+	struct isolator_cpu *ic = isolator_test_cpu(test);
+
+	isolator_test_stamp(ic, ISOLATOR_KIND_WAKE, isolator_test_a);
+	usleep_range(10, 20);
+	isolator_test_settle(ic, ISOLATOR_KIND_WAKE);
+	KUNIT_EXPECT_EQ(test, ic->requests[ISOLATOR_KIND_WAKE].since, 0);
+	KUNIT_EXPECT_GE(test, ic->longest[ISOLATOR_KIND_WAKE], 10 * NSEC_PER_USEC);
+	/* Nothing pending: nothing to settle, and no breach. */
+	isolator_test_settle(ic, ISOLATOR_KIND_WAKE);
+	KUNIT_EXPECT_FALSE(test, isolator_breach(ic, ISOLATOR_KIND_WAKE, 1, false));
+}
+
+static void isolator_test_kinds_apart(struct kunit *test)
+{
+	static const u32 due[] = {
+		[ISOLATOR_KIND_CALL]	= ISOLATOR_DUE_CALL,
+		[ISOLATOR_KIND_WAKE]	= ISOLATOR_DUE_CALL,
+		[ISOLATOR_KIND_RESCHED]	= ISOLATOR_DUE_RESCHED,
+		[ISOLATOR_KIND_SIGNAL]	= ISOLATOR_DUE_SIGNAL,
+		[ISOLATOR_KIND_THREAD]	= ISOLATOR_DUE_RESCHED,
+		[ISOLATOR_KIND_TIMER]	= ISOLATOR_DUE_TIMER,
+		[ISOLATOR_KIND_CLOCK]	= ISOLATOR_DUE_CLOCK,
+	};
+	int kind;
+
+	for (kind = 0; kind < ISOLATOR_KINDS; kind++) {
+		struct isolator_cpu *ic = isolator_test_cpu(test);
+		int other;
+
+		isolator_test_stamp(ic, kind, NULL);
+		KUNIT_EXPECT_EQ_MSG(test, ic->page->due, due[kind], "kind %s",
+				    isolator_kind_names[kind]);
+		for (other = 0; other < ISOLATOR_KINDS; other++)
+			KUNIT_EXPECT_EQ(test, !!ic->requests[other].since,
+					other == kind);
+	}
+}
+
+static void isolator_test_callbacks_bounded(struct kunit *test)
+{
+	struct isolator_cpu *ic = isolator_test_cpu(test);
+	unsigned long i;
+
+	raw_spin_lock_irq(&ic->lock);
+	for (i = 1; i <= 2 * ISOLATOR_CALLBACKS; i++)
+		isolator_count_locked(ic, ISOLATOR_COUNT_HELD, (void *)(i * 64), 0);
+	raw_spin_unlock_irq(&ic->lock);
+	KUNIT_EXPECT_EQ(test, ic->counts[ISOLATOR_COUNT_HELD], 2 * ISOLATOR_CALLBACKS);
+	KUNIT_EXPECT_EQ(test, ic->callbacks_lost, ISOLATOR_CALLBACKS);
+	for (i = 0; i < ISOLATOR_CALLBACKS; i++)
+		KUNIT_EXPECT_EQ(test, ic->callbacks[i].counts[ISOLATOR_COUNT_HELD], 1);
+}
+
+static void isolator_test_breaches_bounded(struct kunit *test)
+{
+	struct isolator_cpu *ic = isolator_test_cpu(test);
+	struct isolator_request req = { .func = isolator_test_a, .cpu = 1 };
+	int i;
+
+	raw_spin_lock_irq(&ic->lock);
+	for (i = 0; i < ISOLATOR_BREACHES + 3; i++) {
+		req.pid = i;
+		isolator_record(ic, ISOLATOR_KIND_CALL, &req, i, false, false);
+	}
+	raw_spin_unlock_irq(&ic->lock);
+	KUNIT_EXPECT_EQ(test, ic->nr_breaches, ISOLATOR_BREACHES + 3);
+	/* The three oldest fell out, the newest is at its place. */
+	KUNIT_EXPECT_EQ(test, ic->breaches[2].request.pid, ISOLATOR_BREACHES + 2);
+	KUNIT_EXPECT_EQ(test, ic->breaches[3].request.pid, 3);
+}
+
+static void isolator_test_start_refuses(struct kunit *test)
+{
+	const struct isolator_start_args good = {
+		.size = sizeof(good), .mask = ISOLATOR_MASK_ALL,
+	};
+	struct isolator_start_args args;
+
+	args = good;
+	args.size--;
+	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -EINVAL);
+	args = good;
+	args.mask = 0;
+	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -EINVAL);
+	args = good;
+	args.mask |= ISOLATOR_MASK_ALL + 1;
+	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -EINVAL);
+	args = good;
+	args.flags = 1;
+	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -EINVAL);
+	args = good;
+	args.spin_ns = ISOLATOR_SPIN_MAX + 1;
+	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -ERANGE);
+	args = good;
+	args.deadline_ns = 1;
+	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -ERANGE);
+	args = good;
+	args.lend_ns = ISOLATOR_LEND_MAX + 1;
+	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -ERANGE);
+}
+
+static void isolator_test_without_start(struct kunit *test)
+{
+	struct isolator_tick_args tick = { .size = sizeof(tick) };
+	struct isolator_stop_args stop = { .size = sizeof(stop) };
+
+	KUNIT_EXPECT_EQ(test, isolator_do_tick(&tick), -ESRCH);
+	KUNIT_EXPECT_EQ(test, isolator_finish(&stop), -ESRCH);
+	tick.flags = ISOLATOR_TICK_ALL + 1;
+	KUNIT_EXPECT_EQ(test, isolator_do_tick(&tick), -EINVAL);
+}
+
+static struct kunit_case isolator_cases[] = {
+	KUNIT_CASE(isolator_test_treatment_default),
+	KUNIT_CASE(isolator_test_treatment_table),
+	KUNIT_CASE(isolator_test_request_oldest),
+	KUNIT_CASE(isolator_test_request_settled),
+	KUNIT_CASE(isolator_test_kinds_apart),
+	KUNIT_CASE(isolator_test_callbacks_bounded),
+	KUNIT_CASE(isolator_test_breaches_bounded),
+	KUNIT_CASE(isolator_test_start_refuses),
+	KUNIT_CASE(isolator_test_without_start),
+	{}
+};
+
+static struct kunit_suite isolator_suite = {
+	.name = "isolator",
+	.test_cases = isolator_cases,
+};
+
+kunit_test_suite(isolator_suite);

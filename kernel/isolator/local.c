@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Isolator: empties what memory management keeps per CPU, so that nobody has
+ * to ask this CPU for it later.
+ *
+ * What is left behind after such a drain (a page fault, a system call) makes a
+ * request wait as any other that needs a thread of this CPU: it is lent the CPU
+ * at a tick.  So these are about being asked rarely, not about correctness.
+ */
+#include <linux/buffer_head.h>
+#include <linux/isolator.h>
+#include <linux/memcontrol.h>
+#include <linux/preempt.h>
+#include <linux/slab.h>
+#include <linux/swap.h>
+#include <linux/vmstat.h>
+
+/**
+ * isolator_local_dirty - did this CPU keep pages back from the LRU lists?
+ *
+ * This is what drop_caches, mbind() and their kin ask all CPUs for.  Costs some
+ * two dozen loads of this CPU's memory, most of them for buffer heads.
+ *
+ * Context: interrupts off, so that the answer holds until they are on.
+ */
+bool isolator_local_dirty(void)
+{
+	return lru_local_dirty(raw_smp_processor_id());
+}
+
+/**
+ * isolator_stats_dirty - does this CPU hold back counts of memory statistics?
+ *
+ * Asked for by vm.stat_refresh only, and dearer to answer: every zone's counts
+ * are looked at.
+ *
+ * Context: interrupts off.
+ */
+bool isolator_stats_dirty(void)
+{
+	return vmstat_local_dirty(raw_smp_processor_id());
+}
+
+/**
+ * isolator_local_drain - empties this CPU's batches
+ *
+ * Post: isolator_local_dirty() and isolator_stats_dirty() are false, unless an
+ * interrupt or another task of this CPU came in between.
+ *
+ * Context: process context, interrupts on; sleeps on PREEMPT_RT only, where
+ * the local locks do.
+ */
+void isolator_local_drain(void)
+{
+	migrate_disable();
+	lru_add_and_bh_lrus_drain();
+	mem_cgroup_local_drain();
+	vmstat_local_fold();
+	migrate_enable();
+}
+
+/**
+ * isolator_local_start - once at start: the slabs and the statistics work too
+ *
+ * Post: no slab is cached on this CPU, and its vmstat work neither waits nor
+ * runs; the shepherd leaves CPUs in isolator_cpumask alone, and comes back for
+ * this one by itself when it no longer is.
+ *
+ * Pre: this CPU is in isolator_cpumask, the caller is pinned to it.
+ * Context: process context, may sleep.
+ */
+void isolator_local_start(void)
+{
+	vmstat_local_cancel();
+	migrate_disable();
+	slab_local_flush();
+	migrate_enable();
+	isolator_local_drain();
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Isolator: /proc/isolator, for people and scripts.  Writes to start, tick and
+ * stop act on the writing thread.
+ */
+#include <linux/capability.h>
+#include <linux/cpumask.h>
+#include <linux/isolator.h>
+#include <linux/kernel.h>
+#include <linux/proc_fs.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
+
+#include "internal.h"
+
+#define ISOLATOR_WRITE_MAX 256
+
+static const char *const isolator_count_names[ISOLATOR_COUNTS] = {
+	[ISOLATOR_COUNT_DEFERRED]	= "deferred",
+	[ISOLATOR_COUNT_EXCLUDED]	= "excluded",
+	[ISOLATOR_COUNT_HELD]		= "held",
+	[ISOLATOR_COUNT_BREACHED]	= "breached",
+	[ISOLATOR_COUNT_BROKEN]		= "broken",
+	[ISOLATOR_COUNT_REFUSED]	= "refused",
+};
+
+static const char *const isolator_end_names[] = {
+	[ISOLATOR_END_NONE]	= "none",
+	[ISOLATOR_END_STOP]	= "stop",
+	[ISOLATOR_END_EXIT]	= "exit",
+	[ISOLATOR_END_EXEC]	= "exec",
+	[ISOLATOR_END_AFFINITY]	= "affinity",
+	[ISOLATOR_END_HOTPLUG]	= "hotplug",
+	[ISOLATOR_END_SYSTEM]	= "system",
+	[ISOLATOR_END_ADMIN]	= "admin",
+};
+
+/* What a reader sees of names and addresses. */
+static bool isolator_may_see(void)
+{
+	return capable(CAP_SYS_ADMIN);
+}
+
+static int isolator_status_show(struct seq_file *m, void *v)
+{
+	int cpu;
+
+	seq_printf(m, "version 1\nallowed %*pbl\nisolated %*pbl\n",
+		   cpumask_pr_args(&isolator_allowed),
+		   cpumask_pr_args(&isolator_cpumask));
+	for_each_possible_cpu(cpu) {
+		struct isolator_cpu *ic = isolator_of(cpu);
+
+		if (cpumask_test_cpu(cpu, &isolator_cpumask)) {
+			seq_printf(m, "cpu %d isolated mask %#x got %#x depth %u",
+				   cpu, ic->mask, ic->got, ic->depth);
+			if (ic->deadline == ISOLATOR_DEADLINE_NEVER)
+				seq_puts(m, " deadline_ns never");
+			else
+				seq_printf(m, " deadline_ns %llu", ic->deadline);
+			seq_printf(m, " spin_ns %llu lend_ns %llu user %d\n",
+				   ic->spin, ic->lend, isolator_quiet(cpu));
+		} else if (ic->end != ISOLATOR_END_NONE) {
+			seq_printf(m, "cpu %d ended %s\n", cpu,
+				   isolator_end_names[ic->end]);
+		}
+	}
+	return 0;
+}
+
+static void isolator_show_callbacks(struct seq_file *m, struct isolator_cpu *ic,
+				    const struct isolator_callback *callbacks)
+{
+	int i, j;
+
+	for (i = 0; i < ISOLATOR_CALLBACKS; i++) {
+		const struct isolator_callback *cb = &callbacks[i];
+
+		if (!cb->func)
+			continue;
+		seq_printf(m, "cpu %d callback %ps", ic->cpu, cb->func);
+		for (j = 0; j < ISOLATOR_COUNTS; j++)
+			seq_printf(m, " %s %llu", isolator_count_names[j],
+				   cb->counts[j]);
+		seq_printf(m, " longest_ns %llu\n", cb->longest);
+	}
+}
+
+static int isolator_stats_show(struct seq_file *m, void *v)
+{
+	struct isolator_callback *callbacks = NULL;
+	int cpu, i;
+
+	if (isolator_may_see()) {
+		callbacks = kmalloc_array(ISOLATOR_CALLBACKS, sizeof(*callbacks),
+					  GFP_KERNEL);
+		if (!callbacks)
+			return -ENOMEM;
+	}
+	for_each_possible_cpu(cpu) {
+		struct isolator_cpu *ic = isolator_of(cpu);
+		u64 counts[ISOLATOR_COUNTS], longest[ISOLATOR_KINDS], lost;
+
+		if (!cpumask_test_cpu(cpu, &isolator_cpumask) &&
+		    ic->end == ISOLATOR_END_NONE)
+			continue;
+		raw_spin_lock_irq(&ic->lock);
+		memcpy(counts, ic->counts, sizeof(counts));
+		memcpy(longest, ic->longest, sizeof(longest));
+		lost = ic->callbacks_lost;
+		if (callbacks)
+			memcpy(callbacks, ic->callbacks, sizeof(ic->callbacks));
+		raw_spin_unlock_irq(&ic->lock);
+
+		seq_printf(m, "cpu %d total", cpu);
+		for (i = 0; i < ISOLATOR_COUNTS; i++)
+			seq_printf(m, " %s %llu", isolator_count_names[i], counts[i]);
+		seq_printf(m, " uncounted_callbacks %llu\n", lost);
+		for (i = 0; i < ISOLATOR_KINDS; i++)
+			seq_printf(m, "cpu %d kind %s longest_ns %llu\n", cpu,
+				   isolator_kind_names[i], longest[i]);
+		if (callbacks)
+			isolator_show_callbacks(m, ic, callbacks);
+	}
+	kfree(callbacks);
+	return 0;
+}
+
+static void isolator_show_breach(struct seq_file *m, int cpu,
+				 const struct isolator_breach *b)
+{
+	unsigned int i;
+
+	seq_printf(m, "cpu %d %s kind %s at_ns %llu waited_ns %llu", cpu,
+		   b->forced ? "break" : "breach", isolator_kind_names[b->kind],
+		   b->when, b->waited);
+	if (!isolator_may_see()) {
+		seq_putc(m, '\n');
+		return;
+	}
+	seq_printf(m, " callback %ps caller %pS sender_cpu %d pid %d comm %s\n",
+		   b->request.func, (void *)b->request.caller, b->request.cpu,
+		   b->request.pid, b->request.comm);
+	for (i = 0; i < b->nr_stack; i++)
+		seq_printf(m, "  %pS\n", (void *)b->stack[i]);
+}
+
+static int isolator_breaches_show(struct seq_file *m, void *v)
+{
+	struct isolator_breach *copy;
+	int cpu;
+
+	copy = kmalloc(sizeof(*copy), GFP_KERNEL);
+	if (!copy)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		struct isolator_cpu *ic = isolator_of(cpu);
+		unsigned int i, last = READ_ONCE(ic->nr_breaches);
+
+		i = last > ISOLATOR_BREACHES ? last - ISOLATOR_BREACHES : 0;
+		for (; i < last; i++) {
+			raw_spin_lock_irq(&ic->lock);
+			*copy = ic->breaches[i % ISOLATOR_BREACHES];
+			raw_spin_unlock_irq(&ic->lock);
+			isolator_show_breach(m, cpu, copy);
+		}
+	}
+	kfree(copy);
+	return 0;
+}
+
+/* For what is only written. */
+static int isolator_nothing_show(struct seq_file *m, void *v)
+{
+	return 0;
+}
+
+static int isolator_cpus_show(struct seq_file *m, void *v)
+{
+	seq_printf(m, "%*pbl\n", cpumask_pr_args(&isolator_allowed));
+	return 0;
+}
+
+static int isolator_write_cpus(char *text)
+{
+	cpumask_var_t mask;
+	int ret;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (!alloc_cpumask_var(&mask, GFP_KERNEL))
+		return -ENOMEM;
+	ret = cpulist_parse(text, mask);
+	if (!ret)
+		ret = isolator_set_allowed(mask);
+	free_cpumask_var(mask);
+	return ret;
+}
+
+static int isolator_write_start(char *text)
+{
+	struct isolator_start_args args = { .size = sizeof(args) };
+	int ret = kstrtou32(text, 0, &args.mask);
+
+	return ret ?: isolator_begin(&args);
+}
+
+static int isolator_write_tick(char *text)
+{
+	struct isolator_tick_args args = { .size = sizeof(args) };
+	int ret = kstrtou32(text, 0, &args.flags);
+
+	return ret ?: isolator_do_tick(&args);
+}
+
+static int isolator_write_stop(char *text)
+{
+	struct isolator_stop_args args = { .size = sizeof(args) };
+
+	if (*text)
+		return -EINVAL;
+	return isolator_finish(&args);
+}
+
+#ifdef CONFIG_ISOLATOR_FAULTS
+enum isolator_fault isolator_planted_fault;
+
+static const char *const isolator_fault_names[ISOLATOR_FAULTS] = {
+	[ISOLATOR_FAULT_NONE]		= "none",
+	[ISOLATOR_FAULT_SKIP_CATCHUP]	= "skip_catchup",
+	[ISOLATOR_FAULT_DROP_HELD]	= "drop_held",
+	[ISOLATOR_FAULT_LOSE_WAKEUP]	= "lose_wakeup",
+	[ISOLATOR_FAULT_NO_LEND]	= "no_lend",
+	[ISOLATOR_FAULT_LEAVE_CALLBACK]	= "leave_callback",
+};
+
+static int isolator_fault_show(struct seq_file *m, void *v)
+{
+	seq_printf(m, "%s\n", isolator_fault_names[isolator_planted_fault]);
+	return 0;
+}
+
+static int isolator_write_fault(char *text)
+{
+	int fault;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	fault = match_string(isolator_fault_names, ISOLATOR_FAULTS, text);
+	if (fault < 0)
+		return fault;
+	WRITE_ONCE(isolator_planted_fault, fault);
+	return 0;
+}
+#endif
+
+/* One table: a file's name, its mode, how it is read and how it is written. */
+struct isolator_file {
+	const char	*name;
+	umode_t		mode;
+	int		(*show)(struct seq_file *m, void *v);
+	int		(*write)(char *text);
+};
+
+static const struct isolator_file isolator_files[] = {
+	{ "status",	0444, isolator_status_show,	NULL },
+	{ "stats",	0444, isolator_stats_show,	NULL },
+	{ "breaches",	0444, isolator_breaches_show,	NULL },
+	{ "cpus",	0644, isolator_cpus_show,	isolator_write_cpus },
+	{ "start",	0200, isolator_nothing_show,	isolator_write_start },
+	{ "tick",	0200, isolator_nothing_show,	isolator_write_tick },
+	{ "stop",	0200, isolator_nothing_show,	isolator_write_stop },
+#ifdef CONFIG_ISOLATOR_FAULTS
+	{ "fault",	0600, isolator_fault_show,	isolator_write_fault },
+#endif
+};
+
+static int isolator_open(struct inode *inode, struct file *file)
+{
+	const struct isolator_file *f = pde_data(inode);
+
+	return single_open(file, f->show, NULL);
+}
+
+static ssize_t isolator_write(struct file *file, const char __user *buf,
+			      size_t len, loff_t *pos)
+{
+	const struct isolator_file *f = pde_data(file_inode(file));
+	char text[ISOLATOR_WRITE_MAX];
+	int ret;
+
+	if (!f->write)
+		return -EINVAL;
+	if (len >= sizeof(text))
+		return -E2BIG;
+	if (copy_from_user(text, buf, len))
+		return -EFAULT;
+	text[len] = '\0';
+	ret = f->write(strim(text));
+	return ret ?: len;
+}
+
+static const struct proc_ops isolator_proc_ops = {
+	.proc_open	= isolator_open,
+	.proc_read	= seq_read,
+	.proc_lseek	= seq_lseek,
+	.proc_write	= isolator_write,
+	.proc_release	= single_release,
+};
+
+/** isolator_proc_init - create /proc/isolator; 0 or -ENOMEM */
+int isolator_proc_init(void)
+{
+	struct proc_dir_entry *dir = proc_mkdir("isolator", NULL);
+	size_t i;
+
+	if (!dir)
+		return -ENOMEM;
+	for (i = 0; i < ARRAY_SIZE(isolator_files); i++) {
+		const struct isolator_file *f = &isolator_files[i];
+
+		if (!proc_create_data(f->name, f->mode, dir, &isolator_proc_ops,
+				      (void *)f)) {
+			proc_remove(dir);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}

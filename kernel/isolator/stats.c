@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Isolator: what is counted and remembered, in constant space. */
+#include <linux/hash.h>
+#include <linux/isolator.h>
+#include <linux/stacktrace.h>
+#include <linux/string.h>
+#include <linux/timekeeping.h>
+
+#include "internal.h"
+
+const char *const isolator_kind_names[ISOLATOR_KINDS] = {
+	[ISOLATOR_KIND_CALL]	= "call",
+	[ISOLATOR_KIND_WAKE]	= "wake",
+	[ISOLATOR_KIND_RESCHED]	= "resched",
+	[ISOLATOR_KIND_SIGNAL]	= "signal",
+	[ISOLATOR_KIND_THREAD]	= "thread",
+	[ISOLATOR_KIND_TIMER]	= "timer",
+	[ISOLATOR_KIND_CLOCK]	= "clock",
+};
+
+/* The slot of @func; NULL when the table is full of others. */
+static struct isolator_callback *isolator_slot(struct isolator_cpu *ic, void *func)
+{
+	unsigned int i, slot = hash_ptr(func, ilog2(ISOLATOR_CALLBACKS));
+
+	for (i = 0; i < ISOLATOR_CALLBACKS; i++) {
+		struct isolator_callback *cb = &ic->callbacks[slot];
+
+		if (cb->func == func)
+			return cb;
+		if (!cb->func) {
+			cb->func = func;
+			return cb;
+		}
+		slot = (slot + 1) % ISOLATOR_CALLBACKS;
+	}
+	ic->callbacks_lost++;
+	return NULL;
+}
+
+/**
+ * isolator_count_locked - one more of @what, for the CPU and for its callback
+ * @ic: the CPU; its lock is held
+ * @what: what happened; ISOLATOR_COUNTS: only note how long it waited
+ * @func: the callback, or NULL
+ * @waited: ns that the oldest request waited
+ */
+void isolator_count_locked(struct isolator_cpu *ic, enum isolator_count what,
+			   void *func, u64 waited)
+{
+	struct isolator_page *page = ic->page;
+	struct isolator_callback *cb = NULL;
+
+	if (func)
+		cb = isolator_slot(ic, func);
+	if (cb && waited > cb->longest)
+		cb->longest = waited;
+	if (what == ISOLATOR_COUNTS)
+		return;
+	if (cb)
+		cb->counts[what]++;
+	ic->counts[what]++;
+	if (!page)
+		return;
+	WRITE_ONCE(page->deferred, ic->counts[ISOLATOR_COUNT_DEFERRED]);
+	WRITE_ONCE(page->excluded, ic->counts[ISOLATOR_COUNT_EXCLUDED]);
+	WRITE_ONCE(page->held, ic->counts[ISOLATOR_COUNT_HELD]);
+	WRITE_ONCE(page->breaches, ic->counts[ISOLATOR_COUNT_BREACHED]);
+	WRITE_ONCE(page->breaks, ic->counts[ISOLATOR_COUNT_BROKEN]);
+}
+
+/**
+ * isolator_count - the same, taking the lock
+ *
+ * Context: any but NMI.
+ */
+void isolator_count(int cpu, enum isolator_count what, void *func)
+{
+	struct isolator_cpu *ic = isolator_of(cpu);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&ic->lock, flags);
+	isolator_count_locked(ic, what, func, 0);
+	raw_spin_unlock_irqrestore(&ic->lock, flags);
+}
+
+/**
+ * isolator_record - remember a breach or a break, the oldest falling out
+ * @ic: the CPU; its lock is held
+ * @kind: what was delivered
+ * @request: who asked for it
+ * @waited: ns it had waited
+ * @stack: the current task is the sender and still waits: keep its stack
+ * @forced: always delivered at once, no deadline passed
+ */
+void isolator_record(struct isolator_cpu *ic, enum isolator_kind kind,
+		     const struct isolator_request *request, u64 waited,
+		     bool stack, bool forced)
+{
+	struct isolator_breach *breach;
+
+	breach = &ic->breaches[ic->nr_breaches++ % ISOLATOR_BREACHES];
+	breach->when = ktime_get_mono_fast_ns();
+	breach->waited = waited;
+	breach->kind = kind;
+	breach->forced = forced;
+	breach->request = *request;
+	breach->nr_stack = stack ? stack_trace_save(breach->stack,
+						    ISOLATOR_STACK, 2) : 0;
+}
+
+/** isolator_reset_stats - a new session starts from zero; lock held */
+void isolator_reset_stats(struct isolator_cpu *ic)
+{
+	memset(ic->requests, 0, sizeof(ic->requests));
+	memset(ic->longest, 0, sizeof(ic->longest));
+	memset(ic->counts, 0, sizeof(ic->counts));
+	memset(ic->breaches, 0, sizeof(ic->breaches));
+	memset(ic->callbacks, 0, sizeof(ic->callbacks));
+	ic->nr_breaches = 0;
+	ic->callbacks_lost = 0;
+}

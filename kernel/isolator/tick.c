@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Isolator: the tick that the application makes.  What was held has run already:
+ * the system call that led here was the kernel entry.
+ */
+#include <linux/hrtimer.h>
+#include <linux/irq_work.h>
+#include <linux/isolator.h>
+#include <linux/sched/signal.h>
+#include <linux/timekeeping.h>
+
+#include <asm/isolator.h>
+
+#include "internal.h"
+
+#include <trace/events/isolator.h>
+
+#define ISOLATOR_HOP_FIRST	(50 * NSEC_PER_USEC)
+
+static void isolator_run_tick(struct irq_work *work)
+{
+	tick_isolator_run();
+}
+
+static DEFINE_PER_CPU(struct irq_work, isolator_tick_work) =
+	IRQ_WORK_INIT_HARD(isolator_run_tick);
+
+/* An asynchronous end may take the page away at any time: only under the lock. */
+static void isolator_page_inc(struct isolator_cpu *ic, size_t offset)
+{
+	u64 *count;
+
+	raw_spin_lock_irq(&ic->lock);
+	if (ic->page) {
+		count = (u64 *)((char *)ic->page + offset);
+		WRITE_ONCE(*count, *count + 1);
+	}
+	raw_spin_unlock_irq(&ic->lock);
+}
+
+static u32 isolator_take_due(struct isolator_cpu *ic)
+{
+	u32 due = 0;
+
+	raw_spin_lock_irq(&ic->lock);
+	if (ic->page)
+		due = atomic_xchg((atomic_t *)&ic->page->due, 0);
+	raw_spin_unlock_irq(&ic->lock);
+	return due;
+}
+
+/**
+ * isolator_lend - sleep while threads of this CPU want to run
+ * @ic: the isolated CPU; current is its owner
+ * @budget: ns at most, then the owner goes on, whoever still waits
+ *
+ * Under a FIFO task a thread of lower priority runs in no other way.  User tasks
+ * are not meant by this: they were moved away at start.
+ * Returns the ns lent.  Context: process, may sleep.
+ */
+u64 isolator_lend(struct isolator_cpu *ic, u64 budget)
+{
+	u64 start = ktime_get_ns(), lent = 0, hop = ISOLATOR_HOP_FIRST;
+
+	if (isolator_fault(ISOLATOR_FAULT_NO_LEND))
+		return 0;
+	while (sched_isolator_waiting(ic->cpu) && lent < budget &&
+	       !signal_pending(current)) {
+		ktime_t nap = ns_to_ktime(min(hop, budget - lent));
+
+		WRITE_ONCE(ic->lending, true);
+		set_current_state(TASK_INTERRUPTIBLE);
+		schedule_hrtimeout_range(&nap, 0, HRTIMER_MODE_REL);
+		lent = ktime_get_ns() - start;
+		hop *= 2;
+	}
+	if (READ_ONCE(ic->lending)) {
+		WRITE_ONCE(ic->lending, false);
+		isolator_page_inc(ic, offsetof(struct isolator_page, lends));
+	}
+	return lent;
+}
+
+/**
+ * isolator_do_tick - ISOLATOR_IOC_TICK, and what a write to tick does
+ * @args: flags and budget in; what was due, what is left and the lend out
+ *
+ * Returns 0; -EINVAL for unknown flags or size; -ERANGE for a budget over 1 s;
+ * -ESRCH when the caller is not isolated, -ECANCELED when it was until something
+ * ended it.  Context: process, may sleep; current is the isolated task.
+ */
+int isolator_do_tick(struct isolator_tick_args *args)
+{
+	struct isolator_cpu *ic;
+	unsigned long flags;
+
+	if (args->size != sizeof(*args) || args->flags & ~ISOLATOR_TICK_ALL)
+		return -EINVAL;
+	if (args->lend_ns > ISOLATOR_LEND_MAX)
+		return -ERANGE;
+	ic = isolator_current();
+	if (IS_ERR(ic))
+		return PTR_ERR(ic);
+
+	/* Cleared first: what comes from here on makes the next tick due. */
+	args->due = isolator_take_due(ic);
+	args->left = 0;
+	args->lent_ns = 0;
+
+	if (args->flags & ISOLATOR_TICK_SCHED) {
+		local_irq_save(flags);
+		isolator_settle(ic, ISOLATOR_KIND_TIMER);
+		local_irq_restore(flags);
+		/* As an interrupt, which is what all of it expects. */
+		irq_work_queue(per_cpu_ptr(&isolator_tick_work, ic->cpu));
+		irq_work_sync(per_cpu_ptr(&isolator_tick_work, ic->cpu));
+	}
+	if (args->flags & ISOLATOR_TICK_TSC_SYNC) {
+		preempt_disable();
+		arch_isolator_sync_clock();
+		preempt_enable();
+	}
+	if (args->flags & ISOLATOR_TICK_RT) {
+		args->lent_ns = isolator_lend(ic, args->lend_ns ?: ic->lend);
+		if (sched_isolator_waiting(ic->cpu))
+			args->left |= ISOLATOR_DUE_RESCHED;
+	}
+	isolator_page_inc(ic, offsetof(struct isolator_page, ticks));
+	trace_isolator_tick(ic->cpu, args->due, args->lent_ns);
+	return 0;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The other CPUs: senders of requests, both watchers, the interrupt controller. */
+
+/* --- senders --- */
+
+#ifdef LATE_ARRIVAL
+active proctype interrupt_controller()
+{
+end:	do
+	:: d_step { wire -> wire = false; latched = true }
+	:: d_step { wire_excused -> wire_excused = false; latched_excused = true }
+	od
+}
+#endif
+
+/* A real interrupt.  One sent because of an NMI arrives when that is over. */
+inline send()
+{
+	d_step {
+		if
+		:: KICKED
+		:: else ->
+			kick = KICKS;
+			if
+#ifdef LATE_ARRIVAL
+			:: saw_nmi -> wire_excused = true
+			:: else -> wire = true
+#else
+			:: saw_nmi -> latched_excused = true
+			:: else -> latched = true
+#endif
+			fi
+		fi
+	}
+}
+
+/* The request was told to be done though the target did nothing: was that true? */
+inline told(i)
+{
+	d_step {
+		assert(!(body && stale[i]));	/* stale */
+		assert(!old_walk[i]);		/* stale */
+		must[i] = must[i] || stale[i]
+	}
+}
+
+/* Hold or send.  Interrupts are off from the mark to the unmark. */
+inline gate(i)
+{
+#ifndef NO_SENDER_MARK
+	senders++;
+#endif
+#ifdef NO_SENDER_BARRIER
+	d_step { seen = state; saw_nmi = in_nmi };
+	work_held = true;
+#else
+#ifdef LOSE_WAKEUP
+	if
+	:: state == USER
+	:: else -> work_held = true
+	fi;
+#else
+	work_held = true;
+#endif
+	d_step { seen = state; saw_nmi = in_nmi };
+#endif
+	if
+	:: seen == USER ->
+		/* Stamp it: the page says due, the watchers see its age. */
+		d_step {
+			since = true; due = true;
+			held[i] = queued[i]
+		}
+	:: else ->
+#ifdef COUNT_FIRST
+		unseen = true; send()
+#else
+		send(); unseen = true
+#endif
+	fi;
+#ifdef NO_SENDER_MARK
+	d_step { seen = 0; saw_nmi = false }
+#else
+	d_step { senders--; seen = 0; saw_nmi = false }
+#endif
+}
+
+/* What a breach sends: it may interrupt user mode. */
+inline deliver()
+{
+	d_step {
+		if
+		:: KICKED
+		:: else -> kick = KICKS; latched_breach = true
+		fi
+	}
+}
+
+/* A deadline has passed with the request pending and the target quiet. */
+inline breach()
+{
+	d_step { since && state == USER -> since = false };
+	deliver()
+}
+
+proctype sender(byte i)
+{
+	mtype kind, seen;
+	bool saw_nmi;
+
+end:	do
+	:: atomic { true ->
+		if
+		:: SYNC(i) -> kind = TEXT
+		:: SYNC(i) -> kind = WALK
+		:: HELD(i) -> kind = CALL
+		:: HELD(i) -> kind = ASYNC
+		fi;
+		d_step {
+			requested[i] = true; ran[i] = false; done[i] = false;
+			stale[i] = stale[i] || kind == TEXT;
+			old_walk[i] = kind == WALK && body
+		}
+		};
+		if
+		:: kind == TEXT || kind == WALK ->
+#ifdef NO_SENDER_BARRIER
+			seen = state;
+			work_text = work_text || kind == TEXT;
+#else
+			work_text = work_text || kind == TEXT;
+			seen = state;
+#endif
+			if
+			:: seen == USER -> told(i); goto next
+			:: else -> seen = 0
+			fi
+		:: else
+		fi;
+#ifdef DROP_HELD
+		if
+		:: kind == ASYNC && state == USER -> done[i] = true
+		:: else -> queued[i] = true; gate(i)
+		fi;
+#else
+		queued[i] = true;
+		gate(i);
+#endif
+		do
+		:: done[i] -> break
+#ifndef NO_DEADLINE
+		:: kind != ASYNC && !done[i] && since && state == USER ->
+			if
+			:: breach()
+			:: !since || state != USER
+			fi
+#endif
+		od;
+		assert(ran[i]);		/* lost */
+next:		skip;
+		d_step {
+			requested[i] = false; old_walk[i] = false;
+			done[i] = false; ran[i] = false; seen = 0; kind = 0
+		}
+	od
+}
+
+/* Queues work for a kernel thread of the target's CPU and waits for it. */
+#ifdef THREADS
+active proctype client()
+{
+end:	do
+	:: !thread_waits ->
+		d_step { thread_waits = true; thread_since = true; due = true };
+		!thread_waits
+	od
+}
+#endif
+
+#ifndef NO_DEADLINE
+/* One process a kind, as the real one looks at every kind in each period. */
+active proctype watcher()
+{
+end:	do
+	:: since && state == USER ->
+		if
+		:: breach()
+		:: !since || state != USER
+		fi
+	od
+}
+
+#ifdef THREADS
+active proctype thread_watcher()
+{
+end:	do
+	:: d_step { thread_since && state == USER ->
+		   thread_since = false; lend_forced = true };
+		deliver()
+	od
+}
+#endif
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The isolated CPU: kernel entry, catch-up, what was held, the return; NMIs. */
+
+/* --- the target: catch-up, NMI --- */
+
+/* sync_core() or a TLB flush: all changes made before are seen from here on. */
+inline synchronise()
+{
+	stale[0] = false; stale[1] = false; must[0] = false; must[1] = false
+}
+
+/* Instrumentable code begins: nobody may have been told wrong. */
+inline begin_body()
+{
+	assert(!must[0] && !must[1])	/* stale */
+}
+
+/* An NMI, where `from_user`: on top of user mode.  Only catch-up runs in it. */
+inline nmi(from_user)
+{
+#ifdef NMI
+	if
+	:: d_step {
+		if
+		:: from_user -> in_nmi = true; drain(); state = KERNEL
+		:: else
+		fi
+	   };
+#ifdef NMI_USER_ONLY
+	   if
+	   :: from_user && work_text -> d_step { owed = true; work_text = false };
+		d_step { synchronise(); owed = false }
+	   :: else
+	   fi;
+#else
+	   if
+	   :: work_text || owed -> d_step { owed = true; work_text = false };
+		d_step { synchronise(); owed = false }
+	   :: else
+	   fi;
+#endif
+	   begin_body();
+	   d_step {
+		if
+		:: from_user -> drain(); state = USER
+		:: else
+		fi;
+		in_nmi = false
+	   }
+	:: true
+	fi
+#else
+	skip
+#endif
+}
+
+/*
+ * First thing in the kernel.  The bits are taken before the work is done, so that
+ * one set again is seen again; `owed` tells an NMI in between what is not done.
+ */
+inline catch_up()
+{
+	nmi(false);
+#ifdef SKIP_CATCHUP
+	skip;
+#else
+	if
+	:: work_text ->
+#ifdef CLEAR_AFTER
+		d_step { synchronise() };
+		d_step { drain(); work_text = false }
+#else
+#ifdef CLEAR_FIRST
+		d_step { drain(); work_text = false };
+#else
+		d_step { owed = true };
+		d_step { drain(); work_text = false };
+#endif
+		nmi(false);
+		d_step { synchronise(); owed = false }
+#endif
+	:: else
+	fi;
+#endif
+	d_step { begin_body(); body = true }
+}
+
+/* --- the target: held requests and interrupts --- */
+
+/* The call-function interrupt: the whole queue, in the kernel, interrupts off. */
+inline run_queue()
+{
+	d_step {
+		drain();
+		if
+		:: queued[0] -> queued[0] = false; ran[0] = true; old_walk[0] = false;
+			done[0] = true; held[0] = false; held_before[0] = false;
+			stale[0] = false
+		:: else
+		fi;
+		if
+		:: queued[1] -> queued[1] = false; ran[1] = true; old_walk[1] = false;
+			done[1] = true; held[1] = false; held_before[1] = false;
+			stale[1] = false
+		:: else
+		fi
+	}
+}
+
+/* What the exit path looks at when it looks again. */
+#ifdef KICK_ONCE
+#define RACED	(work_held || kick)
+#define KICKED	kick		/* one under way will do: send no other */
+#define KICKS	true
+#else
+#define RACED	(work_held || unseen)
+#define KICKED	false
+#define KICKS	false
+#endif
+
+#define LATCHED (latched || latched_excused || latched_breach || latched_self)
+
+/* Interrupts are on for a moment: what is latched is taken. */
+inline window()
+{
+#ifdef KICK_ONCE
+	/* An interrupt under way will arrive: that much can be waited for. */
+	!kick || LATCHED;
+#endif
+	if
+	:: LATCHED ->
+		d_step {
+			drain();
+			latched = false; latched_excused = false;
+			latched_breach = false; latched_self = false;
+			kick = false
+		};
+		run_queue()
+	:: else
+	fi
+}
+
+/* After an entry from user mode: what was held becomes a self-interrupt. */
+inline take_held()
+{
+	if
+	:: work_held ->
+		/* A marked sender may not have stamped yet. */
+		senders == 0;
+		d_step {
+			drain();
+			work_held = false; since = false;
+			due = thread_waits;
+			if	/* one that is under way will do */
+			:: KICKED
+			:: else -> kick = KICKS; latched_self = true
+			fi
+		}
+	:: else
+	fi
+}
+
+/* The CPU goes to its threads until none waits. */
+inline lend()
+{
+#ifdef NO_LEND
+	skip
+#else
+	d_step {
+		thread_waits = false; thread_before = false;
+		thread_since = false; due = since
+	}
+#endif
+}
+
+active proctype target()
+{
+	bool tick;
+
+user:	/* Interrupts on. */
+	user_mode = true;
+	nmi(true);
+end_user:
+	if
+	:: LATCHED ->
+		assert(!latched && !latched_self);	/* quiet */
+		tick = false
+#ifndef NEVER_TICKS
+	:: due -> tick = true
+	:: true -> tick = true	/* a tick that need not be, a system call */
+#endif
+#ifdef NMI
+	:: true -> goto user
+#endif
+	fi;
+
+	atomic {
+		user_mode = false;
+		held_before[0] = held[0]; held_before[1] = held[1];
+		thread_before = thread_waits;
+		state_kernel()
+	};
+	catch_up();
+	take_held();
+	window();
+	if
+	:: tick && thread_waits -> lend()
+	:: else
+	fi;
+#ifdef THREADS
+	if	/* it may leave something on this CPU that others wait for */
+	:: local_state = true
+	:: true
+	fi;
+#endif
+
+quiet:	/* Make the CPU quiet again. */
+	if
+	:: lend_forced -> lend_forced = false; lend()
+	:: else
+	fi;
+#ifndef LEAVE_CALLBACK
+	local_state = false;
+#endif
+	/* Interrupts off, noinstr, to the return. */
+	atomic {
+		if	/* a thread that waits keeps a tick due */
+		:: thread_waits -> due = true; thread_since = true
+		:: else
+		fi;
+		body = false; old_walk[0] = false; old_walk[1] = false;
+		state_user()
+	};
+	senders == 0;
+	if
+	:: RACED ->
+		set_state(KERNEL);
+		catch_up();
+		take_held();
+		unseen = false;
+		window();
+		goto quiet
+	:: else
+	fi;
+	d_step {
+		assert(!held_before[0] && !held_before[1]);		/* lost */
+		assert(!(tick && thread_before));	/* lent */
+		assert(!local_state);					/* drained */
+		thread_before = false
+	};
+	goto user
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "iso.h"
+#include "marker.h"
+#include "tap.h"
+#include "tsc.h"
+
+static double ns_per_cycle;
+static uint64_t first_cycle;
+
+uint64_t now_ns(void)
+{
+	return (uint64_t)((double)(__rdtsc() - first_cycle) * ns_per_cycle);
+}
+
+void sleep_ms(unsigned int ms)
+{
+	struct timespec ts = { ms / 1000, (long)(ms % 1000) * 1000000 };
+
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+int put_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), error = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		error = -errno;
+	close(fd);
+	return error;
+}
+
+int get_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t got = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	while (got < size - 1 && (n = read(fd, text + got, size - 1 - got)) > 0)
+		got += (size_t)n;
+	text[got] = 0;
+	close(fd);
+	return 0;
+}
+
+bool file_has(const char *path, const char *first, ...)
+{
+	FILE *f = fopen(path, "r");
+	bool found = false;
+	char line[1024];
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		const char *word = first;
+		va_list ap;
+
+		found = true;
+		va_start(ap, first);
+		for (; word; word = va_arg(ap, const char *))
+			found = found && strstr(line, word);
+		va_end(ap);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+#define SIZE_KB	"/sys/kernel/tracing/buffer_size_kb"
+
+bool can_ask_kworker(void)
+{
+	return !access(SIZE_KB, W_OK);
+}
+
+/* Trace buffers are resized on their own CPU. */
+bool ask_kworker(void)
+{
+	char old[32] = "";
+
+	return !get_file(SIZE_KB, old, sizeof(old)) &&
+		!put_file(SIZE_KB, atoi(old) > 300 ? "200" : "400");
+}
+
+bool ask_flush(void)
+{
+	char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return false;
+	p[0] = 1;
+	return !munmap(p, 4096);
+}
+
+/* A start begins with one; wants a CPU beside 0 and the worker's. */
+bool ask_rcu_barrier(void)
+{
+	struct iso iso = { .fd = -1 };
+	bool done = !iso_pin(2) && !iso_start(&iso, 0, 0) && !iso_stop(&iso);
+
+	if (iso.page)
+		munmap((void *)iso.page, 4096);
+	if (iso.fd >= 0)
+		close(iso.fd);
+	return !iso_pin(0) && done;
+}
+
+static long long interrupt_rows(const char *name, int cpu)
+{
+	FILE *f = fopen("/proc/interrupts", "r");
+	long long sum = name ? -1 : 0;
+	char line[2048];
+
+	if (!f || !fgets(line, sizeof(line), f))
+		bail_out("no /proc/interrupts");
+	while (fgets(line, sizeof(line), f)) {
+		char *at = strchr(line, ':'), *end;
+		const char *row = line + strspn(line, " ");
+
+		if (!at)
+			continue;
+		*at++ = 0;
+		if (name && strcmp(row, name))
+			continue;
+		for (int i = 0; i <= cpu; i++, at = end) {
+			long long n = strtoll(at, &end, 10);
+
+			if (end == at)
+				break;
+			if (i == cpu)
+				sum = name ? n : sum + n;
+		}
+	}
+	fclose(f);
+	return sum;
+}
+
+long long interrupts(const char *name, int cpu)
+{
+	return interrupt_rows(name, cpu);
+}
+
+long long interrupts_all(int cpu)
+{
+	return interrupt_rows(NULL, cpu);
+}
+
+void iso_require(int cpus)
+{
+	char list[32];
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	first_cycle = __rdtsc();
+	ns_per_cycle = 1e9 / (double)tsc_hz();
+	if (access("/proc/isolator/cpus", F_OK))
+		skip_all("no /proc/isolator: this kernel has no Isolator");
+	if (sysconf(_SC_NPROCESSORS_ONLN) < cpus) {
+		snprintf(list, sizeof(list), "needs %d CPUs", cpus);
+		skip_all(list);
+	}
+	snprintf(list, sizeof(list), "1-%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
+	if (put_file("/proc/isolator/cpus", list))
+		bail_out("cannot write /proc/isolator/cpus");
+	if (iso_pin(0))
+		bail_out("cannot run on CPU 0");
+}
+
+int iso_pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
+}
+
+int iso_start(struct iso *iso, uint64_t deadline_ns, uint64_t spin_ns)
+{
+	struct isolator_start_args args;
+	void *page;
+
+	iso->fd = open("/dev/isolator", O_RDWR | O_CLOEXEC);
+	if (iso->fd < 0)
+		return -errno;
+	for (int tries = 0;; tries++) {
+		memset(&args, 0, sizeof(args));
+		args.size = sizeof(args);
+		args.mask = ISOLATOR_MASK_ALL;
+		args.deadline_ns = deadline_ns;
+		args.spin_ns = spin_ns;
+		if (!ioctl(iso->fd, ISOLATOR_IOC_START, &args))
+			break;
+		if (errno != EAGAIN || tries == 100)
+			return -errno;
+		if (!tries)
+			diag("start says EAGAIN (no high-resolution mode yet?), waiting up to 10 s");
+		sleep_ms(100);
+	}
+	iso->start = args;
+	page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, iso->fd, 0);
+	iso->page = page == MAP_FAILED ? NULL : page;
+	return page == MAP_FAILED ? -errno : 0;
+}
+
+int iso_tick(const struct iso *iso, struct isolator_tick_args *args)
+{
+	struct isolator_tick_args own = { 0 };
+
+	if (!args)
+		args = &own;
+	args->size = sizeof(*args);
+	args->flags = ISOLATOR_TICK_ALL;
+	return ioctl(iso->fd, ISOLATOR_IOC_TICK, args) ? -errno : 0;
+}
+
+int iso_stop(const struct iso *iso)
+{
+	struct isolator_stop_args args = { .size = sizeof(args) };
+
+	return ioctl(iso->fd, ISOLATOR_IOC_STOP, &args) ? -errno : 0;
+}
+
+struct worker *worker_new(int cpu)
+{
+	struct worker *w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (w == MAP_FAILED)
+		bail_out("no memory for a worker");
+	w->cpu = cpu;
+	return w;
+}
+
+static void copy_page(struct worker *w)
+{
+	const volatile struct isolator_page *p = w->iso.page;
+
+	if (!p)
+		return;
+	w->due = p->due;
+	w->end = p->end;
+	w->held = p->held;
+	w->breaches = p->breaches;
+	w->lends = p->lends;
+}
+
+static void worker_loop(struct worker *w)
+{
+	uint64_t end = now_ns() + (w->life_s ? w->life_s : 60) * SEC;
+	uint64_t next = now_ns() + w->tick_ms * MS;
+
+	while (!w->stop) {
+		uint64_t now = now_ns();
+		bool asked = w->tick_now != w->ticked;
+
+		w->rounds++;
+		copy_page(w);
+		if (w->each)
+			w->each(w);
+		if (now > end)
+			break;
+		if (!asked && (!w->tick_ms || now < next))
+			continue;
+		next = now + w->tick_ms * MS;
+		if (asked || w->due) {
+			w->due_seen++;
+			mark_tick_begin();
+			w->error = w->plain ? 0 : iso_tick(&w->iso, &w->last);
+			mark_tick_end();
+			if (w->error)
+				break;
+		}
+		w->ticks++;
+		if (asked)
+			w->ticked++;
+	}
+}
+
+static void *worker_body(void *arg)
+{
+	struct sched_param param = { .sched_priority = 50 };
+	struct worker *w = arg;
+	volatile char stack[32768];
+
+	for (size_t i = 0; i < sizeof(stack); i += 4096)
+		stack[i] = 1;
+	w->tid = (pid_t)syscall(SYS_gettid);
+	w->error = iso_pin(w->cpu);
+	if (!w->error && !w->other && sched_setscheduler(0, SCHED_FIFO, &param))
+		w->error = -errno;
+	if (!w->error && mlockall(MCL_CURRENT | MCL_FUTURE))
+		w->error = -errno;
+	if (!w->error && !w->plain)
+		w->error = iso_start(&w->iso, w->deadline_ns, w->spin_ns);
+	if (w->error) {
+		w->state = WORKER_FAILED;
+		return NULL;
+	}
+	w->state = WORKER_RUNS;
+	worker_loop(w);
+	if (!w->plain && w->iso.page->state == ISOLATOR_STATE_ON)
+		iso_stop(&w->iso);
+	copy_page(w);
+	w->state = WORKER_OVER;
+	return NULL;
+}
+
+static bool worker_runs(struct worker *w)
+{
+	for (int i = 0; i < 15000 && w->state == WORKER_NEW; i++)
+		sleep_ms(1);
+	if (w->state == WORKER_FAILED)
+		diag("worker on CPU %d: %s", w->cpu, strerror(-w->error));
+	if (w->state == WORKER_NEW)
+		diag("worker on CPU %d does not come up", w->cpu);
+	return w->state == WORKER_RUNS;
+}
+
+bool worker_thread(struct worker *w)
+{
+	pthread_attr_t attr;
+
+	/* Locked memory is populated whole: a stack of 8 MiB takes its time. */
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 256 * 1024);
+	errno = pthread_create(&w->thread, &attr, worker_body, w);
+	if (errno)
+		bail_out("pthread_create");
+	return worker_runs(w);
+}
+
+bool worker_process(struct worker *w)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		bail_out("fork");
+	if (!pid) {
+		worker_body(w);
+		_exit(w->error ? 1 : 0);
+	}
+	w->tid = pid;
+	return worker_runs(w);
+}
+
+void worker_end(struct worker *w)
+{
+	/* A worker that ends before it is told to has a reason. */
+	if (w->state == WORKER_OVER && w->error)
+		diag("worker on CPU %d ended early: %s", w->cpu, strerror(-w->error));
+	w->stop = true;
+	if (w->thread)
+		pthread_join(w->thread, NULL);
+	else if (w->tid)
+		waitpid(w->tid, NULL, 0);
+	w->thread = 0;
+	w->tid = 0;
+}
+
+bool worker_tick(struct worker *w, unsigned int ms)
+{
+	unsigned int want = ++w->tick_now;
+
+	for (unsigned int i = 0; i < ms; i++) {
+		if (w->ticked == want)
+			return true;
+		sleep_ms(1);
+	}
+	return w->ticked == want;
+}
+
+void show_breaches(void)
+{
+	char text[8192];
+
+	if (get_file("/proc/isolator/breaches", text, sizeof(text)))
+		return;
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+		diag("%s", line);
+}
+
+bool wait_for(_Atomic uint64_t *value, uint64_t want, unsigned int ms)
+{
+	for (unsigned int i = 0; i < ms && *value < want; i++)
+		sleep_ms(1);
+	return *value >= want;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the guest tests share: isolation by raw ioctls, and a worker under it. */
+#ifndef LAB_ISO_H
+#define LAB_ISO_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <linux/isolator.h>
+
+#define MS	((uint64_t)1000000)
+#define SEC	((uint64_t)1000000000)
+
+struct iso {
+	int fd;
+	const volatile struct isolator_page *page;
+	struct isolator_start_args start;
+};
+
+/*
+ * First thing in a test: ends it as skipped where the kernel has no Isolator or
+ * there are fewer CPUs, lets CPUs 1.. be isolated, and moves to CPU 0.
+ */
+void iso_require(int cpus);
+/* The isolation of the calling thread; 0 or -errno.  The page may be NULL. */
+int iso_pin(int cpu);
+int iso_start(struct iso *iso, uint64_t deadline_ns, uint64_t spin_ns);
+int iso_tick(const struct iso *iso, struct isolator_tick_args *args);
+int iso_stop(const struct iso *iso);
+/* Monotonic time without a system call. */
+uint64_t now_ns(void);
+void sleep_ms(unsigned int ms);
+
+/* Files: text read or written; 0 or -errno. */
+int put_file(const char *path, const char *text);
+int get_file(const char *path, char *text, size_t size);
+/* Does a line of the file hold all of these words (up to NULL)? */
+bool file_has(const char *path, const char *first, ...) __attribute__((sentinel));
+/*
+ * Requests that reach every CPU, for checks of what becomes of them: a flush of
+ * the caller's own translations; work that a kernel thread of each CPU does
+ * while the caller sleeps; rcu_barrier(), by isolating CPU 2.  Each says whether it was done.
+ */
+bool ask_flush(void);
+bool ask_kworker(void);
+bool ask_rcu_barrier(void);
+/* Is there what ask_kworker() needs? */
+bool can_ask_kworker(void);
+/* NAME's row of /proc/interrupts for one CPU, -1: no such row. */
+long long interrupts(const char *name, int cpu);
+/* All of a CPU's interrupts. */
+long long interrupts_all(int cpu);
+
+enum worker_state { WORKER_NEW, WORKER_RUNS, WORKER_FAILED, WORKER_OVER };
+
+/*
+ * A thread or process that isolates a CPU and stays in user mode, apart from its
+ * ticks and from what each() does.
+ */
+struct worker {
+	/* wanted */
+	int cpu;
+	bool plain;			/* pinned and FIFO, but not isolated */
+	bool other;			/* SCHED_OTHER, not FIFO */
+	unsigned int tick_ms;		/* 0: only when tick_now says so */
+	uint64_t deadline_ns, spin_ns;
+	unsigned int life_s;		/* ends by itself, default 60 */
+	void (*each)(struct worker *w);	/* called in every round */
+	void *data;
+	/* told */
+	_Atomic bool stop;
+	_Atomic unsigned int tick_now;	/* raise to ask for one tick */
+	/* seen */
+	_Atomic int state;
+	int error;
+	pid_t tid;
+	struct iso iso;
+	_Atomic unsigned int ticked;	/* follows tick_now */
+	_Atomic uint64_t rounds, ticks, due_seen;
+	_Atomic unsigned int due, end;	/* copies for other processes */
+	_Atomic uint64_t held, breaches, lends;
+	struct isolator_tick_args last;
+	pthread_t thread;
+};
+
+/* Memory for a worker that two processes can see. */
+struct worker *worker_new(int cpu);
+/* Starts it and waits until it spins; false and a TAP comment when it cannot. */
+bool worker_thread(struct worker *w);
+bool worker_process(struct worker *w);
+/* Asks it to end and waits for that. */
+void worker_end(struct worker *w);
+/* One tick of the worker's, waited for at most ms; false: it did not come. */
+bool worker_tick(struct worker *w, unsigned int ms);
+/* /proc/isolator/breaches as TAP comments, when a test did not want any. */
+void show_breaches(void);
+/* Until *value is at least want, at most ms. */
+bool wait_for(_Atomic uint64_t *value, uint64_t want, unsigned int ms);
+
+#endif

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=sh
+# Sourced by the guest tests that are scripts: TAP output, exit 0, 1 or 77.
+
+tap_n=0
+tap_bad=0
+
+# ok CONDITION-STATUS TEXT
+check() {
+	tap_n=$((tap_n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $tap_n - $2"
+	else
+		echo "not ok $tap_n - $2"
+		tap_bad=$((tap_bad + 1))
+	fi
+}
+
+skip_all() {
+	echo "1..0 # SKIP $1"
+	exit 77
+}
+
+done_testing() {
+	echo "1..$tap_n"
+	[ "$tap_bad" = 0 ] && [ "$tap_n" -gt 0 ]
+	exit $?
+}

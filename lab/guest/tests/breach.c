@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: breach
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 90
+ * about: what misses a deadline is delivered, counted and named: callback, CPU, task, stack
+ */
+#define _GNU_SOURCE
+#include <linux/membarrier.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+#define D	(800 * MS)
+#define D_SPIN	(300 * MS)
+#define BREACHES "/proc/isolator/breaches"
+
+static _Atomic uint64_t handled;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	handled++;
+}
+
+static struct worker *fresh(void)
+{
+	struct worker *w = worker_new(1);
+
+	w->deadline_ns = D;
+	w->spin_ns = D_SPIN;
+	if (!worker_thread(w))
+		bail_out("no isolated worker");
+	return w;
+}
+
+/* The deadline's breach came in time and says who it was. */
+static void named(struct worker *w, const char *what, uint64_t took, uint64_t bound,
+		  const char *kind, const char *callback)
+{
+	uint64_t breaches = w->iso.page->breaches;
+
+	ok(breaches >= 1, "%s: %lu breaches counted", what, breaches);
+	/* One request may take several: a forced lend is short, work may go on. */
+	ok(took >= bound * 9 / 10 && took < (bound * 3 / 2 + 200 * MS) * breaches,
+	   "%s: delivered after %lu ms, bound %lu ms", what, took / MS, bound / MS);
+	ok(file_has(BREACHES, "cpu 1 breach", kind, callback, NULL),
+	   "%s: named as %s, %s", what, kind, callback);
+	show_breaches();
+}
+
+static void by_munmap(void)
+{
+	struct worker *w = fresh();
+	uint64_t start = now_ns();
+
+	ask_flush();
+	named(w, "munmap", now_ns() - start, D_SPIN, "kind call", "callback flush_tlb_func");
+	ok(file_has(BREACHES, "sender_cpu 0", "comm breach", NULL),
+	   "munmap: the sender's CPU and name");
+	ok(file_has(BREACHES, "  ", "munmap", NULL), "munmap: the waiting sender's stack");
+	worker_end(w);
+}
+
+static void by_membarrier(void)
+{
+	struct worker *w = fresh();
+	uint64_t start = now_ns();
+
+	ok(!syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0),
+	   "membarrier returns");
+	named(w, "membarrier", now_ns() - start, D_SPIN, "kind call", "callback ipi_mb");
+	worker_end(w);
+}
+
+static void by_kworker(void)
+{
+	struct worker *w = fresh();
+	uint64_t start;
+
+	if (!can_ask_kworker()) {
+		diag("no tracing: the kworker's deadline is not tested");
+		worker_end(w);
+		return;
+	}
+	start = now_ns();
+	ask_kworker();
+	named(w, "kworker", now_ns() - start, D, "kind thread", "comm kworker/1");
+	ok(w->iso.page->lends >= 1, "kworker: the CPU was lent by force");
+	worker_end(w);
+}
+
+static void by_signal(void)
+{
+	struct worker *w = fresh();
+	uint64_t start = now_ns();
+
+	handled = 0;
+	syscall(SYS_tgkill, getpid(), w->tid, SIGUSR1);
+	wait_for(&handled, 1, 5000);
+	ok(handled == 1, "signal: the handler ran");
+	named(w, "signal", now_ns() - start, D, "kind signal", "comm breach");
+	worker_end(w);
+}
+
+static int reads_breaches(void)
+{
+	char text[8192];
+
+	if (setuid(65534))
+		return 254;
+	if (get_file(BREACHES, text, sizeof(text)))
+		return 0;
+	return strstr(text, "comm") || strstr(text, "callback") ? 1 : 0;
+}
+
+int main(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	int status;
+	pid_t pid;
+
+	iso_require(2);
+	sigaction(SIGUSR1, &sa, NULL);
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0))
+		bail_out("membarrier registration");
+	by_munmap();
+	by_membarrier();
+	by_kworker();
+	by_signal();
+	pid = fork();
+	if (!pid)
+		_exit(reads_breaches());
+	waitpid(pid, &status, 0);
+	ok(!status, "names are for the administrator only");
+	return done_testing();
+}

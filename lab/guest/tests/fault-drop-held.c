@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: fault-drop-held
+ * cpus: 2
+ * kernel: isolator-debug
+ * timeout: 60
+ * alone: yes
+ * about: planted fault: a held request is dropped
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "fault.h"
+
+#define DEVICE	"/dev/cpu/1/cpuid"
+
+/* A call to the isolated CPU runs at a tick, and its sender is told. */
+static bool check(void)
+{
+	struct worker *w = worker_new(1);
+	unsigned int regs[4];
+	bool back = false;
+	pid_t pid;
+
+	w->tick_ms = 10;
+	w->spin_ns = SEC;
+	w->deadline_ns = 5 * SEC;
+	if (!worker_process(w))
+		bail_out("no isolated worker");
+	pid = fork();	/* a dropped request leaves it asleep for good */
+	if (!pid) {
+		int fd = open(DEVICE, O_RDONLY);
+
+		_exit(pread(fd, regs, sizeof(regs), 0) == sizeof(regs) ? 0 : 1);
+	}
+	for (int i = 0; i < 2000 && !back; i++) {
+		int status;
+
+		sleep_ms(1);
+		back = waitpid(pid, &status, WNOHANG) == pid && !status;
+	}
+	worker_end(w);
+	return back && !w->breaches;
+}
+
+int main(void)
+{
+	iso_require(2);
+	if (access(DEVICE, R_OK))
+		skip_all("no " DEVICE);
+	return with_fault("drop_held", check);
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: fault-leave-callback
+ * cpus: 4
+ * kernel: isolator-debug
+ * timeout: 90
+ * about: planted fault: RCU callbacks of the task stay on its CPU
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "fault.h"
+
+static _Atomic uint64_t *freed;	/* shared with the worker */
+
+/* Freed inodes leave RCU callbacks behind; then the task stays in user mode. */
+static void leave_callbacks(struct worker *w)
+{
+	if (*freed)
+		return;
+	for (int i = 0; i < 50; i++) {
+		int fd = open("/tmp/lab-callback", O_CREAT | O_RDWR, 0600);
+
+		unlink("/tmp/lab-callback");
+		close(fd);
+	}
+	*freed = 1;
+	(void)w;
+}
+
+/* All callbacks run although the task never ticks. */
+static bool check(void)
+{
+	struct worker *w = worker_new(1);
+	uint64_t start, took;
+	bool done;
+
+	*freed = 0;
+	w->each = leave_callbacks;
+	w->deadline_ns = 3 * SEC;
+	w->spin_ns = SEC;
+	if (!worker_process(w) || !wait_for(freed, 1, 5000))
+		bail_out("no isolated worker");
+	sleep_ms(20);
+	start = now_ns();
+	done = ask_rcu_barrier();
+	took = now_ns() - start;
+	sleep_ms(10);		/* it copies its counters */
+	diag("rcu_barrier() after %lu ms, %lu breaches", took / MS, w->breaches);
+	done = done && took < 2 * SEC && !w->breaches;
+	worker_end(w);
+	return done;
+}
+
+int main(void)
+{
+	iso_require(4);
+	freed = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return with_fault("leave_callback", check);
+}

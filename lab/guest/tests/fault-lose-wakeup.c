@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: fault-lose-wakeup
+ * cpus: 2
+ * kernel: isolator-debug
+ * timeout: 60
+ * about: planted fault: the isolated CPU is not told of what it holds
+ */
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "fault.h"
+
+/* Enters the kernel when something is due, but by no tick: a tick may sleep. */
+static void enter(struct worker *w)
+{
+	static uint64_t last;
+
+	if (!w->due || now_ns() < last + 10 * MS)
+		return;
+	last = now_ns();
+	syscall(SYS_getppid);
+}
+
+/* What is held runs at any kernel entry, long before its deadline. */
+static bool check(void)
+{
+	struct worker *w = worker_new(1);
+	uint64_t longest = 0;
+	bool quiet;
+
+	w->each = enter;
+	w->spin_ns = SEC;
+	w->deadline_ns = 5 * SEC;
+	if (!worker_thread(w))
+		bail_out("no isolated worker");
+	for (int i = 0; i < 5; i++) {
+		uint64_t start = now_ns();
+
+		ask_flush();
+		if (now_ns() - start > longest)
+			longest = now_ns() - start;
+	}
+	quiet = !w->iso.page->breaches;
+	diag("longest flush %lu ms, %llu breaches", longest / MS, w->iso.page->breaches);
+	worker_end(w);
+	return quiet && longest < 800 * MS;
+}
+
+int main(void)
+{
+	iso_require(2);
+	return with_fault("lose_wakeup", check);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: fault-no-lend
+ * cpus: 2
+ * kernel: isolator-debug
+ * timeout: 90
+ * about: planted fault: the tick does not lend the CPU to its kernel threads
+ */
+#define _GNU_SOURCE
+#include <sys/wait.h>
+#include <unistd.h>
+#include "fault.h"
+
+/* Work for a kernel thread of the isolated CPU is done at a tick. */
+static bool check(void)
+{
+	struct worker *w = worker_new(1);
+	bool back = false;
+	pid_t pid;
+
+	w->tick_ms = 10;
+	w->deadline_ns = 5 * SEC;
+	if (!worker_process(w))
+		bail_out("no isolated worker");
+	pid = fork();
+	if (!pid)
+		_exit(ask_kworker() ? 0 : 1);
+	for (int i = 0; i < 3000 && !back; i++) {
+		int status;
+
+		sleep_ms(1);
+		back = waitpid(pid, &status, WNOHANG) == pid && !status;
+	}
+	worker_end(w);		/* with the CPU free again it ends in any case */
+	if (!back)
+		waitpid(pid, NULL, 0);
+	diag("%lu lends, %lu breaches", w->lends, w->breaches);
+	return back && w->lends > 0 && !w->breaches;
+}
+
+int main(void)
+{
+	iso_require(2);
+	if (!can_ask_kworker())
+		skip_all("no tracing, by which to ask for work");
+	return with_fault("no_lend", check);
+}

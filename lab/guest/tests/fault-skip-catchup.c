@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: fault-skip-catchup
+ * cpus: 2
+ * kernel: isolator-debug
+ * timeout: 60
+ * alone: yes
+ * about: planted fault: the catch-up at kernel entry is skipped
+ * dmesg: WARNING: .*isolator|Call Trace:
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include "fault.h"
+
+/*
+ * Kernel text changes while the task is in user mode; at its next entry the
+ * kernel checks, before the first code that can be patched, that it caught up.
+ */
+static bool check(void)
+{
+	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
+	struct worker *w = worker_new(1);
+	uint64_t deferred;
+	bool warned = false;
+	char record[2048];
+	ssize_t n;
+
+	if (log < 0 || lseek(log, 0, SEEK_END) < 0)
+		bail_out("/dev/kmsg");
+	w->deadline_ns = 60 * SEC;
+	if (!worker_thread(w))
+		bail_out("no isolated worker");
+	deferred = w->iso.page->deferred;
+	put_file("/proc/sys/kernel/sched_schedstats", "1");
+	put_file("/proc/sys/kernel/sched_schedstats", "0");
+	deferred = w->iso.page->deferred - deferred;
+	diag("%lu deferred", deferred);
+	worker_tick(w, 1000);
+	worker_end(w);
+	while ((n = read(log, record, sizeof(record) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
+		record[n > 0 ? n : 0] = 0;
+		if (strstr(record, "WARNING") && strstr(record, "isolator"))
+			warned = true;
+	}
+	close(log);
+	return deferred > 0 && !warned;
+}
+
+int main(void)
+{
+	iso_require(2);
+	return with_fault("skip_catchup", check);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: held
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 60
+ * about: requests that wait really wait: each returns at a tick, none is faked or lost
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+/* An emulated CPU's turn, ours or the worker's, may come 0.1 s late. */
+enum { ROUNDS = 8, PERIOD_MS = 200, SLACK_MS = 200 };
+
+static bool barrier(void)
+{
+	return !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+
+/* A cross-call that nobody told Isolator about, and whose caller sleeps. */
+static bool cpuid(void)
+{
+	unsigned int regs[4];
+	int fd = open("/dev/cpu/1/cpuid", O_RDONLY);
+	bool done = fd >= 0 && pread(fd, regs, sizeof(regs), 0) == sizeof(regs);
+
+	if (fd >= 0)
+		close(fd);
+	return done && regs[0] > 0;
+}
+
+/*
+ * The sender spins with preemption off, on the CPU where we run: only time and
+ * counters can tell.  The worker ticks by its own clock, so that every request
+ * but the first one waits for most of a period.
+ */
+static void check(struct worker *w, const char *what, bool (*request)(void))
+{
+	uint64_t held = w->iso.page->held, start = now_ns(), took;
+	int done = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		/* It is back in user mode, not still in the tick that answered. */
+		wait_for(&w->rounds, w->rounds + 1000, 1000);
+		done += request();
+	}
+	took = (now_ns() - start) / MS;
+	held = w->iso.page->held - held;
+	ok(done == ROUNDS, "%s: %d of %d returned", what, done, ROUNDS);
+	ok(held >= ROUNDS, "%s: %lu counted as held", what, held);
+	ok(took >= (ROUNDS - 2) * PERIOD_MS && took < ROUNDS * (PERIOD_MS + SLACK_MS),
+	   "%s: %lu ms for %d requests at a tick every %d ms", what, took, ROUNDS,
+	   PERIOD_MS);
+	if (!ok(!w->iso.page->breaches, "%s: no breach", what))
+		show_breaches();
+}
+
+int main(void)
+{
+	struct worker *w = worker_new(1);
+
+	iso_require(2);
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0))
+		bail_out("membarrier registration");
+	w->tick_ms = PERIOD_MS;
+	w->deadline_ns = 5 * SEC;
+	w->spin_ns = SEC;
+	if (!worker_thread(w)) {
+		ok(false, "no isolated worker");
+		return done_testing();
+	}
+	check(w, "membarrier", barrier);
+	check(w, "munmap", ask_flush);
+	if (!access("/dev/cpu/1/cpuid", R_OK))
+		check(w, "cpuid", cpuid);
+	else
+		diag("no /dev/cpu/1/cpuid: a call by an unknown callback is not tested");
+	ok(w->due_seen > 0, "the page said when a tick was due, %lu times", w->due_seen);
+	worker_end(w);
+	return done_testing();
+}

@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# name: kunit
+# cpus: 2
+# kernel: isolator-debug
+# timeout: 30
+# append: kunit.enable=1
+# about: the KUnit suite of Isolator passed when the kernel booted
+# shellcheck source=lab/guest/tap.sh
+. "${LAB:-/lab}/lib/tap.sh"
+
+# It runs before the first process: its lines in the log are all there is to test.
+cases=$(dmesg | grep -E '(not )?ok [0-9]+ isolator_test_' | sed 's/^\[[^]]*\] *//')
+[ -n "$cases" ] || skip_all "no KUnit in this kernel's log"
+echo "$cases" | sed 's/^/# /'
+! echo "$cases" | grep -q 'not ok'
+check $? "no case failed"
+dmesg | grep -qE '\] ok [0-9]+ isolator$'
+check $? "the suite passed"
+done_testing

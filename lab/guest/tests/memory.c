@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: memory
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 60
+ * about: nobody touches the isolated task's memory: merging, compaction, clearing and page-out keep off
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+enum { PAGES = 64 };
+
+static char *area;
+
+static void use(struct worker *w)
+{
+	area[(w->rounds % PAGES) * 4096]++;
+}
+
+static int ask_pageout(pid_t pid)
+{
+	struct iovec vec = { area, PAGES * 4096 };
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	long ret = syscall(SYS_process_madvise, fd, &vec, 1, MADV_PAGEOUT, 0);
+	int error = ret < 0 ? errno : 0;
+
+	close(fd);
+	return error;
+}
+
+int main(void)
+{
+	struct worker *w = worker_new(1);
+	char path[64];
+
+	iso_require(2);
+	area = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(area, 0x42, PAGES * 4096);
+	madvise(area, PAGES * 4096, MADV_MERGEABLE);
+	w->deadline_ns = 60 * SEC;
+	w->each = use;
+	if (!worker_process(w)) {
+		ok(false, "no isolated worker");
+		return done_testing();
+	}
+	sleep_ms(20);
+	put_file("/sys/kernel/mm/ksm/pages_to_scan", "1000");
+	put_file("/sys/kernel/mm/ksm/run", "1");
+	sleep_ms(500);
+	put_file("/sys/kernel/mm/ksm/run", "0");
+	ok(!put_file("/proc/sys/vm/compact_memory", "1"), "compaction returns");
+	ok(!put_file("/proc/sys/vm/drop_caches", "3"), "dropping caches returns");
+	snprintf(path, sizeof(path), "/proc/%d/clear_refs", w->tid);
+	ok(!put_file(path, "1"), "clearing referenced bits returns");
+	ok(put_file(path, "4") == -EBUSY, "clearing soft-dirty bits: EBUSY");
+	ok(ask_pageout(w->tid) == EBUSY, "page-out of its memory: EBUSY");
+	sleep_ms(50);
+	ok(!w->breaches && w->end == ISOLATOR_END_NONE, "still isolated, %lu breaches",
+	   w->breaches);
+	ok(!w->held, "nothing was asked of its CPU: %lu held", w->held);
+	worker_end(w);
+	return done_testing();
+}

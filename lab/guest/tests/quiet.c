@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: quiet
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 60
+ * about: no interrupt of any kind is counted on the CPU, ticking or not
+ */
+#define _GNU_SOURCE
+#include <string.h>
+#include "../iso.h"
+#include "../tap.h"
+
+static void measure(struct worker *w, const char *what)
+{
+	static const char *const rows[] = { "LOC", "RES", "CAL", "TLB", "IWI", "NMI" };
+	long long before[6], all;
+
+	if (!worker_process(w)) {
+		ok(false, "%s: no isolated worker", what);
+		return;
+	}
+	sleep_ms(300);
+	for (size_t i = 0; i < 6; i++)
+		before[i] = interrupts(rows[i], 1);
+	all = interrupts_all(1);
+	sleep_ms(2000);
+	for (size_t i = 0; i < 6; i++) {
+		long long now = interrupts(rows[i], 1);
+
+		ok(now == before[i], "%s: %s went from %lld to %lld", what, rows[i],
+		   before[i], now);
+	}
+	all = interrupts_all(1) - all;
+	ok(all == 0, "%s: %lld interrupts in 2 s", what, all);
+	worker_end(w);
+	ok(!w->breaches, "%s: no breach", what);
+}
+
+int main(void)
+{
+	struct worker *ticks = worker_new(1), *never = worker_new(1), *plain = worker_new(1);
+	long long loc;
+
+	iso_require(2);
+	/* What counts zero must have been seen to count. */
+	plain->plain = true;
+	if (!worker_process(plain))
+		bail_out("no worker");
+	loc = interrupts("LOC", 1);
+	sleep_ms(500);
+	loc = interrupts("LOC", 1) - loc;
+	worker_end(plain);
+	ok(loc > 100, "without isolation: %lld timer interrupts in 0.5 s", loc);
+	ticks->tick_ms = 10;
+	measure(ticks, "ticking");
+	never->deadline_ns = 60 * SEC;
+	measure(never, "never ticking");
+	return done_testing();
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: rcu
+ * cpus: 4
+ * kernel: isolator
+ * timeout: 60
+ * about: grace periods and rcu_barrier end while a task is isolated that never ticks
+ */
+#define _GNU_SOURCE
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+enum { ROUNDS = 5 };
+
+static bool synchronize(void)
+{
+	return !syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+}
+
+static bool expedited(void)
+{
+	mkdir("/tmp/lab-rcu", 0700);
+	return !mount("lab", "/tmp/lab-rcu", "tmpfs", 0, NULL) && !umount("/tmp/lab-rcu");
+}
+
+static void check(const char *what, bool (*wait)(void))
+{
+	uint64_t longest = 0;
+	int done = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t start = now_ns();
+
+		done += wait();
+		if (now_ns() - start > longest)
+			longest = now_ns() - start;
+	}
+	ok(done == ROUNDS && longest < 3 * SEC, "%s: %d of %d, longest %lu ms", what, done,
+	   ROUNDS, longest / MS);
+}
+
+int main(void)
+{
+	struct worker *w = worker_new(1);
+
+	iso_require(4);
+	w->deadline_ns = 60 * SEC;
+	if (!worker_process(w)) {
+		ok(false, "no isolated worker");
+		return done_testing();
+	}
+	check("synchronize_rcu", synchronize);
+	check("expedited, by mounts", expedited);
+	check("rcu_barrier, by isolating another CPU", ask_rcu_barrier);
+	sleep_ms(50);
+	if (!ok(!w->breaches, "no breach: %lu", w->breaches))
+		show_breaches();
+	ok(w->end == ISOLATOR_END_NONE, "still isolated");
+	worker_end(w);
+	return done_testing();
+}

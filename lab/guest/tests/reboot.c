@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: reboot
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 60
+ * about: a reboot is not held up by a task that is isolated and never ticks
+ * ends: reboot
+ */
+#define _GNU_SOURCE
+#include <linux/reboot.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+int main(void)
+{
+	struct worker *w = worker_new(1);
+
+	iso_require(2);
+	w->deadline_ns = 60 * SEC;
+	if (!worker_process(w)) {
+		ok(false, "no isolated worker");
+		return done_testing();
+	}
+	ok(true, "isolated; the guest must end by reboot now, within 10 s");
+	sync();
+	syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2,
+		LINUX_REBOOT_CMD_RESTART, NULL);
+	sleep_ms(10000);
+	ok(false, "still here after 10 s");
+	return done_testing();
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: refusals
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 60
+ * about: start refuses who and what it must, each with its own errno
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+static int device;
+
+static int start(const struct isolator_start_args *wanted)
+{
+	struct isolator_start_args args = *wanted;
+	struct isolator_stop_args stop = { .size = sizeof(stop) };
+
+	if (ioctl(device, ISOLATOR_IOC_START, &args))
+		return errno;
+	ioctl(device, ISOLATOR_IOC_STOP, &stop);
+	return 0;
+}
+
+static const struct isolator_start_args good = {
+	.size = sizeof(good), .mask = ISOLATOR_MASK_ALL,
+};
+
+static int drop_caps(unsigned long keep)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2] = { { 0 } };
+
+	data[0].effective = data[0].permitted = (unsigned int)keep;
+	return (int)syscall(SYS_capset, &head, data);
+}
+
+/* Runs a case in a child of its own; its exit status is the errno of start. */
+static int in_child(int (*body)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(body());
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+static int unpinned(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	CPU_SET(1, &set);
+	return sched_setaffinity(0, sizeof(set), &set) ? 254 : start(&good);
+}
+
+static int unprivileged(void)
+{
+	return iso_pin(1) || drop_caps(0) ? 254 : start(&good);
+}
+
+static int nobody_opens(void)
+{
+	if (setgroups(0, NULL) || setgid(65534) || setuid(65534))
+		return 254;
+	return open("/dev/isolator", O_RDWR) < 0 ? errno : 0;
+}
+
+static int user_namespace(void)
+{
+	return iso_pin(1) || unshare(CLONE_NEWUSER) ? 254 : start(&good);
+}
+
+static int nice_only(void)
+{
+	return iso_pin(1) || drop_caps(1UL << CAP_SYS_NICE) ? 254 : start(&good);
+}
+
+static int strict_nice_only(void)
+{
+	struct isolator_start_args args = good;
+
+	args.deadline_ns = ISOLATOR_DEADLINE_NEVER;
+	return iso_pin(1) || drop_caps(1UL << CAP_SYS_NICE) ? 254 : start(&args);
+}
+
+static int writes_cpus(void)
+{
+	return drop_caps(1UL << CAP_SYS_NICE) ? 254 :
+		-put_file("/proc/isolator/cpus", "1");
+}
+
+static int pinned(void)
+{
+	return iso_pin(1) ? 254 : start(&good);
+}
+
+static int on_cpu0(void)
+{
+	return iso_pin(0) ? 254 : start(&good);
+}
+
+static int other_pins(void)
+{
+	return -iso_pin(1);
+}
+
+/* With the other CPUs isolated by somebody else, CPU 0 is the last. */
+static void last_cpu(void)
+{
+	struct worker *w[64];
+	int n = (int)sysconf(_SC_NPROCESSORS_ONLN);
+	char list[16];
+
+	snprintf(list, sizeof(list), "0-%d", n - 1);
+	put_file("/proc/isolator/cpus", list);
+	for (int cpu = 1; cpu < n; cpu++) {
+		w[cpu] = worker_new(cpu);
+		w[cpu]->tick_ms = 10;
+		if (!worker_process(w[cpu]))
+			bail_out("no isolated worker");
+	}
+	ok(in_child(on_cpu0) == EBUSY, "the last housekeeping CPU: EBUSY");
+	ok(in_child(other_pins) == EBUSY, "another task cannot pin itself to an isolated CPU: EBUSY");
+	for (int cpu = 1; cpu < n; cpu++)
+		worker_end(w[cpu]);
+}
+
+static void bad_arguments(void)
+{
+	static const struct {
+		const char *what;
+		int error;
+		struct isolator_start_args args;
+	} cases[] = {
+		{ "size 0", EINVAL, { .mask = 7 } },
+		{ "a size too small", EINVAL, { .size = 8, .mask = 7 } },
+		{ "a size too large", EINVAL, { .size = 4096, .mask = 7 } },
+		{ "an empty mask", EINVAL, { .size = sizeof(good) } },
+		{ "an unknown mask bit", EINVAL, { .size = sizeof(good), .mask = 15 } },
+		{ "an unknown flag", EINVAL, { .size = sizeof(good), .mask = 7, .flags = 1 } },
+		{ "a reserved field", EINVAL, { .size = sizeof(good), .mask = 7, .reserved = 1 } },
+		{ "a deadline of 1 ns", ERANGE, { .size = sizeof(good), .mask = 7, .deadline_ns = 1 } },
+		{ "a D_spin over 1 s", ERANGE, { .size = sizeof(good), .mask = 7, .spin_ns = 2 * SEC } },
+		{ "a lend over 1 s", ERANGE, { .size = sizeof(good), .mask = 7, .lend_ns = 2 * SEC } },
+	};
+
+	iso_pin(1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		int error = start(&cases[i].args);
+
+		ok(error == cases[i].error, "%s: %s", cases[i].what, strerror(error));
+	}
+	ok(ioctl(device, _IO(0xB9, 0x77)) && errno == ENOTTY, "an unknown ioctl: ENOTTY");
+	ok(ioctl(device, ISOLATOR_IOC_START, 8) && errno == EFAULT, "a bad pointer: EFAULT");
+	iso_pin(0);
+}
+
+int main(void)
+{
+	iso_require(2);
+	device = open("/dev/isolator", O_RDWR | O_CLOEXEC);
+	if (device < 0)
+		bail_out("no /dev/isolator");
+	ok(!in_child(pinned), "pinned and privileged: accepted");
+	ok(!in_child(nice_only), "CAP_SYS_NICE is enough");
+	ok(in_child(unpinned) == ENOTUNIQ, "unpinned: ENOTUNIQ");
+	ok(in_child(unprivileged) == EPERM, "no capability: EPERM");
+	ok(in_child(nobody_opens) == EACCES, "nobody opens the device: EACCES");
+	ok(in_child(user_namespace) == EPERM, "all capabilities of a user namespace: EPERM");
+	ok(in_child(strict_nice_only) == EPERM, "strict mode without CAP_SYS_ADMIN: EPERM");
+	ok(in_child(writes_cpus) == EPERM || in_child(writes_cpus) == EACCES,
+	   "the mask of CPUs without CAP_SYS_ADMIN: refused");
+	bad_arguments();
+	put_file("/proc/isolator/cpus", "\n");
+	ok(in_child(pinned) == EACCES, "a CPU outside the administrator's mask: EACCES");
+	last_cpu();
+	ok(file_has("/proc/isolator/status", "isolated \n", NULL), "nothing is left isolated");
+	return done_testing();
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: signals
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 60
+ * about: other signals, stops and tracers wait for the next tick, and then come
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+static _Atomic uint64_t handled;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	handled++;
+}
+
+static bool stopped(pid_t pid, int ms)
+{
+	int status;
+
+	for (int i = 0; i < ms; i++) {
+		if (waitpid(pid, &status, WUNTRACED | WNOHANG | __WALL) == pid)
+			return WIFSTOPPED(status);
+		sleep_ms(1);
+	}
+	return false;
+}
+
+static void by_handler(void)
+{
+	struct worker *w = worker_new(1);
+
+	w->deadline_ns = 10 * SEC;
+	if (!worker_thread(w))
+		bail_out("no isolated worker");
+	for (int i = 1; i <= 3; i++) {
+		syscall(SYS_tgkill, getpid(), w->tid, SIGUSR1);
+		sleep_ms(200);
+		ok(handled == (uint64_t)i - 1, "signal %d: no handler before the tick", i);
+		ok(w->iso.page->due & ISOLATOR_DUE_SIGNAL, "signal %d: a tick is due", i);
+		worker_tick(w, 1000);
+		ok(wait_for(&handled, (uint64_t)i, 1000), "signal %d: handled at the tick", i);
+		ok(w->iso.page->state == ISOLATOR_STATE_ON, "signal %d: still isolated", i);
+	}
+	ok(!w->iso.page->breaches, "no breach");
+	worker_end(w);
+}
+
+static void by_stop(void)
+{
+	struct worker *w = worker_new(1);
+	uint64_t rounds;
+
+	w->tick_ms = 20;
+	w->deadline_ns = 10 * SEC;
+	if (!worker_process(w))
+		bail_out("no isolated worker");
+	kill(w->tid, SIGSTOP);
+	ok(stopped(w->tid, 2000), "SIGSTOP stops it");
+	rounds = w->rounds;
+	sleep_ms(100);
+	ok(w->rounds == rounds, "it stands still");
+	kill(w->tid, SIGCONT);
+	ok(wait_for(&w->rounds, rounds + 1000, 2000), "SIGCONT lets it go on");
+
+	ok(!ptrace(PTRACE_SEIZE, w->tid, NULL, NULL), "a tracer attaches");
+	ptrace(PTRACE_INTERRUPT, w->tid, NULL, NULL);
+	ok(stopped(w->tid, 2000), "and stops it at a tick");
+	ok(!ptrace(PTRACE_DETACH, w->tid, NULL, NULL), "and lets it go");
+	rounds = w->rounds;
+	ok(wait_for(&w->rounds, rounds + 1000, 2000) && !w->breaches && !w->error,
+	   "it goes on isolated, no breach");
+	worker_end(w);
+}
+
+int main(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+
+	iso_require(2);
+	sigaction(SIGUSR1, &sa, NULL);
+	by_handler();
+	by_stop();
+	return done_testing();
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: sleep
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 60
+ * about: an isolated task that sleeps is woken in time and goes on isolated
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+enum { NANOSLEEP, FUTEX, READ, POLL, KINDS, AFTER_MS = 150, LATE_MS = 150 };
+
+static const char *const names[] = { "nanosleep", "futex", "read", "poll" };
+static int pipes[2];
+static _Atomic int asked = -1, asleep = -1, awake = -1;
+static _Atomic uint64_t woke;
+static uint32_t word;
+
+static void sleeper(struct worker *w)
+{
+	struct timespec ts = { 0, AFTER_MS * 1000000 };
+	struct pollfd pfd = { .fd = pipes[0], .events = POLLIN };
+	int kind = asked;
+	char c;
+
+	if (kind == awake)
+		return;
+	asleep = kind;
+	switch (kind) {
+	case NANOSLEEP:
+		nanosleep(&ts, NULL);
+		break;
+	case FUTEX:
+		while (!*(volatile uint32_t *)&word)
+			syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL);
+		break;
+	case READ:
+		if (read(pipes[0], &c, 1) != 1)
+			w->error = -EIO;
+		break;
+	case POLL:
+		if (poll(&pfd, 1, 5000) != 1 || read(pipes[0], &c, 1) != 1)
+			w->error = -EIO;
+		break;
+	}
+	woke = now_ns();
+	awake = kind;
+}
+
+static void wake(int kind)
+{
+	switch (kind) {
+	case FUTEX:
+		*(volatile uint32_t *)&word = 1;
+		syscall(SYS_futex, &word, FUTEX_WAKE, 1);
+		break;
+	case READ:
+	case POLL:
+		if (write(pipes[1], "x", 1) != 1)
+			bail_out("write to the pipe");
+		break;
+	}
+}
+
+static void check(struct worker *w, int kind)
+{
+	uint64_t start = now_ns(), late;
+	long long before, after;
+
+	asked = kind;
+	while (asleep != kind)
+		sleep_ms(1);
+	if (kind == NANOSLEEP) {
+		sleep_ms(AFTER_MS / 2);
+		start += AFTER_MS * MS;
+	} else {
+		sleep_ms(AFTER_MS);
+		ok(awake != kind, "%s: it sleeps", names[kind]);
+		start = now_ns();
+		wake(kind);
+	}
+	for (int i = 0; i < 5000 && awake != kind; i++)
+		sleep_ms(1);
+	late = woke > start ? woke - start : 0;
+	ok(awake == kind && late < LATE_MS * MS, "%s: woken %lu us late", names[kind],
+	   late / 1000);
+	sleep_ms(100);
+	before = interrupts_all(1);
+	sleep_ms(300);
+	after = interrupts_all(1);
+	ok(w->iso.page->state == ISOLATOR_STATE_ON && after == before,
+	   "%s: and goes on isolated, %lld interrupts in 0.3 s", names[kind],
+	   after - before);
+}
+
+int main(void)
+{
+	struct worker *w = worker_new(1);
+
+	iso_require(2);
+	if (pipe(pipes))
+		bail_out("pipe");
+	w->each = sleeper;
+	w->tick_ms = 10;
+	if (!worker_thread(w)) {
+		ok(false, "no isolated worker");
+		return done_testing();
+	}
+	for (int kind = 0; kind < KINDS; kind++)
+		check(w, kind);
+	ok(!w->iso.page->breaches && !w->error, "no breach, no error");
+	worker_end(w);
+	return done_testing();
+}

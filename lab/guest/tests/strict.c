@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: strict
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 60
+ * about: strict mode: what sleeps waits for ever, what spins is still bounded
+ */
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+int main(void)
+{
+	struct worker *w = worker_new(1);
+	_Atomic bool *go;
+	uint64_t start;
+	int status, waited;
+	pid_t pid;
+
+	iso_require(2);
+	if (!can_ask_kworker())
+		skip_all("no tracing");
+	/* Asks for work of a kernel thread of CPU 1 and sleeps until it is done. */
+	go = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid = fork();
+	if (!pid) {
+		while (!*go)
+			sleep_ms(10);
+		_exit(ask_kworker() ? 0 : 1);
+	}
+	w->deadline_ns = ISOLATOR_DEADLINE_NEVER;
+	w->spin_ns = 300 * MS;
+	if (!worker_thread(w)) {
+		ok(false, "no isolated worker");
+		return done_testing();
+	}
+	ok(w->iso.start.deadline_ns == ISOLATOR_DEADLINE_NEVER, "strict mode is in force");
+
+	*go = true;
+	sleep_ms(3000);
+	ok(waitpid(pid, &status, WNOHANG) == 0, "the request still waits after 3 s");
+	ok(!w->iso.page->breaches, "without a breach");
+	ok(w->iso.page->due & ISOLATOR_DUE_RESCHED, "and a tick is due");
+	ok(worker_tick(w, 2000), "one tick");
+	for (waited = 0; waited < 2000; waited += 10) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			break;
+		worker_tick(w, 100);
+		sleep_ms(10);
+	}
+	ok(waited < 2000 && !status, "lets it run: it returned after %d ms", waited);
+	ok(!w->iso.page->breaches, "still without a breach");
+
+	start = now_ns();
+	ask_flush();
+	ok(now_ns() - start < SEC && w->iso.page->breaches == 1,
+	   "a sender that spins is bounded: %lu ms, %llu breach", (now_ns() - start) / MS,
+	   w->iso.page->breaches);
+	worker_end(w);
+	return done_testing();
+}

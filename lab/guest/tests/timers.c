@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: timers
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 60
+ * about: timers that the task arms for signals, and its CPU limits, make a tick due and come at it
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+static _Atomic uint64_t handled;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	handled++;
+}
+
+/*
+ * Spins without a tick until the page says that one is due, then ticks: the
+ * signal comes now and did not come before.
+ */
+static void comes_at_tick(const struct iso *iso, const char *what, uint32_t bits,
+			  unsigned int at_ms, unsigned int within_ms)
+{
+	uint64_t start = now_ns(), end = start + within_ms * MS, early;
+
+	while (!(iso->page->due & bits) && now_ns() < end)
+		;
+	early = handled;
+	ok(iso->page->due & bits, "%s: a tick is due after %lu ms, armed for %u ms", what,
+	   (now_ns() - start) / MS, at_ms);
+	ok(!early, "%s: nothing came before the tick", what);
+	iso_tick(iso, NULL);
+	/* Where the timer ran at this tick, the signal is the next one's. */
+	iso_tick(iso, NULL);
+	ok(handled >= 1, "%s: the handler ran", what);
+	ok(!iso->page->breaches, "%s: no breach", what);
+	handled = 0;
+}
+
+int main(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
+	struct itimerspec in_100ms = { .it_value.tv_nsec = 100000000 };
+	struct itimerval prof = { .it_value.tv_usec = 200000 };
+	struct rlimit cpu = { 2, 20 };
+	struct iso iso;
+	timer_t timer;
+
+	iso_require(2);
+	sigaction(SIGUSR1, &sa, NULL);
+	sigaction(SIGPROF, &sa, NULL);
+	sigaction(SIGXCPU, &sa, NULL);
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) || iso_pin(1) ||
+	    iso_start(&iso, 20 * SEC, 0))
+		bail_out("set-up");
+	timer_settime(timer, 0, &in_100ms, NULL);
+	comes_at_tick(&iso, "timer", ISOLATOR_DUE_SIGNAL | ISOLATOR_DUE_TIMER, 100, 1000);
+
+	setitimer(ITIMER_PROF, &prof, NULL);
+	for (uint64_t end = now_ns() + SEC / 2; now_ns() < end;)
+		;
+	comes_at_tick(&iso, "CPU time timer", ~0U, 200, 1000);
+
+	setrlimit(RLIMIT_CPU, &cpu);
+	for (uint64_t end = now_ns() + 3 * SEC; now_ns() < end;)
+		;
+	comes_at_tick(&iso, "RLIMIT_CPU", ~0U, 2000, 1000);
+	iso_stop(&iso);
+	return done_testing();
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: two-isolated
+ * cpus: 4
+ * kernel: isolator
+ * timeout: 60
+ * about: two isolated CPUs make and hold requests of each other, and both get on
+ */
+#define _GNU_SOURCE
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+enum { ROUNDS = 30 };
+
+struct own {
+	_Atomic uint64_t done, failed;
+};
+
+/* Each worker asks for flushes and barriers that reach the other. */
+static void ask(struct worker *w)
+{
+	struct own *own = w->data;
+	char *p;
+
+	if (own->done >= ROUNDS || w->rounds % 1000)
+		return;
+	p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED) {
+		own->failed++;
+		return;
+	}
+	p[0] = 1;
+	own->failed += !!munmap(p, 4096);
+	own->failed += !!syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	own->done++;
+}
+
+int main(void)
+{
+	struct worker *w[2] = { worker_new(1), worker_new(2) };
+	struct own own[2] = { 0 };
+	uint64_t start;
+
+	iso_require(4);
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0))
+		bail_out("membarrier registration");
+	for (int i = 0; i < 2; i++) {
+		w[i]->tick_ms = 10;
+		w[i]->spin_ns = SEC;
+		w[i]->deadline_ns = 5 * SEC;
+		w[i]->data = &own[i];
+		w[i]->each = ask;
+		if (!worker_thread(w[i])) {
+			ok(false, "no isolated worker on CPU %d", i + 1);
+			return done_testing();
+		}
+	}
+	start = now_ns();
+	for (int i = 0; i < 2; i++) {
+		wait_for(&own[i].done, ROUNDS, 20000);
+		ok(own[i].done == ROUNDS && !own[i].failed,
+		   "CPU %d: %lu of %d rounds, %lu failed", i + 1, own[i].done, ROUNDS,
+		   own[i].failed);
+	}
+	diag("%lu ms", (now_ns() - start) / MS);
+	for (int i = 0; i < 2; i++) {
+		ok(w[i]->iso.page->held > 0, "CPU %d held %llu requests", i + 1,
+		   w[i]->iso.page->held);
+		ok(!w[i]->iso.page->breaches, "CPU %d: no breach", i + 1);
+		ok(w[i]->iso.page->state == ISOLATOR_STATE_ON, "CPU %d is still isolated",
+		   i + 1);
+	}
+	for (int i = 0; i < 2; i++)
+		worker_end(w[i]);
+	return done_testing();
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: zero-entries
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 60
+ * alone: yes
+ * about: seen from outside, nothing enters the kernel on the isolated CPU but its own ticks
+ * observe: 1 any 0
+ * observe: 2 any 0
+ * observe: 3 any 0
+ */
+#define _GNU_SOURCE
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../marker.h"
+#include "../tap.h"
+
+MARK_WINDOW_TABLE();
+
+enum { OVER = 99 };
+
+static _Atomic unsigned int wanted, window;
+
+/* Goes from window to window in user mode; the probes stand outside of them. */
+static void follow(struct worker *w)
+{
+	unsigned int now = wanted;
+
+	(void)w;
+	if (now == window)
+		return;
+	if (window)
+		mark_window_end(window);
+	if (!window)
+		mark_target();
+	if (!window || now == OVER) {
+		mark_probe();
+		syscall(SYS_getpid);
+	}
+	if (now < OVER)
+		mark_window_begin(now);
+	window = now;
+}
+
+static void next(unsigned int number)
+{
+	wanted = number;
+	while (window != number)
+		sleep_ms(1);
+}
+
+static void disturb(void)
+{
+	for (int i = 0; i < 3; i++) {
+		put_file("/proc/sys/kernel/sched_schedstats", "1");
+		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+		put_file("/proc/sys/kernel/sched_schedstats", "0");
+	}
+}
+
+int main(void)
+{
+	struct worker *never = worker_new(1), *ticks = worker_new(1);
+	int asked = 0;
+
+	iso_require(2);
+	never->deadline_ns = 60 * SEC;
+	never->each = follow;
+	if (!ok(worker_thread(never), "isolated, never ticking"))
+		return done_testing();
+	next(1);
+	sleep_ms(1000);
+	next(2);
+	disturb();
+	sleep_ms(200);
+	next(OVER);
+	worker_end(never);
+	ok(!never->breaches, "no breach");
+
+	window = wanted = 0;
+	ticks->tick_ms = 10;
+	ticks->spin_ns = SEC;
+	ticks->each = follow;
+	if (!ok(worker_thread(ticks), "isolated, ticking"))
+		return done_testing();
+	next(3);
+	for (int i = 0; i < 10; i++)
+		asked += ask_flush();
+	disturb();
+	sleep_ms(200);
+	next(OVER);
+	ok(asked == 10, "%d of 10 flushes were done", asked);
+	/* One may find the task in the kernel, and is not held then. */
+	ok(ticks->due_seen >= 3, "%lu ticks had something due", ticks->due_seen);
+	worker_end(ticks);
+	ok(!ticks->breaches, "no breach");
+	return done_testing();
+}

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=sh
+# Sourced by the triggers that are scripts: how to answer, and small readers.
+
+# answer true|false DETAIL [OUTCOME]: the last line of a trigger
+answer() {
+	printf '{"worked":%s,"outcome":"%s","detail":"%s"}\n' "$1" "${3:-done}" "$2"
+	exit 0
+}
+
+# missing WHAT: the kernel has no such facility; a visible skip
+missing() {
+	printf '{"worked":false,"outcome":"done","detail":"missing: %s"}\n' "$1"
+	exit 77
+}
+
+# put VALUE FILE: writes it, and ends the trigger when the kernel refuses
+put() {
+	echo "$1" >"$2" || answer false "writing $1 to $2 failed"
+}
+
+# vmstat NAME: that counter of /proc/vmstat
+vmstat() {
+	while read -r key value; do
+		[ "$key" = "$1" ] && echo "$value"
+	done </proc/vmstat
+}
+
+tracing=/sys/kernel/tracing
+
+need_tracing() {
+	[ -e "$tracing/trace" ] || mount -t tracefs tracefs "$tracing" 2>/dev/null
+	[ -e "$tracing/trace" ] || missing tracefs
+}

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The lab's command line: python3 -m isolab."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+
+from . import term
+
+EXAMPLES = """examples:
+  tools/isolab run                           the comparison: out/run.json, out/run.html
+  tools/isolab test                          the guest tests of make check
+  tools/isolab test --kernel debug --only 'sleep-*'
+  tools/isolab test --list
+  tools/isolab bench                         what it costs, in instructions
+
+exit codes: 0 pass, 1 error, 2 a claim does not hold, 3 inconclusive, 77 skipped
+environment: ISOLAB_QEMU=trixie|system, ISOLAB_THREADS=multi|single, ISOLATOR_CACHE
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="isolab",
+        description=__doc__,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="stock, tuned and isolator side by side")
+    run.add_argument(
+        "--config",
+        action="append",
+        choices=("stock", "tuned", "isolator"),
+        help="only this one (the claims are then not judged)",
+    )
+    run.add_argument(
+        "--trigger",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only these triggers (the claims are then not judged)",
+    )
+    run.add_argument("--seconds", type=float, default=30, help="length of the window without ticks")
+    test = commands.add_parser("test", help="tests in guests")
+    test.add_argument(
+        "--suite",
+        default="check",
+        help="check (default), full-rt, full-nort, "
+        "full-debug, kasan, kcsan, rcutorture, scftorture",
+    )
+    test.add_argument(
+        "--kernel",
+        action="append",
+        default=[],
+        help="rt, nort, debug, stock-rt, stock-nort, debug+kasan, debug+kcsan",
+    )
+    test.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only tests of this name; * stands for anything",
+    )
+    test.add_argument("--list", action="store_true", help="name the tests, run none")
+    commands.add_parser("bench", help="costs, in instructions counted from outside")
+    return parser
+
+
+def main() -> int:
+    arguments = _parser().parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        if arguments.command == "test":
+            from . import suite
+
+            return suite.main(arguments.suite, arguments.kernel, arguments.only, arguments.list)
+        if arguments.command == "run":
+            from . import run
+
+            return run.main(arguments.config, arguments.trigger, arguments.seconds)
+        from . import bench
+
+        return bench.main()
+    except term.LabError as e:
+        term.die(str(e), e.code)
+    except KeyboardInterrupt:
+        term.die("interrupted")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

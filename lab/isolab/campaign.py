@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What one configuration of isolab run does in its guest."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from . import observer
+from .guest import BASE, Event, Guest, Outcome
+from .header import Trigger
+from .kernel import Kernel
+
+# Windows by number; a trigger's is TRIGGER + its place in the list.
+QUIET, LOAD, NO_TICK, TRIGGER = 1, 2, 3, 100
+QUIET_S, LOAD_S = 4.0, 2.0
+# After a trigger came back its window stays open: what it left must be seen too.
+AFTER_MS = 50
+NO_TICK_DEADLINE_MS = 60000
+# A stopped tick leaves no timer interrupt but those of timers that are due.
+STOPPED_TICK_PER_S = 50
+TIMER = "sysvec_apic_timer_interrupt"
+
+ISOLATED, HOUSEKEEPING = 1, 0
+# The lowest: a FIFO task above the kernel's own threads of its CPU (irq_work and others, 1)
+# interrupts one of them in an RCU read section, sooner or later, and stock Linux then hangs.
+PRIORITY = 1
+# So many triggers that did not come back say that stock Linux hangs: no base to compare with.
+STUCK = 3
+TUNED = (
+    f"nohz_full={ISOLATED} isolcpus=nohz,domain,managed_irq,{ISOLATED} rcu_nocbs={ISOLATED} "
+    f"rcu_nocb_poll irqaffinity={HOUSEKEEPING} nosoftlockup nmi_watchdog=0"
+)
+STRESS = "stress-ng --quiet --cpu 1 --vm 1 --vm-bytes 48M --pipe 1 --fork 1"
+HACKBENCH = "while :; do hackbench -l 100 -g 1 -f 4; done"
+# A booting guest changes its clock over for two seconds, at last by a stop_machine(); on a busy
+# host longer.  Waited for in the open; where the kernel has given its timer up, it is no use.
+SETTLED = (
+    "n=0; while { grep -q 'hres_active *: 0' /proc/timer_list || "
+    "grep -q early /sys/devices/system/clocksource/clocksource0/current_clocksource; } && "
+    "[ $n -lt 80 ] && ! dmesg | grep -q 'APIC timer disabled'; "
+    "do sleep 0.1; n=$((n + 1)); done; echo waited_for_clocks $n"
+)
+# Ring buffers get their full size before the isolated task starts.
+EXPAND = "echo 1408 >/sys/kernel/tracing/buffer_size_kb"
+
+
+@dataclass(frozen=True)
+class Config:
+    name: str
+    about: str
+    stock: bool
+    append: str = ""
+    settings: str = ":"
+    spinner: str = ""
+
+    @property
+    def isolates(self) -> bool:
+        return not self.stock
+
+
+CONFIGS = (
+    Config("stock", "Debian's 6.12 source, PREEMPT_RT, no isolation", True),
+    Config(
+        "tuned",
+        "the same kernel with today's best recipe of boot parameters",
+        True,
+        TUNED,
+        "echo -1 >/proc/sys/kernel/sched_rt_runtime_us",
+    ),
+    Config(
+        "isolator",
+        "the Isolator kernel, no boot parameter",
+        False,
+        "",
+        f"echo {ISOLATED} >/proc/isolator/cpus",
+        "--isolate",
+    ),
+)
+
+
+def _window(number: int, name: str, inside: list[str], notick: bool = False) -> list[str]:
+    return [
+        f"ctl begin.{name} 15000 window {number}{' notick' if notick else ''}",
+        *inside,
+        f"ctl end.{name} 15000 endwindow",
+    ]
+
+
+def _fire(trigger: Trigger, prefix: str = "") -> str:
+    ms = int(trigger.timeout_s * 1000)
+    if trigger.kind == "self":
+        return f"ctl {prefix}{trigger.name} {ms} self {trigger.name}"
+    return f"run {prefix}{trigger.name} {ms} exec /lab/triggers/{trigger.name}"
+
+
+def _load() -> list[str]:
+    return [
+        f"start load-stress exec nice -n 5 {STRESS}",
+        f"start load-hackbench exec nice -n 5 sh -c '{HACKBENCH}'",
+    ]
+
+
+def _spinner(config: Config, more: str = "") -> list[str]:
+    return [
+        f"start spinner exec /lab/bin/spinner --cpu {ISOLATED} --prio {PRIORITY} --tick-ms 10 "
+        f"{config.spinner} {more}",
+        "task 15000",
+        "ctl probe 5000 probe",
+    ]
+
+
+def job(config: Config, triggers: list[Trigger], no_tick_s: float) -> str:
+    """The guest's job: a quiet window, then load, then each trigger in a window of its own."""
+    lines = [
+        f"cpus {HOUSEKEEPING}",
+        f"env ISO_CPU {ISOLATED}",
+        f"env HK_CPU {HOUSEKEEPING}",
+        f"run settings 5000 {config.settings}",
+        f"run expand 10000 {EXPAND}",
+        f"run facts 15000 {SETTLED}; uname -a; grep -h hres_active /proc/timer_list; "
+        "cat /sys/devices/system/clocksource/clocksource0/current_clocksource "
+        "/sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full",
+        *_spinner(config),
+        *_window(QUIET, "quiet", [f"sleep {int(QUIET_S * 1000)}"]),
+        *_load(),
+        "sleep 500",
+        *_window(LOAD, "load", [f"sleep {int(LOAD_S * 1000)}"]),
+    ]
+    for i, trigger in enumerate(triggers):
+        lines += _window(TRIGGER + i, trigger.name, [_fire(trigger), f"sleep {AFTER_MS}"])
+        if config.isolates:
+            lines.append(f"file stats.{trigger.name} /proc/isolator/stats")
+    lines += ["ctl probe 5000 probe"]
+    if config.isolates:
+        lines += ["file breaches /proc/isolator/breaches"]
+    lines += ["ctl quit 5000 quit", "kill spinner 5000"]
+    if config.isolates:
+        inside = [
+            "mark",
+            *(_fire(t, "notick-") for t in triggers if t.notick),
+            f"until {int(no_tick_s * 1000)}",
+        ]
+        lines += [
+            *_spinner(config, f"--deadline-ms {NO_TICK_DEADLINE_MS}"),
+            *_window(NO_TICK, "no-tick", inside, notick=True),
+            "file breaches-no-tick /proc/isolator/breaches",
+            "ctl probe 5000 probe",
+            "ctl quit 5000 quit",
+            "kill spinner 5000",
+        ]
+    lines += ["kill load-stress 5000", "kill load-hackbench 5000"]
+    return "\n".join(lines) + "\n"
+
+
+def guest(config: Config, kernel: Kernel, triggers: list[Trigger], no_tick_s: float) -> Guest:
+    return Guest(
+        kernel,
+        job(config, triggers, no_tick_s),
+        append=config.append,
+        silence_s=no_tick_s + 45,
+        total_s=no_tick_s + 200 + 2 * len(triggers),
+    )
+
+
+def tick_per_s(window: observer.Window) -> float:
+    """How often the CPU's timer interrupted it, a second."""
+    return float(window["entries_by_vector"].get(TIMER, 0) / max(window["seconds"], 0.001))
+
+
+def no_clocks(outcome: Outcome) -> str | None:
+    """A guest without high-resolution timers: neither tuned nor Isolator can work in it."""
+    facts = outcome.event("run", "facts")
+    if facts and re.search(r"hres_active\s*:\s*0", facts["out"] or ""):
+        return "no high-resolution mode: the guest's timer calibration failed"
+    return None
+
+
+def void(config: Config, outcome: Outcome) -> str | None:
+    """Why the guest's figures are worth nothing as a comparison, if so."""
+    if outcome.emulator_fault:
+        return f"emulator fault: {outcome.emulator_fault}"
+    if clocks := no_clocks(outcome):
+        return clocks
+    task = outcome.event("task", "spinner")
+    if task and not task["returned"]:
+        died = outcome.event("died", "spinner")
+        return f"the spinner did not become ready: {task['last']} {died['out'] if died else ''}"
+    quiet = outcome.windows.get(QUIET)
+    if config.name == "tuned" and quiet and tick_per_s(quiet) > STOPPED_TICK_PER_S:
+        return f"the tick of tuned did not stop: {tick_per_s(quiet):.0f} timer interrupts a second"
+    lost = [e["name"] for e in outcome.events if e.get("returned") is False]
+    if not config.isolates and len(lost) >= STUCK:
+        return f"the guest hangs: {', '.join(lost[:STUCK])} did not come back"
+    return outcome.died
+
+
+def _last_json(text: str | None) -> dict[str, Any]:
+    for line in reversed((text or "").strip().splitlines()):
+        if line.startswith("{"):
+            try:
+                found = json.loads(line)
+            except json.JSONDecodeError:
+                return {}
+            return found if isinstance(found, dict) else {}
+    return {}
+
+
+def _longest(text: str | None) -> float:
+    """The longest hold in a text of /proc/isolator/stats, in seconds."""
+    found = re.findall(rf"^cpu {ISOLATED} kind \S+ longest_ns (\d+)", text or "", re.MULTILINE)
+    return max((int(n) for n in found), default=0) / 1e9
+
+
+def _counts(window: observer.Window) -> dict[str, Any]:
+    return {
+        "window_s": round(window["seconds"], 3),
+        "kernel_entries": window["kernel_entries"],
+        "tick_entries": window["tick_entries"],
+        "kernel_instructions": window["kernel_instructions"] + window["tick_kernel_instructions"],
+        "user_instructions": window["user_instructions"],
+        "entries_by_vector": window["entries_by_vector"],
+        "tick_kernel_instructions_max": window["tick_kernel_instructions_max"],
+        "ticks": window["ticks"],
+    }
+
+
+def _page(outcome: Outcome, name: str) -> dict[str, Any]:
+    """What the spinner said at the end of a window: the shared page's counters among it."""
+    end = outcome.event("ctl", f"end.{name}")
+    return end["answer"] if end and isinstance(end["answer"], dict) else {}
+
+
+def fired(outcome: Outcome, trigger: Trigger, prefix: str = "") -> dict[str, Any]:
+    """How a trigger came back, by its own word and the agent's clock."""
+    event = outcome.event("ctl" if trigger.kind == "self" else "run", prefix + trigger.name) or {}
+    if trigger.kind == "self":
+        said = event.get("answer") if isinstance(event.get("answer"), dict) else {}
+    else:
+        said = _last_json(event.get("out"))
+    said = said or {}
+    return {
+        "name": trigger.name,
+        "worked": bool(said.get("worked")),
+        "outcome": said.get("outcome", "done"),
+        "returned": bool(event.get("returned")),
+        "seconds": round(event.get("seconds", 0.0), 4),
+        "detail": str(said.get("detail") or event.get("hang") or event.get("out") or "")[-500:],
+    }
+
+
+def _triggers(
+    config: Config, triggers: list[Trigger], outcome: Outcome
+) -> Iterator[dict[str, Any]]:
+    before = 0.0
+    for i, trigger in enumerate(triggers):
+        item = fired(outcome, trigger)
+        window = outcome.windows[TRIGGER + i]
+        page = _page(outcome, trigger.name)
+        item.update(
+            {"row": trigger.row, "class": trigger.cls, "about": trigger.about, **_counts(window)}
+        )
+        item["breaches"] = page.get("breaches") if config.isolates else None
+        item["held"] = page.get("held") if config.isolates else None
+        item["longest_hold_s"] = None
+        if config.isolates:
+            if item["outcome"] == "done" and page.get("held"):
+                item["outcome"] = "waited"
+            stats = outcome.event("file", f"stats.{trigger.name}")
+            longest = _longest(stats["text"] if stats else None)
+            # The kernel keeps the longest since start: an upper bound unless it grew.
+            item["longest_hold_s"] = longest if page.get("held") else 0.0
+            item["longest_hold_exact"] = longest != before or not page.get("held")
+            before = longest
+        yield item
+
+
+def _add(into: dict[str, int], more: dict[str, int]) -> None:
+    for key, n in more.items():
+        into[key] = into.get(key, 0) + n
+
+
+def result(config: Config, triggers: list[Trigger], outcome: Outcome) -> dict[str, Any]:
+    """The configuration's part of out/run.json."""
+    quiet, load = _counts(outcome.windows[QUIET]), _counts(outcome.windows[LOAD])
+    items = list(_triggers(config, triggers, outcome))
+    windows = [quiet, load, *items]
+    breaches = [
+        _page(outcome, n).get("breaches") for n in ("quiet", "load", *(t.name for t in triggers))
+    ]
+    if config.isolates:
+        no_tick = _counts(outcome.windows[NO_TICK])
+        no_tick["breaches"] = _page(outcome, "no-tick").get("breaches")
+        no_tick["triggers"] = [fired(outcome, t, "notick-") for t in triggers if t.notick]
+        windows.append(no_tick)
+        breaches.append(no_tick["breaches"])
+    by_vector: dict[str, int] = {}
+    for window in windows:
+        _add(by_vector, window["entries_by_vector"])
+    seconds = [
+        w["user_instructions_per_second_min"]
+        for w in outcome.windows.values()
+        if w["user_instructions_per_second_min"] is not None
+    ]
+    last = max(outcome.windows.values(), key=lambda w: int(w["probes"]))
+    end = outcome.observer_end or last
+    found: dict[str, Any] = {
+        "about": config.about,
+        "append": config.append,
+        "append_of_all": BASE,
+        "accel": outcome.accel,
+        "window_s": round(sum(w["window_s"] for w in windows), 3),
+        **{
+            key: sum(w[key] for w in windows)
+            for key in (
+                "kernel_entries",
+                "tick_entries",
+                "kernel_instructions",
+                "user_instructions",
+            )
+        },
+        "user_instructions_per_second_min": min(seconds, default=0),
+        "entries_by_vector": by_vector,
+        "breaches": sum(b or 0 for b in breaches) if config.isolates else None,
+        "probes": end["probes"],
+        "probes_seen": end["probes_seen"],
+        "quiet": quiet,
+        "load": load,
+        "triggers": items,
+        "kernel_log": [f.text for f in outcome.findings],
+    }
+    if config.isolates:
+        found["no_tick"] = no_tick
+        text = (outcome.event("file", "breaches") or {}).get("text")
+        found["breach_list"] = (text or "").splitlines()[:40]
+        status = outcome.event("task", "spinner")
+        found["started"] = status["last"] if status else None
+    return found
+
+
+def progress(config: Config, event: Event) -> str | None:
+    """A line for people, for those reports that tell them something."""
+    name, kind = event["name"], event["event"]
+    if kind == "problem":
+        return f"{config.name}: {event['text']}"
+    if kind == "up":
+        return f"{config.name}: booted"
+    if kind == "ctl" and name in ("end.quiet", "end.load", "end.no-tick"):
+        return f"{config.name}: window {name[4:]} done"
+    if (
+        kind in ("run", "ctl")
+        and "." not in name
+        and name not in ("reset", "facts", "settings", "expand", "probe", "quit")
+    ):
+        state = "back" if event["returned"] else "NOT BACK"
+        return f"{config.name}: {name} {state} in {event['seconds']:.2f} s"
+    return None

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads a guest's kernel log: what is wrong, and is it the emulator's fault?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# Each of these is a failure of the run that shows it.
+BAD = re.compile(
+    r"WARNING: |\bBUG: |\bOops\b|kernel BUG at|Kernel panic|general protection fault"
+    r"|INFO: rcu|rcu: INFO|self-detected stall|detected stalls|soft lockup|hard LOCKUP|hung_task"
+    r"|blocked for more than|possible recursive locking|possible circular locking"
+    r"|suspicious RCU usage|inconsistent lock state|Invalid wait context"
+    r"|sleeping function called from invalid context|scheduling while atomic"
+    r"|DEBUG_LOCKS_WARN_ON|ODEBUG:|KASAN:|KCSAN:|UBSAN:|csd: Detected non-responsive"
+    r"|unreferenced object|using __this_cpu|using smp_processor_id|Call Trace:"
+    r"|isolator: .*(warn|bug)",
+    re.IGNORECASE,
+)
+# Says nothing about the kernel under test.
+HARMLESS = re.compile(
+    r"ommand line:|MP-BIOS bug: 8254|spectre|retbleed|mitigation|speculative"
+    r"|unchecked MSR access error: |taints kernel",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"Code: ((?:[0-9a-f]{2} )*)<([0-9a-f]{2})>")
+_INT3 = re.compile(r"Oops: int3|int3: 0000")
+
+
+# On PREEMPT_RT the kernel's own locking self-tests warn, without Isolator too: they
+# take rt_mutexes before there is a scheduler.  Only such a splat is passed over; what
+# the self-tests find is the guest test `locking`.
+_SPLAT = re.compile(
+    r"^[^\n]*\[ cut here \]-+\n(?:(?!\[ cut here \]).)*?end trace [0-9a-f]+ \]---$",
+    re.MULTILINE | re.DOTALL,
+)
+_SELFTEST = ("rt_mutex_pre_schedule", "locking_selftest+")
+
+
+@dataclass(frozen=True)
+class Finding:
+    line: int
+    text: str
+
+
+def scan(log: str) -> list[Finding]:
+    """The lines that must not be there."""
+
+    def blank(splat: re.Match[str]) -> str:
+        text = splat.group()
+        return "\n" * text.count("\n") if all(s in text for s in _SELFTEST) else text
+
+    log = _SPLAT.sub(blank, log)
+    return [
+        Finding(i, line.strip())
+        for i, line in enumerate(log.splitlines(), 1)
+        if BAD.search(line) and not HARMLESS.search(line)
+    ]
+
+
+def between(log: str, name: str) -> str:
+    """The part of the log that belongs to one command of the job."""
+    begin, end = log.find(f"isolab: begin {name}\n"), log.find(f"isolab: end {name}\n")
+    if begin < 0:
+        return ""
+    return log[begin:] if end < begin else log[begin:end]
+
+
+def emulator_fault(log: str) -> str | None:
+    """The evidence that the emulator ran a stale translation, if there is any.
+
+    An int3 Oops whose dump of memory shows no int3 before the faulting address:
+    the CPU executed what memory no longer held.
+    """
+    lines = log.splitlines()
+    for i, line in enumerate(lines):
+        if not _INT3.search(line):
+            continue
+        for later in lines[i : i + 40]:
+            code = _CODE.search(later)
+            if not code:
+                continue
+            before = code.group(1).split()
+            if before and before[-1] != "cc":
+                return (
+                    f"{line.strip()}; but memory holds {before[-1]} there, not cc: {later.strip()}"
+                )
+            break
+    return None

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boots one guest, follows its reports, and says how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import dmesg, initramfs, observer, qemu, term
+from .kernel import Kernel
+from .paths import cache
+
+Event = dict[str, Any]
+# Of every guest.  tsc=reliable: emulated, TSC and HPET drift apart on a busy host; the kernel then
+# takes the TSC for broken and stops all CPUs to change over, which no real machine does.
+ENDED = "the guest ended before its job did"
+BASE = "console=ttyS0 panic=-1 oops=panic nokaslr tsc=reliable"
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """One guest at a time on this machine: two would disturb each other's clocks."""
+    with open(cache() / "guest.lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            term.say("waiting: another guest runs on this machine")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@dataclass
+class Guest:
+    """What to boot."""
+
+    kernel: Kernel
+    job: str
+    cpus: int = 2
+    append: str = ""
+    memory: str = "1G"
+    observe: bool = True
+    heavy: bool = False
+    boot_s: float = 30  # until the agent says that it is up
+    silence_s: float = 60  # the longest time without a report
+    total_s: float = 600
+    want_kvm: bool = False
+    icount: bool = False  # time follows instructions: the same path, the same count
+
+
+@dataclass
+class Outcome:
+    """What came of it."""
+
+    events: list[Event] = field(default_factory=list)
+    windows: dict[int, observer.Window] = field(default_factory=dict)
+    observer_end: observer.Window | None = None
+    console: str = ""
+    died: str | None = None  # why the guest did not come to its end
+    emulator_fault: str | None = None
+    findings: list[dmesg.Finding] = field(default_factory=list)
+    boot_seconds: float = 0
+    seconds: float = 0
+    accel: str = ""
+
+    def event(self, kind: str, name: str) -> Event | None:
+        return next((e for e in self.events if e["event"] == kind and e["name"] == name), None)
+
+
+def _socket() -> Path:
+    """The QMP socket: not below the tree, whose path may be too long for one."""
+    return Path(tempfile.gettempdir()) / f"isolab-{os.getpid()}.qmp"
+
+
+def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
+    emulator = qemu.pick()
+    use_kvm = guest.want_kvm and not guest.observe and qemu.kvm_usable()
+    initrd = initramfs.with_job(guest.kernel, guest.job, where / "initrd")
+    command = [
+        *emulator.command,
+        "-nodefaults",
+        "-no-user-config",
+        "-no-reboot",
+        "-display",
+        "none",
+        "-machine",
+        "pc",
+        *emulator.accel(use_kvm, guest.icount),
+        "-smp",
+        str(guest.cpus),
+        "-m",
+        guest.memory,
+        "-kernel",
+        str(guest.kernel.image),
+        "-initrd",
+        str(initrd),
+        "-append",
+        f"{BASE} {guest.append}".strip(),
+        "-serial",
+        f"file:{where / 'console'}",
+        "-serial",
+        f"file:{where / 'report'}",
+        "-qmp",
+        f"unix:{_socket()},server=on,wait=off",
+    ]
+    if guest.observe:
+        command += observer.arguments(guest.kernel, where / "observer.json", guest.heavy)
+    threads = "single,icount" if guest.icount else emulator.threads
+    accel = "kvm" if use_kvm else f"tcg,thread={threads}"
+    return command, f"QEMU {emulator.version} {accel}"
+
+
+class _Reports:
+    """Follows the file into which the guest's second serial port goes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.offset = 0
+
+    def new(self) -> list[Event]:
+        try:
+            with open(self.path, "rb") as f:
+                f.seek(self.offset)
+                data = f.read()
+        except FileNotFoundError:
+            return []
+        end = data.rfind(b"\n") + 1
+        self.offset += end
+        events = []
+        for line in data[:end].splitlines():
+            try:
+                events.append(json.loads(line))
+            except json.JSONDecodeError:
+                events.append(
+                    {"event": "problem", "name": "report", "text": line.decode(errors="replace")}
+                )
+        return events
+
+
+def _follow(
+    guest: Guest,
+    process: subprocess.Popen[bytes],
+    reports: _Reports,
+    outcome: Outcome,
+    on_event: Callable[[Event], str | None],
+) -> None:
+    begin = last = time.monotonic()
+    up = False
+    while True:
+        ended = process.poll() is not None
+        for event in reports.new():
+            outcome.events.append(event)
+            last = time.monotonic()
+            if event["event"] == "up":
+                up = True
+                outcome.boot_seconds = last - begin
+            outcome.died = outcome.died or on_event(event)
+        now = time.monotonic()
+        if ended:
+            break
+        if not up and now - begin > guest.boot_s:
+            outcome.died = f"no agent within {guest.boot_s:.0f} s of boot"
+        elif now - last > guest.silence_s:
+            outcome.died = f"no report for {guest.silence_s:.0f} s"
+        elif now - begin > guest.total_s:
+            outcome.died = f"not done within {guest.total_s:.0f} s"
+        if outcome.died:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            break
+        time.sleep(0.02)
+    outcome.seconds = time.monotonic() - begin
+
+
+def _qemu(
+    guest: Guest,
+    command: list[str],
+    where: Path,
+    outcome: Outcome,
+    on_event: Callable[[Event], str | None],
+) -> int:
+    """Runs QEMU to its end; its exit status."""
+    with open(where / "qemu.log", "wb") as log:
+        process = subprocess.Popen(
+            command,
+            stdout=log,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "QEMU_AUDIO_DRV": "none"},
+        )
+        # The guest's clocks suffer from what else runs here; where we may, we go first.
+        with contextlib.suppress(PermissionError, ProcessLookupError):
+            os.setpriority(os.PRIO_PROCESS, process.pid, -10)
+        try:
+            try:
+                monitor = qemu.Qmp(_socket())
+                qemu.pin(monitor)
+                monitor.close()
+            except (OSError, ValueError, term.LabError):
+                if process.poll() is None:
+                    raise
+            _follow(guest, process, _Reports(where / "report"), outcome, on_event)
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            _socket().unlink(missing_ok=True)
+    return process.returncode
+
+
+def boot(
+    guest: Guest, where: Path, on_event: Callable[[Event], str | None] = lambda e: None
+) -> Outcome:
+    """Boots @guest with its files in @where and waits for its end.
+
+    @on_event is told each report; a text that it returns ends the guest.
+    """
+    # From the files on: another lab in this tree would use the same.
+    with _alone():
+        return _boot(guest, where, on_event)
+
+
+def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) -> Outcome:
+    where.mkdir(parents=True, exist_ok=True)
+    for name in ("console", "report", "observer.json"):
+        (where / name).unlink(missing_ok=True)
+    outcome = Outcome()
+    command, outcome.accel = _command(guest, where)
+    (where / "command").write_text(" ".join(command) + "\n")
+    status = _qemu(guest, command, where, outcome, on_event)
+    (where / "initrd").unlink(missing_ok=True)
+    console = where / "console"
+    outcome.console = (
+        console.read_text(errors="replace").replace("\r", "") if console.exists() else ""
+    )
+    if status and not outcome.died:
+        text = (where / "qemu.log").read_text(errors="replace").strip()
+        outcome.died = f"QEMU ended with {status}: {text[-500:]}"
+    if not outcome.died and not any(e["event"] == "end" for e in outcome.events):
+        outcome.died = ENDED
+    outcome.findings = dmesg.scan(outcome.console)
+    outcome.emulator_fault = dmesg.emulator_fault(outcome.console)
+    if guest.observe:
+        outcome.windows, outcome.observer_end = observer.read(guest.kernel, where / "observer.json")
+    return outcome

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The headers by which triggers and guest tests describe themselves."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import term
+from .paths import LAB
+
+_LINE = re.compile(r"^(?:#|//|/?\s*\*)\s*([a-z-]+):\s*(.*?)\s*$")
+CLASSES = ("catch-up", "exclude", "hold", "quiesce", "lend", "remote", "refuse", "break")
+KINDS = ("script", "program", "self")
+KERNELS = ("isolator", "isolator-debug", "any")
+
+
+def read(path: Path) -> dict[str, list[str]]:
+    """The header's keys; a key that stands twice has two values."""
+    found: dict[str, list[str]] = {}
+    for line in path.read_text().splitlines()[:60]:
+        match = _LINE.match(line)
+        if match:
+            found.setdefault(match.group(1), []).append(match.group(2))
+    return found
+
+
+def _one(keys: dict[str, list[str]], path: Path, name: str, default: str | None = None) -> str:
+    values = keys.get(name) or ([default] if default is not None else [])
+    if not values:
+        raise term.LabError(f'{path}: the header has no line "{name}:"; see docs/lab.md')
+    return values[0]
+
+
+def _choice(value: str, allowed: tuple[str, ...], path: Path) -> str:
+    if value not in allowed:
+        raise term.LabError(f"{path}: {value} is none of {', '.join(allowed)}")
+    return value
+
+
+@dataclass(frozen=True)
+class Trigger:
+    name: str
+    row: str
+    cls: str
+    kind: str
+    about: str
+    text: bool
+    notick: bool
+    timeout_s: float
+
+
+@dataclass(frozen=True)
+class Expect:
+    """What the observer must have counted: in a window, entries of a vector or of any."""
+
+    window: int
+    vector: str
+    count: int
+
+
+@dataclass(frozen=True)
+class GuestTest:
+    name: str
+    cpus: int
+    kernel: str
+    timeout_s: float
+    about: str
+    alone: bool  # wants a guest of its own
+    ends: str | None  # the guest ends in the test; the log must match this
+    allows: tuple[str, ...]  # lines of the kernel log that are wanted here
+    append: str  # boot parameters, for a test that is alone
+    long: bool  # only in the full suites
+    expects: tuple[Expect, ...]
+
+
+def _name(path: Path) -> str:
+    return path.stem if path.suffix in (".c", ".sh") else path.name
+
+
+def triggers() -> list[Trigger]:
+    found = []
+    for path in sorted((LAB / "triggers").glob("*")):
+        if path.suffix not in (".c", ".sh"):
+            continue
+        keys = read(path)
+        trigger = Trigger(
+            name=_one(keys, path, "name"),
+            row=_one(keys, path, "row"),
+            cls=_choice(_one(keys, path, "class"), CLASSES, path),
+            kind=_choice(_one(keys, path, "kind"), KINDS, path),
+            about=_one(keys, path, "about"),
+            text=_one(keys, path, "text", "no") == "yes",
+            notick=_one(keys, path, "notick", "no") == "yes",
+            timeout_s=float(_one(keys, path, "timeout", "20").rstrip("s")),
+        )
+        if trigger.name != _name(path):
+            raise term.LabError(f"{path}: name: {trigger.name} is not the file's name")
+        found.append(trigger)
+    return found
+
+
+def _expects(values: list[str], path: Path) -> tuple[Expect, ...]:
+    found = []
+    for value in values:
+        words = value.split()
+        if len(words) != 3 or not words[0].isdigit() or not words[2].isdigit():
+            raise term.LabError(f"{path}: observe: wants WINDOW VECTOR|any COUNT")
+        found.append(Expect(int(words[0]), words[1], int(words[2])))
+    return tuple(found)
+
+
+def tests() -> list[GuestTest]:
+    found = []
+    for path in sorted((LAB / "guest" / "tests").glob("*")):
+        if path.suffix not in (".c", ".sh"):
+            continue
+        keys = read(path)
+        test = GuestTest(
+            name=_one(keys, path, "name"),
+            cpus=int(_one(keys, path, "cpus", "2")),
+            kernel=_choice(_one(keys, path, "kernel"), KERNELS, path),
+            timeout_s=float(_one(keys, path, "timeout", "30").rstrip("s")),
+            about=_one(keys, path, "about"),
+            alone=_one(keys, path, "alone", "no") == "yes" or "ends" in keys or "append" in keys,
+            ends=keys["ends"][0] if "ends" in keys else None,
+            allows=tuple(keys.get("dmesg", [])),
+            append=_one(keys, path, "append", ""),
+            long=_one(keys, path, "long", "no") == "yes",
+            expects=_expects(keys.get("observe", []), path),
+        )
+        if test.name != _name(path):
+            raise term.LabError(f"{path}: name: {test.name} is not the file's name")
+        found.append(test)
+    return found

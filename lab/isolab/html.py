@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""out/run.json as one page that needs nothing else."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from typing import Any
+
+from . import table
+
+COLOURS = {"stock": "#b3412e", "tuned": "#d59a27", "isolator": "#2d7d4f"}
+TITLES = {"stock": "Linux as it comes", "tuned": "Linux, best known tuning", "isolator": "Isolator"}
+STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;color:#222;max-width:1100px;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.7rem;margin-bottom:.2rem}h2{font-size:1.15rem;margin-top:2rem}
+table{border-collapse:collapse;font-size:13px;width:100%}
+td,th{padding:.25rem .5rem;border-bottom:1px solid #e4e4e4;text-align:left}
+td.n{text-align:right;font-variant-numeric:tabular-nums}.v{color:#777;font-size:12px}
+.bad{color:#b3412e;font-weight:600}.good{color:#2d7d4f;font-weight:600}.cards{display:flex;gap:1rem}
+.card{flex:1;border-top:6px solid;padding:.6rem 1rem;background:#f7f7f5}
+.big{font-size:2.6rem;font-weight:700;line-height:1.1}
+@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}.card{background:#242424}
+td,th{border-color:#333}.v{color:#999}svg text{fill:#ddd}}
+"""
+
+
+def _cards(configs: dict[str, Any]) -> str:
+    cards = []
+    for name, c in configs.items():
+        rate = c["kernel_entries"] / max(c["window_s"], 0.1)
+        cards.append(
+            f'<div class="card" style="border-color:{COLOURS[name]}"><b>{TITLES[name]}</b>'
+            f'<div class="big" style="color:{COLOURS[name]}">{c["kernel_entries"]:,}</div>'
+            f"interruptions in {c['window_s']:.0f} s ({rate:,.0f} a second)"
+            f'<div class="v">{html.escape(c["about"])}</div></div>'
+        )
+    return f'<div class="cards">{"".join(cards)}</div>'
+
+
+def _picture(configs: dict[str, Any]) -> str:
+    """For each thing that happened, how often each configuration's task was interrupted."""
+    names = list(configs)
+    rows: list[tuple[str, list[dict[str, Any] | None]]] = [
+        ("nothing at all (quiet)", [c["quiet"] for c in configs.values()]),
+        ("load only", [c["load"] for c in configs.values()]),
+    ]
+    if "isolator" in configs:
+        rows.append(("30 s, task never ticks", [c.get("no_tick") for c in configs.values()]))
+    first = configs[names[0]]["triggers"]
+    rows += [(t["name"], [c["triggers"][i] for c in configs.values()]) for i, t in enumerate(first)]
+    most = max([2, *(w["kernel_entries"] for _, ws in rows for w in ws if w)])
+    left, width, bar, gap = 190, 700, 7, 7
+    step = bar * len(names) + gap
+    height = step * len(rows) + 50
+    scale = width / math.log10(most + 1)
+    out = [
+        f'<svg viewBox="0 0 {left + width + 80} {height}" role="img" '
+        'aria-label="interruptions by event and configuration">'
+    ]
+    for power in range(int(math.log10(most)) + 1):
+        x = left + scale * math.log10(10**power + 1)
+        out.append(
+            f'<line x1="{x:.0f}" x2="{x:.0f}" y1="22" y2="{height - 22}" stroke="#8884"/>'
+            f'<text x="{x:.0f}" y="15" font-size="11" text-anchor="middle">{10**power:,}</text>'
+        )
+    for r, (label, windows) in enumerate(rows):
+        y = 28 + r * step
+        out.append(
+            f'<text x="{left - 8}" y="{y + step / 2:.0f}" font-size="12" '
+            f'text-anchor="end">{html.escape(label)}</text>'
+        )
+        for i, (name, window) in enumerate(zip(names, windows, strict=True)):
+            if window is None:
+                continue
+            n = window["kernel_entries"]
+            top = y + i * bar
+            if n:
+                out.append(
+                    f'<rect x="{left}" y="{top}" width="{max(2, scale * math.log10(n + 1)):.0f}" '
+                    f'height="{bar - 1}" fill="{COLOURS[name]}"><title>{name}: {n}</title></rect>'
+                )
+            else:
+                out.append(
+                    f'<circle cx="{left + 3}" cy="{top + 3}" r="3" fill="none" stroke-width="1.5" '
+                    f'stroke="{COLOURS[name]}"><title>{name}: none</title></circle>'
+                )
+    out.append(
+        f'<text x="{left}" y="{height - 5}" font-size="11">'
+        "interruptions of the task while this happened "
+        "(logarithmic); a ring: none</text></svg>"
+    )
+    return "".join(out)
+
+
+def _table(configs: dict[str, Any]) -> str:
+    names = list(configs)
+    head = "".join(f"<th>{n}</th>" for n in names)
+    rows = []
+    for i, trigger in enumerate(configs[names[0]]["triggers"]):
+        cells, last = [], configs[names[-1]]["triggers"][i]
+        for name in names:
+            t = configs[name]["triggers"][i]
+            state = "" if t["worked"] and t["returned"] else ' <span class="bad">failed</span>'
+            cells.append(
+                f"<td>{t['kernel_entries']:,}{state} "
+                f'<span class="v">{html.escape(table.vectors(t))}; {t["seconds"]:.2f} s</span></td>'
+            )
+        breaches = "" if last["breaches"] is None else last["breaches"]
+        hold = "" if last["longest_hold_s"] is None else f"{last['longest_hold_s'] * 1000:.1f} ms"
+        rows.append(
+            f'<tr title="{html.escape(trigger["about"])}"><td>{trigger["name"]}</td>'
+            f'<td>{trigger["class"]}</td>{"".join(cells)}<td class="n">{breaches}</td>'
+            f'<td class="n">{hold}</td><td>{last["outcome"]}</td></tr>'
+        )
+    return (
+        f"<table><tr><th>event</th><th>class</th>{head}<th>breaches</th><th>longest hold</th>"
+        f"<th>outcome</th></tr>{''.join(rows)}</table>"
+    )
+
+
+def _verdict(report: dict[str, Any]) -> str:
+    if report["inconclusive"]:
+        return f'<p class="bad">Inconclusive: {html.escape(report["inconclusive"])}</p>'
+    if not report["judged"]:
+        return "<p>Part of a run only: the claims were not judged.</p>"
+    if not report["broken"]:
+        return '<p class="good">Every claim of this run holds.</p>'
+    items = "".join(f"<li>{html.escape(b)}</li>" for b in report["broken"])
+    return f'<p class="bad">What does not hold:</p><ul>{items}</ul>'
+
+
+def _attempts(configs: dict[str, Any]) -> str:
+    items = [
+        f"<li>{name}, attempt {a['attempt']}: {html.escape(a['void'])}</li>"
+        for name, c in configs.items()
+        for a in c["attempts"]
+        if a["void"]
+    ]
+    return f"<h2>Void attempts</h2><ul>{''.join(items)}</ul>" if items else ""
+
+
+def page(report: dict[str, Any]) -> str:
+    configs = report["configs"]
+    if not configs:
+        body = _verdict(report)
+    else:
+        body = (
+            f"{_cards(configs)}{_verdict(report)}<h2>What happened on the rest of the "
+            "machine, and how often "
+            f"it reached the core</h2>{_picture(configs)}<h2>In figures</h2>{_table(configs)}"
+            f"{_attempts(configs)}"
+        )
+    data = json.dumps(report).replace("</", "<\\/")
+    return f"""<!doctype html>
+<!-- SPDX-License-Identifier: GPL-2.0-or-later -->
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Isolator: one core, three kernels</title><style>{STYLE}</style>
+<h1>How often is a busy core interrupted?</h1>
+<p>One task fills one CPU core and asks the kernel for nothing. The other core runs a heavy load
+and, one after another, everything below. Each time the kernel took the core from the task was
+counted from outside the machine, by the emulator
+({html.escape(report["emulator"])}): counts, not times.</p>
+{body}
+<p class="v">{html.escape(report["when"])}, {html.escape(report["host"])}. The same as data:
+<code>out/run.json</code>, also inside this page.</p>
+<script type="application/json" id="run">{data}</script>
+</html>
+"""

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A built kernel and its symbols."""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import os
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import term
+from .paths import TOP
+
+# The kernel's first instruction after an entry by a system call.
+SYSCALL_ENTRIES = ("entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER_compat")
+# The interrupt stubs that the kernel lays out as a table: first vector, stub size.
+STUB_TABLES = {"irq_entries_start": 0x20, "spurious_entries_start": 0xEC}
+STUB_SIZES = (8, 16)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What kernel/build leaves: a directory with bzImage, System.map, modules/, config."""
+
+    name: str
+    path: Path
+    options: frozenset[str] = field(default=frozenset(), compare=False)
+
+    @property
+    def image(self) -> Path:
+        return self.path / "bzImage"
+
+    @functools.cached_property
+    def symbols(self) -> tuple[list[int], list[str], dict[str, int]]:
+        table: list[tuple[int, str]] = []
+        for line in (self.path / "System.map").read_text().splitlines():
+            addr, kind, name = line.split()
+            if kind in "tTwW":
+                table.append((int(addr, 16), name))
+        table.sort()
+        return [a for a, _ in table], [n for _, n in table], {n: a for a, n in table}
+
+    @functools.cached_property
+    def version(self) -> str:
+        return next((self.path / "modules" / "lib" / "modules").iterdir()).name
+
+    def has(self, option: str) -> bool:
+        return f"{option}=y" in self.config or f"{option}=m" in self.config
+
+    @functools.cached_property
+    def config(self) -> frozenset[str]:
+        return frozenset((self.path / "config").read_text().splitlines())
+
+    def syscall_entries(self) -> list[int]:
+        by_name = self.symbols[2]
+        found = [by_name[n] for n in SYSCALL_ENTRIES if n in by_name]
+        if not found:
+            raise term.LabError(f"{self.path}/System.map names no system call entry")
+        return found
+
+    def symbol_at(self, pc: int) -> str:
+        """The name of a first kernel PC: a vector if it is a known stub."""
+        addrs, names, by_name = self.symbols
+        for table, first in STUB_TABLES.items():
+            start = by_name.get(table)
+            if start is None or not start <= pc < start + 16 * 256:
+                continue
+            end = addrs[bisect.bisect_right(addrs, start)]
+            if pc >= max(end, start + 1) and end > start:
+                continue
+            size = STUB_SIZES[0] if end - start <= 8 * 256 else STUB_SIZES[1]
+            return f"irq_0x{first + (pc - start) // size:02x}"
+        i = bisect.bisect_right(addrs, pc) - 1
+        if i < 0:
+            return hex(pc)
+        offset = pc - addrs[i]
+        name = names[i].removeprefix("asm_")
+        return name if offset == 0 else f"{name}+{offset:#x}"
+
+
+def build(flavour: str, stock: bool = False, extra: tuple[str, ...] = ()) -> Kernel:
+    """Has kernel/build make the kernel, if its content is not built yet."""
+    command = [str(TOP / "kernel" / "build"), "--flavour", flavour, *extra]
+    if stock:
+        command.append("--stock")
+    name = f"{'stock' if stock else 'isolator'}-{flavour}"
+    given = os.environ.get("ISOLAB_KERNEL_" + name.upper().replace("-", "_"))
+    if given:
+        term.say(f"kernel {name}: {given}, as the environment says")
+        return Kernel(name, Path(given))
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise term.LabError(f"building the kernel failed: {' '.join(command)}")
+    return Kernel(name, Path(done.stdout.strip().splitlines()[-1]))

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which QEMU runs the guests, and how."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import kvm, term
+from .paths import LAB, cache
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """A QEMU and the arguments that precede the guest's own."""
+
+    name: str
+    command: tuple[str, ...]
+    version: str
+    threads: str
+
+    def accel(self, use_kvm: bool, icount: bool = False) -> list[str]:
+        if use_kvm:
+            return ["-accel", "kvm", "-cpu", "host"]
+        if icount:
+            return ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-cpu", "max"]
+        return ["-accel", f"tcg,thread={self.threads}", "-cpu", "max"]
+
+
+def _version(command: tuple[str, ...]) -> str:
+    text = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    found = re.search(r"version (\S+)", text.stdout)
+    return found.group(1) if found else "unknown"
+
+
+def _unpacked(root: Path) -> tuple[str, ...]:
+    """A QEMU below @root, run with the loader and libraries that lie there."""
+    loader = root / "usr" / "lib64" / "ld-linux-x86-64.so.2"
+    if not loader.exists():
+        loader = root / "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"
+    libs = f"{root}/usr/lib/x86_64-linux-gnu:{root}/lib/x86_64-linux-gnu"
+    data = root / "usr" / "share"
+    return (
+        str(loader),
+        "--library-path",
+        libs,
+        str(root / "usr/bin/qemu-system-x86_64"),
+        "-L",
+        str(data / "qemu"),
+        "-L",
+        str(data / "seabios"),
+        "-L",
+        str(root / "usr/lib/ipxe/qemu"),
+    )
+
+
+def _newer() -> Emulator:
+    into = cache() / "qemu10"
+    done = subprocess.run(
+        [
+            str(LAB / "host" / "fetch-deb"),
+            "--suite",
+            "trixie",
+            "--into",
+            str(into),
+            "qemu-system-x86",
+        ],
+        check=False,
+    )
+    if done.returncode:
+        raise term.LabError(
+            "fetching QEMU from Debian trixie failed; ISOLAB_QEMU=system takes the installed one"
+        )
+    command = _unpacked(into)
+    return Emulator("trixie", command, _version(command), "multi")
+
+
+def _system() -> Emulator:
+    path = shutil.which("qemu-system-x86_64")
+    if not path:
+        raise term.LabError("qemu-system-x86_64 is missing: apt-get install qemu-system-x86")
+    # QEMU 7.2 under thread=multi executes stale translations of patched kernel text.
+    return Emulator("system", (path,), _version((path,)), "single")
+
+
+@functools.cache
+def pick() -> Emulator:
+    """ISOLAB_QEMU: trixie (default) or system; ISOLAB_THREADS: multi or single."""
+    which = os.environ.get("ISOLAB_QEMU", "trixie")
+    if which not in ("trixie", "system"):
+        raise term.LabError("ISOLAB_QEMU must be trixie or system")
+    found = _newer() if which == "trixie" else _system()
+    threads = os.environ.get("ISOLAB_THREADS", found.threads)
+    return Emulator(found.name, found.command, found.version, threads)
+
+
+@functools.cache
+def kvm_usable() -> bool:
+    return kvm.usable()
+
+
+class Qmp:
+    """The few QMP commands that the lab needs."""
+
+    def __init__(self, path: Path, timeout: float = 10) -> None:
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.settimeout(timeout)
+        until = time.monotonic() + timeout
+        while True:
+            try:
+                self.socket.connect(str(path))
+                break
+            except OSError as e:
+                if time.monotonic() > until:
+                    raise term.LabError(f"QEMU opens no QMP socket: {e}") from e
+                time.sleep(0.02)
+        self.file = self.socket.makefile("rw")
+        self.file.readline()
+        self.ask("qmp_capabilities")
+
+    def ask(self, command: str, **arguments: object) -> Any:
+        self.file.write(json.dumps({"execute": command, "arguments": arguments}) + "\n")
+        self.file.flush()
+        while True:
+            answer = json.loads(self.file.readline())
+            if "return" in answer or "error" in answer:
+                return answer.get("return")
+
+    def close(self) -> None:
+        self.file.close()
+        self.socket.close()
+
+
+def pin(qmp: Qmp) -> list[int]:
+    """Pins each vCPU's thread to a host CPU; returns the host CPUs in vCPU order."""
+    host = sorted(os.sched_getaffinity(0))
+    pinned = []
+    for cpu in qmp.ask("query-cpus-fast"):
+        to = host[int(cpu["cpu-index"]) % len(host)]
+        os.sched_setaffinity(int(cpu["thread-id"]), {to})
+        pinned.append(to)
+    return pinned

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isolab run: three configurations side by side, judged and reported."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from typing import Any
+
+import jsonschema
+
+from . import campaign, claims, header, html, kernel, observer, qemu, table, term
+from .campaign import CONFIGS, Config
+from .guest import Event, Outcome, boot
+from .header import Trigger
+from .kernel import Kernel
+from .paths import OUT, SCHEMAS
+
+MAX_BOOTS = 5
+
+
+class Inconclusive(Exception):
+    """Every boot of a configuration was void."""
+
+
+def _boot(
+    config: Config,
+    built: Kernel,
+    triggers: list[Trigger],
+    no_tick_s: float,
+    attempts: list[dict[str, Any]],
+) -> Outcome:
+    where = OUT / "run" / f"{config.name}-{len(attempts) + 1}"
+    log = where / "observer.json"
+
+    early = Outcome()
+
+    def on_event(event: Event) -> str | None:
+        text = campaign.progress(config, event)
+        if text:
+            term.say(text)
+        # What is void already need not run to its end.
+        early.events.append(event)
+        if event["event"] == "ctl" and event["name"] == "end.quiet":
+            early.windows = observer.read(built, log)[0]
+        return campaign.void(config, early)
+
+    outcome = boot(campaign.guest(config, built, triggers, no_tick_s), where, on_event)
+    why = campaign.void(config, outcome)
+    attempts.append(
+        {
+            "attempt": len(attempts) + 1,
+            "void": why,
+            "seconds": round(outcome.seconds, 1),
+            "boot_seconds": round(outcome.boot_seconds, 1),
+            "files": str(where.relative_to(OUT)),
+            "kernel_log": [f.text for f in outcome.findings[:20]],
+        }
+    )
+    return outcome
+
+
+def _measure(
+    config: Config, built: Kernel, triggers: list[Trigger], no_tick_s: float
+) -> dict[str, Any]:
+    attempts: list[dict[str, Any]] = []
+    while True:
+        outcome = _boot(config, built, triggers, no_tick_s, attempts)
+        if not attempts[-1]["void"]:
+            break
+        term.say(f"{config.name}: attempt {len(attempts)} is void: {attempts[-1]['void']}")
+        if len(attempts) == MAX_BOOTS:
+            raise Inconclusive(
+                f"{config.name}: {MAX_BOOTS} boots, all void; "
+                f"the last: {attempts[-1]['void']} (see {OUT}/run)"
+            )
+    found = campaign.result(config, triggers, outcome)
+    found["attempts"] = attempts
+    found["kernel"] = {"name": built.name, "release": built.version, "build": built.path.name}
+    return found
+
+
+def _pick(names: list[str]) -> list[Trigger]:
+    everything = header.triggers()
+    unknown = set(names) - {t.name for t in everything}
+    if unknown:
+        raise term.LabError(
+            f"no trigger {', '.join(sorted(unknown))}; they are the files of lab/triggers"
+        )
+    if names:
+        return [t for t in everything if t.name in names]
+    # The comparison asks that all but these be done; other refusals have guest tests.
+    return [t for t in everything if t.cls != "refuse" or t.name in claims.MAY_REFUSE]
+
+
+def main(only: list[str] | None, trigger_names: list[str], no_tick_s: float) -> int:
+    triggers = _pick(trigger_names)
+    configs = [c for c in CONFIGS if not only or c.name in only]
+    kernels = {
+        stock: kernel.build("rt", stock)
+        for stock in sorted({c.stock for c in configs}, reverse=True)
+    }
+    emulator = qemu.pick()
+    term.say(
+        f"QEMU {emulator.version} ({emulator.name}), emulation with thread={emulator.threads}: "
+        "the observer needs emulation"
+    )
+    term.say(f"{len(configs)} configurations, {len(triggers)} triggers each")
+    report: dict[str, Any] = {
+        "schema": "isolator.run",
+        "version": 1,
+        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "host": platform.platform(),
+        "emulator": f"QEMU {emulator.version}, thread={emulator.threads}",
+        "configs": {},
+    }
+    inconclusive = None
+    for config in configs:
+        try:
+            report["configs"][config.name] = _measure(
+                config, kernels[config.stock], triggers, no_tick_s
+            )
+        except Inconclusive as e:
+            inconclusive = str(e)
+            break
+    complete = (
+        not only and not trigger_names and no_tick_s >= claims.MIN_NO_TICK_S and not inconclusive
+    )
+    broken = claims.broken(report["configs"]) if complete else []
+    report["judged"], report["broken"], report["inconclusive"] = complete, broken, inconclusive
+    report["seconds"] = round(term.elapsed(), 1)
+    OUT.mkdir(exist_ok=True)
+    if complete:
+        jsonschema.validate(report, json.loads((SCHEMAS / "run.json").read_text()))
+    (OUT / "run.json").write_text(json.dumps(report, indent=1) + "\n")
+    (OUT / "run.html").write_text(html.page(report))
+    print(table.text(report))
+    if inconclusive:
+        print(f"inconclusive: {inconclusive}")
+        return term.INCONCLUSIVE
+    for claim in broken:
+        print(term.colour(f"does not hold: {claim}", "31"))
+    if complete and not broken:
+        print(term.colour("Every claim holds.", "32"))
+    print(f"out/run.json, out/run.html; {report['seconds']:.0f} s")
+    return term.EXCEEDED if broken else term.PASS

@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isolab test: boots guests and runs the tests of lab/guest/tests in them."""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+import json
+import re
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import campaign, dmesg, header, kernel, qemu, term
+from .guest import ENDED, Event, Guest, Outcome, boot
+from .header import GuestTest
+from .paths import OUT
+
+MAX_BOOTS = 5
+# How much slower a kernel with all its checks is under emulation.
+# How a guest may end by a test's doing, as its header says in short.
+ENDS = {"panic": "Kernel panic - not syncing", "reboot": "reboot: Restarting system"}
+SLOWER = {"debug": 4.0, "kasan": 6.0, "kcsan": 10.0}
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Which tests on which kernels: (flavour, which kernels' tests)."""
+
+    runs: tuple[tuple[str, tuple[str, ...]], ...]
+    long: bool = False
+    only: tuple[str, ...] = ()
+
+
+_NORMAL = ("isolator", "any")
+_DEBUG = ("isolator", "isolator-debug", "any")
+SUITES = {
+    "check": Suite((("rt", _NORMAL), ("debug", ("isolator-debug",)))),
+    "full-rt": Suite((("rt", _NORMAL),), long=True),
+    "full-nort": Suite((("nort", _NORMAL),), long=True),
+    "full-debug": Suite((("debug", _DEBUG),), long=True),
+    "kasan": Suite((("debug+kasan", _DEBUG),), long=True),
+    "kcsan": Suite((("debug+kcsan", _DEBUG),), long=True),
+    "rcutorture": Suite((("rt", _NORMAL),), long=True, only=("torture-rcu*",)),
+    "scftorture": Suite((("rt", _NORMAL),), long=True, only=("torture-scf*",)),
+}
+
+
+@dataclass
+class Result:
+    test: GuestTest
+    kernel: str
+    status: str = "failed"  # passed, failed, skipped
+    seconds: float = 0
+    why: list[str] = field(default_factory=list)
+    out: str = ""
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "name": self.test.name,
+            "kernel": self.kernel,
+            "status": self.status,
+            "seconds": round(self.seconds, 3),
+            "why": self.why,
+            "out": self.out,
+        }
+
+
+def _judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | None) -> None:
+    """Fills @result from what the guest reported and logged."""
+    log = dmesg.between(outcome.console, test.name)
+    ending = re.compile(ENDS.get(test.ends, test.ends)) if test.ends else None
+    allowed = [re.compile(a) for a in (*test.allows, *([ending.pattern] if ending else []))]
+    if ending:
+        result.seconds = outcome.seconds
+        result.out = event["out"] or "" if event else ""
+        if event:
+            result.why.append(f"the guest did not end; the test came back with {event['exit']}")
+        # QEMU ends at a reset.  What the kernel says of it may still be in the buffer
+        # then, as PREEMPT_RT leaves printing to a thread.
+        by_itself = test.ends == "reboot" and outcome.died == ENDED
+        if not ending.search(log) and not by_itself:
+            result.why.append(
+                f'the guest did not end as it should: no "{ending.pattern}" in its log'
+            )
+    elif event and not log:
+        result.why.append("the kernel log has no mark of the test: it could not be scanned")
+    elif not event:
+        result.why.append(f"no verdict: {outcome.died}")
+        result.out = outcome.console[-3000:]
+    else:
+        result.seconds, result.out = event["seconds"], event["out"] or ""
+        if not event["returned"]:
+            result.why.append(f"not done within its time; it hangs in: {event.get('hang')}")
+        elif event["exit"] == 77:
+            skip = re.search(r"# SKIP (.*)", result.out, re.IGNORECASE)
+            result.why.append(skip.group(1) if skip else "skipped without a word")
+            result.status = "skipped"
+        elif event["exit"] != 0:
+            what = (
+                f"exit {event['exit']}"
+                if event["exit"] is not None
+                else f"signal {event['signal']}"
+            )
+            result.why += [what, *re.findall(r"^not ok.*", result.out, re.MULTILINE)]
+    logged = [
+        f"kernel log: {f.text}"
+        for f in dmesg.scan(log)[:5]
+        if not any(a.search(f.text) for a in allowed)
+    ]
+    result.why += logged
+    for expect in test.expects if event and event["exit"] == 0 else ():
+        window = outcome.windows.get(expect.window)
+        if not window:
+            result.why.append(f"the observer saw no window {expect.window}")
+            continue
+        if not window["probes"] or window["probes"] != window["probes_seen"]:
+            result.why.append(
+                f"the observer missed probes: {window['probes_seen']} of {window['probes']}"
+            )
+        seen = (
+            window["kernel_entries"]
+            if expect.vector == "any"
+            else window["entries_by_vector"].get(expect.vector, 0)
+        )
+        if seen != expect.count:
+            result.why.append(
+                f"window {expect.window}: {seen} entries by {expect.vector}, "
+                f"not {expect.count}: {window['entries_by_vector']}"
+            )
+    if result.status != "skipped" or logged:
+        result.status = "failed" if result.why else "passed"
+
+
+def _stray(which: kernel.Kernel, ran: list[GuestTest], outcome: Outcome) -> list[Result]:
+    """What the kernel log complains about between the tests: nobody's, so a failure of its own."""
+    log = outcome.console
+    for test in ran:
+        log = log.replace(dmesg.between(log, test.name) or "\0", "")
+    allowed = [re.compile(a) for t in ran for a in t.allows]
+    found = [f.text for f in dmesg.scan(log) if not any(a.search(f.text) for a in allowed)]
+    if not found or outcome.emulator_fault:
+        return []
+    test = dataclasses.replace(ran[0], name="kernel-log", about="between the tests")
+    result = Result(test, which.name, why=[f"kernel log: {text}" for text in found[:5]])
+    _show(result)
+    return [result]
+
+
+def _show(result: Result) -> None:
+    code = {"passed": "32", "failed": "31", "skipped": "33"}[result.status]
+    print(
+        f"{term.colour(result.status.ljust(7), code)} {result.kernel:14} {result.test.name:32} "
+        f"{result.seconds:7.2f} s",
+        flush=True,
+    )
+    for why in result.why:
+        print(f"        {why}", flush=True)
+
+
+def _job(batch: list[GuestTest], slower: float) -> str:
+    lines = ["env ISO_CPU 1", "env HK_CPU 0"]
+    # Isolation starts only in high-resolution mode.
+    lines.append(f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list")
+    lines += [
+        f"run {t.name} {int(t.timeout_s * slower * 1000)} exec /lab/tests/{t.name}" for t in batch
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _batches(tests: list[GuestTest]) -> list[list[GuestTest]]:
+    """Tests that share a guest: same CPUs, same need of the observer, none that is alone."""
+    batches: dict[tuple[int, bool], list[GuestTest]] = {}
+    alone = []
+    for test in tests:
+        if test.alone:
+            alone.append([test])
+        else:
+            batches.setdefault((test.cpus, bool(test.expects)), []).append(test)
+    return [*batches.values(), *alone]
+
+
+def _run_batch(
+    which: kernel.Kernel,
+    batch: list[GuestTest],
+    slower: float,
+    where: Path,
+    attempts: list[dict[str, Any]],
+) -> list[Result]:
+    results: list[Result] = []
+    left = list(batch)
+    boots = 0
+    while left:
+        boots += 1
+        longest = max(t.timeout_s for t in left) * slower
+        guest = Guest(
+            which,
+            _job(left, slower),
+            cpus=left[0].cpus,
+            append=left[0].append,
+            observe=bool(left[0].expects),
+            want_kvm=True,
+            boot_s=40 * slower,
+            silence_s=longest + 30,
+            total_s=sum(t.timeout_s for t in left) * slower + 120,
+        )
+        term.say(f"{which.name}: guest with {guest.cpus} CPUs, {len(left)} test(s)")
+        outcome = boot(
+            guest,
+            where / f"boot-{len(attempts) + 1}",
+            lambda e: campaign.no_clocks(Outcome(events=[e])),
+        )
+        done = {e["name"]: e for e in outcome.events if e["event"] == "run"}
+        void = campaign.no_clocks(outcome)
+        if outcome.emulator_fault:
+            void = f"emulator fault: {outcome.emulator_fault}"
+        if void and boots < MAX_BOOTS:
+            attempts.append({"tests": [t.name for t in left], "void": void})
+            term.say(f"void, booted again: {void}")
+        else:
+            attempts.append({"tests": [t.name for t in left], "void": None})
+        if void and boots < MAX_BOOTS and campaign.no_clocks(outcome):
+            continue
+        ran = [t for t in left if t.name in done]
+        # The one that ran when the guest died gave no verdict: that is its failure.
+        if len(ran) < len(left) and not (void and boots < MAX_BOOTS):
+            ran.append(left[len(ran)])
+        for test in ran:
+            result = Result(test, which.name)
+            _judge(test, result, outcome, done.get(test.name))
+            _show(result)
+            results.append(result)
+        results += _stray(which, ran, outcome)
+        left = [t for t in left if t not in ran]
+        if boots >= MAX_BOOTS + len(batch):
+            break
+    return results
+
+
+def _kernel(spec: str) -> kernel.Kernel:
+    """rt, nort, debug, stock-rt, debug+kasan: what --kernel takes."""
+    flavour, _, sanitizer = spec.partition("+")
+    stock = flavour.startswith("stock-")
+    flavour = flavour.removeprefix("stock-")
+    return kernel.build(flavour, stock, (f"--{sanitizer}",) if sanitizer else ())
+
+
+def _choose(kernels: list[str], only: list[str], suite: Suite) -> list[tuple[str, list[GuestTest]]]:
+    everything = header.tests()
+    patterns = only or list(suite.only)
+    if patterns:
+        everything = [t for t in everything if any(fnmatch.fnmatch(t.name, p) for p in patterns)]
+        if not everything and only:
+            raise term.LabError(f"no test matches {' '.join(only)}; isolab test --list names them")
+    elif not suite.long:
+        everything = [t for t in everything if not t.long]
+    if not kernels:
+        return [(spec, [t for t in everything if t.kernel in which]) for spec, which in suite.runs]
+    chosen = []
+    for spec in kernels:
+        which = ("any",) if spec.startswith("stock-") else _DEBUG if "debug" in spec else _NORMAL
+        chosen.append((spec, [t for t in everything if t.kernel in which]))
+    return chosen
+
+
+def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) -> int:
+    if suite_name not in SUITES:
+        raise term.LabError(f"no suite {suite_name}; there are {', '.join(SUITES)}")
+    chosen = _choose(kernels, only, SUITES[suite_name])
+    if listing:
+        for spec, tests in chosen:
+            for t in tests:
+                print(f"{spec:12} {t.cpus} CPUs  {t.name:32} {t.about}")
+        return term.PASS
+    emulator = qemu.pick()
+    term.say(
+        f"QEMU {emulator.version} ({emulator.name}), threads {emulator.threads}, "
+        f"KVM {'usable' if qemu.kvm_usable() else 'not usable: emulation'}"
+    )
+    results: list[Result] = []
+    attempts: list[dict[str, Any]] = []
+    begin = time.monotonic()
+    for spec, tests in chosen:
+        if not tests:
+            continue
+        built = _kernel(spec)
+        slower = max((f for name, f in SLOWER.items() if name in spec), default=1.0)
+        for batch in _batches(tests):
+            results += _run_batch(built, batch, slower, OUT / "test" / spec, attempts)
+    write(results, attempts, suite_name, time.monotonic() - begin)
+    count = {s: sum(r.status == s for r in results) for s in ("passed", "failed", "skipped")}
+    print(
+        f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped",
+        flush=True,
+    )
+    if not results:
+        return term.SKIPPED
+    return term.ERROR if count["failed"] else term.PASS
+
+
+def write(
+    results: list[Result], attempts: list[dict[str, Any]], suite_name: str, seconds: float
+) -> None:
+    """out/test.json."""
+    OUT.mkdir(exist_ok=True)
+    (OUT / "test.json").write_text(
+        json.dumps(
+            {
+                "schema": "isolator.test",
+                "version": 1,
+                "suite": suite_name,
+                "seconds": round(seconds, 1),
+                "attempts": attempts,
+                "results": [r.json() for r in results],
+            },
+            indent=1,
+        )
+        + "\n"
+    )

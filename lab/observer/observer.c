@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Observer: counts, from outside the guest, how often one vCPU enters the
+ * kernel and how many instructions it executes there.  A QEMU TCG plugin.
+ *
+ *	-plugin observer.so,out=FILE,syscall=ADDR[:ADDR...][,log=N][,heavy=on]
+ *
+ * The guest marks what is to be counted by NOPs that carry a payload
+ * (lab/guest/marker.h).  For each window one JSON line is written to FILE.
+ *
+ * Kernel and user mode are told apart by the address of a translation block: the
+ * kernel is in the upper half.  An interrupt that comes together with the
+ * return to user mode, before one user instruction ran, has no user block before
+ * it and would go unseen; the plugin therefore follows swapgs, which tells whether
+ * an iret goes to user mode, and counts such an entry too.
+ *
+ * Instructions are counted per translation block begun; a fault in the middle of
+ * one counts its rest too.
+ *
+ * All state of a window belongs to the thread of the observed vCPU: no locks.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "heavy.h"
+#include "qemu_plugin.h"
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_version = 1;
+
+/* QEMU 9.0 dropped API 1 and brought scoreboards. */
+__attribute__((constructor)) static void pick_version(void)
+{
+	if (dlsym(RTLD_DEFAULT, "qemu_plugin_scoreboard_new"))
+		qemu_plugin_version = 2;
+}
+
+enum { OP_WINDOW_BEGIN = 1, OP_WINDOW_END, OP_TICK_BEGIN, OP_TICK_END,
+       OP_TARGET, OP_PROBE };
+
+#define MARK_MAGIC	0x15u
+#define MAX_VECTORS	64
+#define MAX_SYSCALLS	8
+#define MAX_LOG		4096
+#define MAX_BYTES	16
+/* How many blocks pass between two looks at the clock. */
+#define CLOCK_EVERY	256
+
+/* What a block's callback needs to know, packed into its user data. */
+#define TB_INSNS_BITS	10
+#define TB_SWAPGS	(1ULL << 10)
+#define TB_RETURNS	(1ULL << 11)
+#define TB_ADDR_SHIFT	12
+#define ADDR_BITS	48
+
+struct entry {
+	uint64_t pc;
+	uint64_t insns;
+	uint64_t at;		/* user instructions of the window so far */
+	bool tick;
+};
+
+struct window {
+	uint32_t id;
+	uint64_t entries, tick_entries, probe_entries, zero_insn_entries;
+	uint64_t kernel, tick_kernel, tick_kernel_max, user;
+	uint64_t ticks;
+	uint64_t heavy[HEAVY_KINDS];
+	uint64_t begin_ns;
+	uint64_t seconds, second_min;	/* those that ended in this window */
+	struct {
+		uint64_t pc, n, insns;
+	} vector[MAX_VECTORS];
+	unsigned int nr_vectors;
+	uint64_t vectors_dropped;
+	unsigned int nr_log;
+	uint64_t log_dropped;
+};
+
+static struct {
+	FILE *out;
+	uint64_t syscall[MAX_SYSCALLS];
+	unsigned int nr_syscalls;
+	unsigned int log_cap;
+	bool heavy;
+	bool copies;		/* how qemu_plugin_insn_data() answers */
+} conf = { .log_cap = 256 };
+
+/*
+ * The current second.  Seconds run on from window to window, so that windows
+ * shorter than one leave no second out.
+ */
+static struct {
+	uint64_t begin_ns, user;
+} second;
+
+static atomic_int target = -1;
+static struct window win;
+static bool win_open;
+static struct entry entry_log[MAX_LOG];
+
+/* The observed vCPU's state. */
+static struct {
+	bool in_kernel;
+	bool user_gs;		/* swapgs parity: user's GS base is loaded */
+	bool returning;		/* the last block ends in a return to user mode */
+	bool in_tick;
+	bool probe;		/* the next entry is a deliberate one */
+	uint64_t tick_insns;
+	struct entry *entry;
+	unsigned int until_clock;
+	uint64_t probes, probes_seen;
+} cpu;
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void look_at_clock(void)
+{
+	uint64_t now = now_ns();
+
+	if (now < second.begin_ns + 1000000000u)
+		return;
+	/* More than one second passed: the vCPU stood still for a whole one. */
+	if (now >= second.begin_ns + 2000000000u)
+		second.user = 0;
+	if (!win.seconds || second.user < win.second_min)
+		win.second_min = second.user;
+	win.seconds++;
+	second.user = 0;
+	second.begin_ns = now;
+}
+
+static void write_window(void)
+{
+	FILE *f = conf.out;
+	uint64_t now = now_ns();
+	unsigned int i;
+
+	fprintf(f, "{\"schema\": \"isolator.observer.window\", \"version\": 1, \"window\": %" PRIu32
+		", \"vcpu\": %d, \"closed\": true, \"seconds\": %.6f",
+		win.id, atomic_load(&target), (double)(now - win.begin_ns) / 1e9);
+	fprintf(f, ", \"kernel_entries\": %" PRIu64 ", \"tick_entries\": %" PRIu64
+		", \"probe_entries\": %" PRIu64 ", \"zero_instruction_entries\": %" PRIu64,
+		win.entries, win.tick_entries, win.probe_entries,
+		win.zero_insn_entries);
+	fprintf(f, ", \"kernel_instructions\": %" PRIu64
+		", \"tick_kernel_instructions\": %" PRIu64
+		", \"tick_kernel_instructions_max\": %" PRIu64
+		", \"user_instructions\": %" PRIu64 ", \"ticks\": %" PRIu64,
+		win.kernel, win.tick_kernel, win.tick_kernel_max, win.user,
+		win.ticks);
+	if (win.seconds)
+		fprintf(f, ", \"user_instructions_per_second_min\": %" PRIu64,
+			win.second_min);
+	else
+		fputs(", \"user_instructions_per_second_min\": null", f);
+	fprintf(f, ", \"probes\": %" PRIu64 ", \"probes_seen\": %" PRIu64,
+		cpu.probes, cpu.probes_seen);
+	if (conf.heavy) {
+		fputs(", \"heavy\": {", f);
+		for (i = 0; i < HEAVY_KINDS; i++)
+			fprintf(f, "%s\"%s\": %" PRIu64, i ? ", " : "",
+				heavy_names[i], win.heavy[i]);
+		fputs("}", f);
+	}
+	fputs(", \"vectors\": [", f);
+	for (i = 0; i < win.nr_vectors; i++)
+		fprintf(f, "%s{\"pc\": \"0x%" PRIx64 "\", \"entries\": %" PRIu64
+			", \"kernel_instructions\": %" PRIu64 "}",
+			i ? ", " : "", win.vector[i].pc, win.vector[i].n,
+			win.vector[i].insns);
+	fprintf(f, "], \"vectors_dropped\": %" PRIu64 ", \"log\": [",
+		win.vectors_dropped);
+	for (i = 0; i < win.nr_log; i++)
+		fprintf(f, "%s{\"pc\": \"0x%" PRIx64 "\", \"tick\": %s"
+			", \"kernel_instructions\": %" PRIu64 ", \"at\": %" PRIu64 "}",
+			i ? ", " : "", entry_log[i].pc,
+			entry_log[i].tick ? "true" : "false", entry_log[i].insns,
+			entry_log[i].at);
+	fprintf(f, "], \"log_dropped\": %" PRIu64 "}\n", win.log_dropped);
+	fflush(f);
+}
+
+static bool is_syscall(uint64_t pc)
+{
+	unsigned int i;
+
+	for (i = 0; i < conf.nr_syscalls; i++)
+		if (conf.syscall[i] == pc)
+			return true;
+	return false;
+}
+
+static void add_to_vector(const struct entry *e, uint64_t n)
+{
+	unsigned int i;
+
+	for (i = 0; i < win.nr_vectors; i++)
+		if (win.vector[i].pc == e->pc)
+			break;
+	if (i == win.nr_vectors) {
+		if (i == MAX_VECTORS) {
+			win.vectors_dropped += n;
+			return;
+		}
+		win.vector[i].pc = e->pc;
+		win.vector[i].n = 0;
+		win.vector[i].insns = 0;
+		win.nr_vectors++;
+	}
+	win.vector[i].n += n;
+	win.vector[i].insns += e->insns;
+}
+
+/* The CPU came from user mode to @pc, its first kernel instruction. */
+static void enter_kernel(uint64_t pc, bool zero)
+{
+	static struct entry unlogged;
+	struct entry *e = &unlogged;
+	bool tick = cpu.in_tick && is_syscall(pc);
+
+	if (cpu.probe) {
+		cpu.probe = false;
+		cpu.probes_seen++;
+		win.probe_entries++;
+		cpu.entry = NULL;
+		return;
+	}
+	win.zero_insn_entries += zero;
+	if (tick)
+		win.tick_entries++;
+	else
+		win.entries++;
+	if (win.nr_log < conf.log_cap)
+		e = &entry_log[win.nr_log++];
+	else
+		win.log_dropped++;
+	*e = (struct entry){ .pc = pc, .at = win.user, .tick = tick };
+	cpu.entry = e;
+}
+
+static void leave_kernel(void)
+{
+	if (cpu.entry && !cpu.entry->tick)
+		add_to_vector(cpu.entry, 1);
+	cpu.entry = NULL;
+}
+
+static void on_block(unsigned int vcpu, void *userdata)
+{
+	uint64_t tb = (uint64_t)(uintptr_t)userdata;
+	uint64_t n = tb & ((1u << TB_INSNS_BITS) - 1);
+	uint64_t pc = tb >> TB_ADDR_SHIFT;
+	bool kernel = pc >> (ADDR_BITS - 1);
+
+	if ((int)vcpu != atomic_load_explicit(&target, memory_order_relaxed))
+		return;
+	if (!kernel) {
+		if (cpu.in_kernel) {
+			leave_kernel();
+			cpu.in_kernel = false;
+		}
+		cpu.returning = false;
+		win.user += n;
+		second.user += n;
+		if (!cpu.until_clock--) {
+			cpu.until_clock = CLOCK_EVERY;
+			look_at_clock();
+		}
+		return;
+	}
+	pc |= ~0ULL << ADDR_BITS;
+	if (!cpu.in_kernel || cpu.returning) {
+		leave_kernel();
+		enter_kernel(pc, cpu.in_kernel);
+		cpu.in_kernel = true;
+		cpu.user_gs = true;
+	}
+	if (tb & TB_SWAPGS)
+		cpu.user_gs = !cpu.user_gs;
+	cpu.returning = (tb & TB_RETURNS) && cpu.user_gs;
+	if (cpu.entry)
+		cpu.entry->insns += n;
+	if (cpu.in_tick) {
+		cpu.tick_insns += n;
+		win.tick_kernel += n;
+	} else {
+		win.kernel += n;
+	}
+}
+
+static void on_heavy(unsigned int vcpu, void *userdata)
+{
+	if ((int)vcpu == atomic_load_explicit(&target, memory_order_relaxed))
+		win.heavy[(uintptr_t)userdata]++;
+}
+
+static void begin_window(uint32_t id)
+{
+	uint64_t seconds = win_open ? 0 : win.seconds, least = win.second_min;
+
+	memset(&win, 0, sizeof(win));
+	win.id = id;
+	win.seconds = seconds;		/* that ended since the last window */
+	win.second_min = least;
+	win.begin_ns = now_ns();
+	win_open = true;
+	cpu.entry = NULL;
+}
+
+static void on_mark(unsigned int vcpu, void *userdata)
+{
+	uint32_t payload = (uint32_t)(uintptr_t)userdata;
+	uint32_t op = (payload >> 20) & 0xf;
+	uint32_t id = payload & 0xfffff;
+
+	if (op == OP_TARGET) {
+		atomic_store(&target, (int)vcpu);
+		cpu.in_kernel = false;
+		cpu.returning = false;
+		cpu.in_tick = false;
+		cpu.entry = NULL;
+		second.begin_ns = now_ns();
+		second.user = 0;
+		win.seconds = 0;
+		return;
+	}
+	if ((int)vcpu != atomic_load(&target))
+		return;
+	switch (op) {
+	case OP_WINDOW_BEGIN:
+		begin_window(id);
+		break;
+	case OP_WINDOW_END:
+		if (win_open)
+			write_window();
+		win_open = false;
+		win.seconds = 0;
+		break;
+	case OP_TICK_BEGIN:
+		cpu.in_tick = true;
+		cpu.tick_insns = 0;
+		win.ticks++;
+		break;
+	case OP_TICK_END:
+		cpu.in_tick = false;
+		if (cpu.tick_insns > win.tick_kernel_max)
+			win.tick_kernel_max = cpu.tick_insns;
+		break;
+	case OP_PROBE:
+		cpu.probe = true;
+		cpu.probes++;
+		break;
+	}
+}
+
+/* Fills @bytes with the instruction's first bytes, the rest with zeros. */
+static size_t insn_bytes(const struct qemu_plugin_insn *insn, uint8_t *bytes)
+{
+	size_t size = qemu_plugin_insn_size(insn);
+	uintptr_t ret;
+
+	memset(bytes, 0, MAX_BYTES);
+	if (size > MAX_BYTES)
+		size = MAX_BYTES;
+	ret = qemu_plugin_insn_data(insn, bytes, size);
+	if (!conf.copies)
+		memcpy(bytes, (const void *)ret, size);
+	return size;
+}
+
+static bool is_return(const uint8_t *b, size_t size)
+{
+	if (size == 2 && b[0] == 0x48 && b[1] == 0xcf)
+		return true;				/* iretq */
+	if (size == 3 && b[0] == 0x48 && b[1] == 0x0f)
+		return b[2] == 0x07 || b[2] == 0x35;	/* sysretq, sysexitq */
+	return false;
+}
+
+static bool is_mark(const uint8_t *b, size_t size)
+{
+	static const uint8_t nopl[] = { 0x0f, 0x1f, 0x84, 0x00 };
+
+	return size == 8 && !memcmp(b, nopl, sizeof(nopl)) && b[7] == MARK_MAGIC;
+}
+
+static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	size_t n = qemu_plugin_tb_n_insns(tb), i, size = 0;
+	uint64_t pc = qemu_plugin_tb_vaddr(tb);
+	uint64_t data = (pc & ((1ULL << ADDR_BITS) - 1)) << TB_ADDR_SHIFT;
+	uint8_t b[MAX_BYTES] = { 0 };
+	bool kernel = pc >> 63;
+
+	(void)id;
+	for (i = 0; i < n; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		uint32_t payload;
+		int kind;
+
+		size = insn_bytes(insn, b);
+		if (kernel && size == 3 && b[0] == 0x0f && b[1] == 0x01 && b[2] == 0xf8)
+			data ^= TB_SWAPGS;
+		if (!kernel && is_mark(b, size)) {
+			memcpy(&payload, b + 4, sizeof(payload));
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_mark,
+				QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)payload);
+		}
+		if (!conf.heavy)
+			continue;
+		kind = heavy_kind(b, size);
+		if (kind >= 0)
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_heavy,
+				QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)kind);
+	}
+	if (kernel && is_return(b, size))
+		data |= TB_RETURNS;
+	data |= n;
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS,
+					     (void *)(uintptr_t)data);
+}
+
+/* A last line says that the observer lived to the end, and what it last saw. */
+static void on_exit_qemu(qemu_plugin_id_t id, void *userdata)
+{
+	(void)id;
+	(void)userdata;
+	fprintf(conf.out, "{\"schema\": \"isolator.observer.end\", \"version\": 1"
+		", \"vcpu\": %d, \"open_window\": %" PRId64 ", \"probes\": %" PRIu64
+		", \"probes_seen\": %" PRIu64 "}\n", atomic_load(&target),
+		win_open ? (int64_t)win.id : -1, cpu.probes, cpu.probes_seen);
+	fflush(conf.out);
+}
+
+static int set_syscalls(char *list)
+{
+	char *save = NULL, *word;
+
+	for (word = strtok_r(list, ":", &save); word; word = strtok_r(NULL, ":", &save)) {
+		if (conf.nr_syscalls == MAX_SYSCALLS)
+			return -1;
+		conf.syscall[conf.nr_syscalls++] = strtoull(word, NULL, 0);
+	}
+	return 0;
+}
+
+static int set_option(char *arg)
+{
+	char *value = strchr(arg, '=');
+
+	if (!value)
+		return -1;
+	*value++ = 0;
+	if (!strcmp(arg, "out")) {
+		conf.out = fopen(value, "we");
+		return conf.out ? 0 : -1;
+	}
+	if (!strcmp(arg, "syscall"))
+		return set_syscalls(value);
+	if (!strcmp(arg, "log")) {
+		conf.log_cap = (unsigned int)strtoul(value, NULL, 0);
+		return conf.log_cap <= MAX_LOG ? 0 : -1;
+	}
+	if (!strcmp(arg, "heavy")) {
+		conf.heavy = !strcmp(value, "on");
+		return 0;
+	}
+	return -1;
+}
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
+					   const qemu_info_t *info, int argc,
+					   char **argv)
+{
+	int i;
+
+	if (!info->system_emulation || strcmp(info->target_name, "x86_64")) {
+		fprintf(stderr, "observer: needs qemu-system-x86_64\n");
+		return -1;
+	}
+	for (i = 0; i < argc; i++) {
+		if (set_option(argv[i])) {
+			fprintf(stderr, "observer: bad option or file: %s\n", argv[i]);
+			return -1;
+		}
+	}
+	if (!conf.out || !conf.nr_syscalls) {
+		fprintf(stderr, "observer: out=FILE and syscall=ADDR (from System.map) are needed\n");
+		return -1;
+	}
+	conf.copies = info->version.cur >= 3;
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+	qemu_plugin_register_atexit_cb(id, on_exit_qemu, NULL);
+	return 0;
+}

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+from isolab import dmesg
+
+HEALTHY = """[    0.000000] Command line: console=ttyS0 panic=-1 oops=panic nokaslr
+[    1.0] clocksource: Switched to clocksource tsc
+[    2.0] reboot: Power down
+"""
+STALE = """[   23.9] Oops: int3: 0000 [#1] PREEMPT_RT SMP NOPTI
+[   23.9] RIP: 0010:schedule+0x1/0x10
+[   23.9] Code: c0 74 08 0f 1f 80 00 00 00 00 0f <1f> 44 00 00 41 56
+[   23.9] Call Trace:
+"""
+REAL = STALE.replace("00 0f <1f>", "00 cc <1f>")
+
+
+def test_healthy_log_has_no_finding() -> None:
+    assert dmesg.scan(HEALTHY) == []
+
+
+def test_each_kind_of_trouble_is_found() -> None:
+    for line in (
+        "WARNING: CPU: 1 PID: 7 at kernel/smp.c:815",
+        "BUG: sleeping function called from invalid context at x.c:1",
+        "rcu: INFO: rcu_preempt self-detected stall on CPU",
+        "watchdog: BUG: soft lockup - CPU#1 stuck for 22s!",
+        "INFO: task kworker/1:1:33 blocked for more than 122 seconds.",
+        "WARNING: possible circular locking dependency detected",
+        "Kernel panic - not syncing: Fatal exception",
+        "general protection fault, probably for non-canonical address",
+    ):
+        assert [f.line for f in dmesg.scan(f"[ 1.0] fine\n[ 2.0] {line}\n")] == [2], line
+
+
+def test_emulator_fault_needs_evidence() -> None:
+    evidence = dmesg.emulator_fault(STALE)
+    assert evidence is not None and "memory holds 0f there" in evidence
+    # memory still holds the int3: the kernel's own fault
+    assert dmesg.emulator_fault(REAL) is None
+    assert dmesg.emulator_fault("Oops: int3: 0000 [#1]\n") is None
+    assert dmesg.emulator_fault(HEALTHY) is None
+
+
+def test_log_is_cut_by_command() -> None:
+    log = (
+        "[1] isolab: begin a\n[2] one\n[3] isolab: end a\n"
+        "[4] isolab: begin ab\n[5] two\n[6] isolab: end ab\n[7] isolab: begin c\n[8] last\n"
+    )
+    assert "one" in dmesg.between(log, "a") and "two" not in dmesg.between(log, "a")
+    assert "two" in dmesg.between(log, "ab")
+    assert "last" in dmesg.between(log, "c")
+    assert dmesg.between(log, "d") == ""
+
+
+def _splat(trace: str) -> str:
+    return (
+        "[    0.7] ------------[ cut here ]------------\n"
+        "[    0.7] WARNING: CPU: 0 PID: 0 at rt_mutex_pre_schedule+0x94/0xd0\n"
+        f"[    0.7] Call Trace:\n[    0.7]  {trace}\n"
+        "[    0.7] ---[ end trace 0000000000000000 ]---\n"
+    )
+
+
+def test_only_the_self_tests_own_splat_is_passed_over() -> None:
+    self_test = _splat("locking_selftest+0x1ee2/0x2380")
+    assert dmesg.scan(self_test) == []
+    assert dmesg.scan(_splat("start_kernel+0x582/0x750"))
+    found = dmesg.scan(self_test + "[ 1.0] BUG: sleeping function called\n")
+    assert [f.line for f in found] == [6]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The headers of triggers and tests, and how the lab reads kernels' addresses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from isolab import campaign, header, suite, term
+from isolab.kernel import Kernel
+
+
+def test_every_trigger_describes_itself() -> None:
+    triggers = header.triggers()
+    assert len(triggers) >= 16
+    assert len({t.name for t in triggers}) == len(triggers)
+    assert len({t.cls for t in triggers}) >= 5
+    assert any(t.notick for t in triggers)
+
+
+def test_only_catch_up_and_exclude_run_while_nobody_ticks() -> None:
+    for trigger in header.triggers():
+        if trigger.notick:
+            assert trigger.cls in ("catch-up", "exclude", "quiesce"), trigger.name
+
+
+def test_every_test_describes_itself_and_is_in_a_suite() -> None:
+    known = {t.name for t in header.tests()}
+    assert "observer-counts" in known
+    chosen = {
+        t.name for _, tests in suite._choose([], [], suite.SUITES["full-debug"]) for t in tests
+    }
+    assert known == chosen
+
+
+def test_a_wrong_header_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "triggers").mkdir()
+    (tmp_path / "triggers" / "x.sh").write_text("# name: x\n# row: 1\n# class: nonsense\n")
+    monkeypatch.setattr(header, "LAB", tmp_path)
+    with pytest.raises(term.LabError, match=r"x\.sh: nonsense is none of"):
+        header.triggers()
+
+
+def test_a_job_closes_every_window() -> None:
+    for config in campaign.CONFIGS:
+        lines = campaign.job(config, header.triggers(), 30).splitlines()
+        opened = [line.split()[1][6:] for line in lines if line.startswith("ctl begin.")]
+        closed = [line.split()[1][4:] for line in lines if line.startswith("ctl end.")]
+        assert opened == closed
+        assert ("no-tick" in opened) == config.isolates
+
+
+def test_vectors_have_names(tmp_path: Path) -> None:
+    (tmp_path / "System.map").write_text(
+        "ffffffff81600000 T entry_SYSCALL_64\n"
+        "ffffffff81601000 T irq_entries_start\n"
+        "ffffffff81601700 T spurious_entries_start\n"
+        "ffffffff81601800 T asm_sysvec_apic_timer_interrupt\n"
+    )
+    built = Kernel("k", tmp_path)
+    assert built.symbol_at(0xFFFFFFFF81601800) == "sysvec_apic_timer_interrupt"
+    assert built.symbol_at(0xFFFFFFFF81601000 + 3 * 8) == "irq_0x23"
+    assert built.symbol_at(0xFFFFFFFF81600004) == "entry_SYSCALL_64+0x4"
+    assert built.syscall_entries() == [0xFFFFFFFF81600000]

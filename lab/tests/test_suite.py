@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a guest test is judged: each way to fail must fail."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from isolab import suite
+from isolab.guest import Outcome
+from isolab.header import Expect, GuestTest
+from isolab.kernel import Kernel
+from isolab.paths import SCHEMAS
+
+LOG = "[1] isolab: begin t\n[2] quiet\n[3] isolab: end t\n"
+DONE = {
+    "event": "run",
+    "name": "t",
+    "returned": True,
+    "seconds": 1.0,
+    "exit": 0,
+    "signal": 0,
+    "out": "ok 1 - x\n1..1\n",
+}
+
+
+def _test(**more: Any) -> GuestTest:
+    base = GuestTest("t", 2, "any", 10, "a", False, None, (), "", False, ())
+    return dataclasses.replace(base, **more)
+
+
+def _judge(
+    test: GuestTest, event: dict[str, Any] | None, log: str = LOG, **more: Any
+) -> suite.Result:
+    result = suite.Result(test, "rt")
+    suite._judge(test, result, Outcome(console=log, **more), event)
+    return result
+
+
+def test_passes() -> None:
+    assert _judge(_test(), DONE).status == "passed"
+
+
+def test_skip_says_why() -> None:
+    result = _judge(_test(), {**DONE, "exit": 77, "out": "1..0 # SKIP no such file\n"})
+    assert (result.status, result.why) == ("skipped", ["no such file"])
+
+
+@pytest.mark.parametrize(
+    ("event", "log"),
+    [
+        ({**DONE, "exit": 1, "out": "not ok 1 - x\n"}, LOG),
+        ({**DONE, "exit": None, "signal": 11}, LOG),
+        ({**DONE, "returned": False}, LOG),
+        (None, LOG),
+        (DONE, "[1] no mark at all\n"),
+        (DONE, LOG.replace("quiet", "WARNING: CPU: 1 at x.c:1")),
+        ({**DONE, "exit": 77}, LOG.replace("quiet", "BUG: x")),
+    ],
+)
+def test_fails(event: dict[str, Any] | None, log: str) -> None:
+    result = _judge(_test(), event, log)
+    assert result.why and result.status == "failed"
+
+
+def test_wanted_line_of_the_log() -> None:
+    log = LOG.replace("quiet", "WARNING: CPU: 1 at isolator")
+    assert _judge(_test(allows=("at isolator",)), DONE, log).why == []
+
+
+def test_ends() -> None:
+    panics = _test(ends="panic")
+    log = "[1] isolab: begin t\n[2] Kernel panic - not syncing: sysrq\n"
+    assert _judge(panics, None, log).status == "passed"
+    assert _judge(panics, None, LOG).status == "failed"
+    # it came back, and the guest was powered off by the agent
+    assert _judge(panics, DONE, log).status == "failed"
+    assert _judge(_test(ends="reboot"), None, "[1] isolab: begin t\n[2] reboot: Power down\n").why
+
+
+def test_observer_must_agree() -> None:
+    test = _test(expects=(Expect(1, "any", 0), Expect(1, "exc_int3", 0)))
+    window = {"kernel_entries": 0, "entries_by_vector": {}, "probes": 2, "probes_seen": 2}
+    assert _judge(test, DONE, windows={1: window}).why == []
+    for wrong in (
+        {**window, "kernel_entries": 1},
+        {**window, "entries_by_vector": {"exc_int3": 1}},
+        {**window, "probes_seen": 1},
+        {**window, "probes": 0, "probes_seen": 0},
+    ):
+        assert _judge(test, DONE, windows={1: wrong}).status == "failed"
+    assert _judge(test, DONE, windows={}).status == "failed"
+
+
+def test_result_fits_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "OUT", tmp_path)
+    suite.write([_judge(_test(), DONE)], [{"tests": ["t"], "void": None}], "check", 1.0)
+    written = json.loads((tmp_path / "test.json").read_text())
+    jsonschema.validate(written, json.loads((SCHEMAS / "test.json").read_text()))
+    assert written["results"][0]["status"] == "passed"
+
+
+def test_log_between_the_tests_is_a_failure_of_its_own() -> None:
+    built = Kernel("k", Path("/nowhere"))
+    log = LOG + "[4] WARNING: CPU: 0 at late.c:1\n"
+    assert suite._stray(built, [_test()], Outcome(console=LOG)) == []
+    (stray,) = suite._stray(built, [_test()], Outcome(console=log))
+    assert stray.status == "failed" and "late.c" in stray.why[0]

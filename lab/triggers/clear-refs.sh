@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# name: clear-refs
+# row: 18
+# class: refuse
+# kind: script
+# text: no
+# notick: no
+# about: the task's referenced and soft-dirty bits are cleared through /proc
+# shellcheck source=lab/guest/trigger.sh
+. "${LAB:-/lab}/lib/trigger.sh"
+
+file=/proc/${TASK_PID:?}/clear_refs
+[ -e "$file" ] || missing clear_refs
+referenced() {
+	while read -r key value _; do
+		[ "$key" = Referenced: ] && echo "$value"
+	done <"/proc/$1/smaps_rollup"
+}
+# A process of our own shows that clearing works; the task's must only return.
+sleep 5 &
+before=$(referenced $!)
+put 1 /proc/$!/clear_refs
+after=$(referenced $!)
+kill $!
+put 1 "$file"
+outcome="done"
+echo 4 2>/tmp/lab-error >"$file" || {
+	grep -q busy /tmp/lab-error || answer false "clearing the task's failed"
+	outcome=refused
+}
+[ "$after" -lt "$before" ] && answer true "ours went from $before to $after kB, the task's soft-dirty bits: $outcome" $outcome
+answer false "referenced memory went from $before to $after kB"

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: clock-step
+ * row: 61, 66
+ * class: hold
+ * kind: program
+ * text: no
+ * notick: no
+ * about: the wall clock is stepped and slewed: timers of every CPU are told
+ */
+#define _GNU_SOURCE
+#include <sys/timex.h>
+#include <time.h>
+#include "trigger.h"
+
+enum { ROUNDS = 3 };
+
+static double wall(void)
+{
+	struct timespec real, mono;
+
+	clock_gettime(CLOCK_REALTIME, &real);
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	return (double)(real.tv_sec - mono.tv_sec) +
+		(double)(real.tv_nsec - mono.tv_nsec) * 1e-9;
+}
+
+static void step(int seconds)
+{
+	struct timespec now;
+
+	need(!clock_gettime(CLOCK_REALTIME, &now));
+	now.tv_sec += seconds;
+	need(!clock_settime(CLOCK_REALTIME, &now));
+}
+
+int main(void)
+{
+	struct timex tx = { .modes = ADJ_OFFSET_SINGLESHOT, .offset = 100 };
+	double before = wall();
+	int moved = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		step(100);
+		moved += wall() - before > 99;
+		step(-100);
+		moved += wall() - before < 1;
+	}
+	need(adjtimex(&tx) >= 0);
+	answer(moved == 2 * ROUNDS, "done", "%d of %d steps seen", moved, 2 * ROUNDS);
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: rcu-sync
+ * row: 23, 67
+ * class: exclude
+ * kind: program
+ * text: no
+ * notick: yes
+ * about: grace periods are waited for: membarrier and mounts
+ */
+#define _GNU_SOURCE
+#include <linux/membarrier.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "trigger.h"
+
+enum { ROUNDS = 3 };
+
+int main(void)
+{
+	const char *dir = "/tmp/lab-mount";
+	bool nohz_full = false;
+	int done = 0;
+	struct stat up, here;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		/* A kernel with nohz_full CPUs refuses this one by design. */
+		if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) {
+			need(errno == EINVAL);
+			nohz_full = true;
+		}
+		mkdir(dir, 0700);
+		need(!mount("lab", dir, "tmpfs", 0, NULL));
+		need(!stat(dir, &here) && !stat("/tmp", &up));
+		done += here.st_dev != up.st_dev;
+		need(!umount(dir));
+		need(!stat(dir, &here));
+		done += here.st_dev == up.st_dev;
+	}
+	rmdir(dir);
+	answer(done == 2 * ROUNDS, "done", "%d of %d steps; membarrier %s", done,
+	       2 * ROUNDS, nohz_full ? "refused, nohz_full" : "waited");
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Error texts: what is wrong, and what makes it right. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+
+struct text {
+	enum isolator_step step;
+	int error;
+	const char *text;
+};
+
+static const struct text texts[] = {
+	{ STEP_OPTIONS, EINVAL,
+	  "options: size or flags are wrong; begin with ISOLATOR_OPTIONS_INIT and use only ISOLATOR_OPT_* flags" },
+	{ STEP_OPTIONS, E2BIG,
+	  "options: the program asks for something newer than this libisolator; install the one that it was built with" },
+	{ STEP_OPTIONS, ENOMEM,
+	  "options: stack_bytes is more than this thread's stack has left; ask for less, or make the stack bigger (pthread_attr_setstacksize, ulimit -s)" },
+	{ STEP_LOCK, EPERM,
+	  "mlockall: locking memory is not allowed; raise RLIMIT_MEMLOCK (ulimit -l unlimited) or give CAP_IPC_LOCK, or use ISOLATOR_OPT_NO_MLOCK" },
+	{ STEP_LOCK, ENOMEM,
+	  "mlockall: the process's memory is more than RLIMIT_MEMLOCK; raise it (ulimit -l unlimited) or give CAP_IPC_LOCK, or use ISOLATOR_OPT_NO_MLOCK" },
+	{ STEP_OPEN, ENOENT,
+	  "the device /dev/isolator does not exist; boot a kernel with CONFIG_ISOLATOR=y, or make the node in this container" },
+	{ STEP_OPEN, ENXIO,
+	  "the kernel has no driver behind the device; boot a kernel with CONFIG_ISOLATOR=y" },
+	{ STEP_OPEN, ENODEV,
+	  "the kernel has no driver behind the device; boot a kernel with CONFIG_ISOLATOR=y" },
+	{ STEP_OPEN, EACCES,
+	  "no permission to open the device; give the user access to /dev/isolator (a group in a udev rule)" },
+	{ STEP_OPEN, EPERM,
+	  "opening the device is not allowed here; a container needs it in its list of devices" },
+	{ STEP_OPEN, EMFILE,
+	  "the process has no descriptor left; raise RLIMIT_NOFILE (ulimit -n)" },
+	{ STEP_START, EPERM,
+	  "starting needs CAP_SYS_NICE in the initial user namespace (a user namespace's own is not enough), and strict mode CAP_SYS_ADMIN; setcap cap_sys_nice+ep PROGRAM" },
+	{ STEP_START, EINVAL,
+	  "the kernel does not know a bit of the mask, or the mask is empty; use ISOLATOR_MASK_*" },
+	{ STEP_START, ERANGE,
+	  "deadline_ns, spin_ns or lend_ns is out of range, or a nested start asks for other times than those in force; see the caps in /proc/isolator/status" },
+	{ STEP_START, ENOTUNIQ,
+	  "the thread may run on more than one CPU; pin it to exactly one first: sched_setaffinity(2) or taskset -c N" },
+	{ STEP_START, EACCES,
+	  "the administrator has not allowed this CPU to be isolated; as root: echo N > /proc/isolator/cpus" },
+	{ STEP_START, EBUSY,
+	  "this is the last housekeeping CPU and one must stay; isolate another CPU, stop another isolation, or bring a CPU online" },
+	{ STEP_START, EALREADY,
+	  "another thread isolates this CPU; /proc/isolator/status names it; pin this one elsewhere or stop that one" },
+	{ STEP_START, EAGAIN,
+	  "this CPU has not reached high-resolution timer mode yet (early boot, or no suitable clock source); try again later, and see /proc/timer_list" },
+	{ STEP_START, EOPNOTSUPP,
+	  "the running kernel lacks a facility that isolation needs; its log names it (dmesg | grep isolator)" },
+	{ STEP_START, ENOTTY,
+	  "the device opened is not Isolator's; check the path given in isolator_options.device" },
+	{ STEP_START, EINTR,
+	  "a signal arrived before isolation began; call again" },
+	{ STEP_MAP, EPROTO,
+	  "the kernel's shared page has another version; install the libisolator that belongs to the running kernel" },
+	{ STEP_MAP, EAGAIN,
+	  "the shared page could not be locked: RLIMIT_MEMLOCK is used up; raise it (ulimit -l unlimited)" },
+	{ STEP_MAP, ENOMEM,
+	  "the shared page could not be mapped: no memory or too many mappings (sysctl vm.max_map_count)" },
+	{ STEP_TICK, ESRCH,
+	  "this thread is not isolated; call isolator_start() in the thread that ticks" },
+	{ STEP_TICK, ECANCELED,
+	  "isolation has ended; isolator_page()->end says why (isolator_strend()), and isolator_start() begins a new one" },
+	{ STEP_TICK, EINVAL,
+	  "the kernel does not know a tick flag; use TICK_SCHED, TICK_RT, TICK_TSC_SYNC" },
+	{ STEP_TICK, ERANGE,
+	  "lend_ns is more than the administrator allows; see the caps in /proc/isolator/status" },
+	{ STEP_TICK, EINTR,
+	  "a signal ended the tick early; what remains stays due: tick again" },
+	{ STEP_STOP, ESRCH,
+	  "this thread is not isolated: there is nothing to stop; call isolator_stop() in the thread that started, once per start" },
+	{ STEP_STOP, ECANCELED,
+	  "isolation had ended before; isolator_page()->end says why (isolator_strend())" },
+};
+
+static const char *const ends[] = {
+	[ISOLATOR_END_NONE] = "it has not ended",
+	[ISOLATOR_END_STOP] = "isolator_stop() ended it",
+	[ISOLATOR_END_EXIT] = "the thread exited",
+	[ISOLATOR_END_EXEC] = "the thread executed another program",
+	[ISOLATOR_END_AFFINITY] = "a cpuset or an affinity change took the CPU away from the thread",
+	[ISOLATOR_END_HOTPLUG] = "the CPU went offline",
+	[ISOLATOR_END_SYSTEM] = "the system suspends, hibernates, reboots or starts another kernel",
+	[ISOLATOR_END_ADMIN] = "an administrator took the CPU out of /proc/isolator/cpus",
+};
+
+/* The last failure of this thread, and room for a text that is not in the table. */
+static __thread enum isolator_step failed_step;
+static __thread int failed_error;
+static __thread char other[128];
+
+int isolator_failed(enum isolator_step step, int error)
+{
+	failed_step = step;
+	failed_error = error;
+	return -error;
+}
+
+EXPORT const char *isolator_strerror(int error)
+{
+	const char *name;
+
+	if (error < 0)
+		error = -error;
+	if (error == 0)
+		return "no error";
+	/* An errno means another thing at each step: this thread's last failure
+	 * tells which, when it is the one asked for.
+	 */
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (failed_error == error && texts[i].step == failed_step &&
+		    texts[i].error == error)
+			return texts[i].text;
+	for (size_t i = 0; failed_error != error && i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (texts[i].step >= STEP_START && texts[i].error == error)
+			return texts[i].text;
+	name = strerrordesc_np(error);
+	snprintf(other, sizeof(other), "%s (errno %d)", name ? name : "unknown error", error);
+	return other;
+}
+
+EXPORT const char *isolator_strend(unsigned int end)
+{
+	if (end < sizeof(ends) / sizeof(ends[0]))
+		return ends[end];
+	return "for a reason that this libisolator does not know; install the one that belongs to the running kernel";
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the files of libisolator share; nothing here is exported. */
+#ifndef ISOLATOR_INTERNAL_H
+#define ISOLATOR_INTERNAL_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "isolator.h"
+
+#define HIDDEN __attribute__((visibility("hidden")))
+#define EXPORT __attribute__((visibility("default")))
+
+/* The system calls that the library makes; tests put a fake device here. */
+struct isolator_sys {
+	int (*open)(const char *path, int flags);
+	int (*close)(int fd);
+	int (*ioctl)(int fd, unsigned long request, void *argument);
+	void *(*mmap)(void *address, size_t length, int protection, int flags,
+		      int fd, off_t offset);
+	int (*munmap)(void *address, size_t length);
+	int (*mlockall)(int flags);
+};
+
+extern HIDDEN struct isolator_sys isolator_sys;
+
+/* The step that failed: the same errno means another thing at each. */
+enum isolator_step {
+	STEP_NONE,
+	STEP_OPTIONS,
+	STEP_LOCK,
+	STEP_OPEN,
+	STEP_START,
+	STEP_MAP,
+	STEP_TICK,
+	STEP_STOP,
+};
+
+/* Remember for isolator_strerror() that @step failed; returns -@error. */
+HIDDEN int isolator_failed(enum isolator_step step, int error);
+
+/* The calling thread's descriptor of the device; -1 before a start. */
+HIDDEN int isolator_descriptor(void);
+
+/* Lock the process's memory and touch the stack, unless @options say no. */
+HIDDEN int isolator_prepare(const struct isolator_options *options);
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Every error that the kernel documents has a text of its own that names the fix. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+
+#include "check.h"
+#include "fake.h"
+
+/* Where the failure is ordered, which it is, and what the text must name. */
+static const struct {
+	int *where;
+	int error;
+	const char *names;
+} expected[] = {
+	{ &fake.fail_open, ENOENT, "CONFIG_ISOLATOR" },
+	{ &fake.fail_open, ENODEV, "CONFIG_ISOLATOR" },
+	{ &fake.fail_open, ENXIO, "CONFIG_ISOLATOR" },
+	{ &fake.fail_open, EACCES, "udev" },
+	{ &fake.fail_open, EPERM, "container" },
+	{ &fake.fail_open, EMFILE, "RLIMIT_NOFILE" },
+	{ &fake.fail_lock, EPERM, "RLIMIT_MEMLOCK" },
+	{ &fake.fail_lock, ENOMEM, "RLIMIT_MEMLOCK" },
+	{ &fake.fail_start, EPERM, "CAP_SYS_NICE" },
+	{ &fake.fail_start, EINVAL, "ISOLATOR_MASK_" },
+	{ &fake.fail_start, ERANGE, "deadline_ns" },
+	{ &fake.fail_start, ENOTUNIQ, "taskset" },
+	{ &fake.fail_start, EACCES, "/proc/isolator/cpus" },
+	{ &fake.fail_start, EBUSY, "housekeeping" },
+	{ &fake.fail_start, EALREADY, "another thread" },
+	{ &fake.fail_start, EAGAIN, "high-resolution" },
+	{ &fake.fail_start, EOPNOTSUPP, "dmesg" },
+	{ &fake.fail_start, ENOTTY, "isolator_options.device" },
+	{ &fake.fail_start, EINTR, "again" },
+	{ &fake.fail_map, ENOMEM, "max_map_count" },
+	{ &fake.fail_map, EAGAIN, "RLIMIT_MEMLOCK" },
+};
+
+static void each_start_error(void)
+{
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		const char *text;
+
+		/* The descriptor stays open once there is one: errors of open come
+		 * first in the table.
+		 */
+		fake_reset();
+		*expected[i].where = expected[i].error;
+		CHECK_EQUAL(isolator_start(ISOLATOR_MASK_ALL), -expected[i].error);
+		text = isolator_strerror(expected[i].error);
+		if (!strstr(text, expected[i].names)) {
+			printf("# errno %d: \"%s\" does not name %s\n",
+			       expected[i].error, text, expected[i].names);
+			CHECK(!"text");
+		}
+		CHECK(strcmp(text, isolator_strerror(-expected[i].error)) == 0);
+	}
+}
+
+static void tick_and_stop_errors(void)
+{
+	CHECK(isolator_start(ISOLATOR_MASK_ALL) > 0);
+	CHECK_EQUAL(isolator_tick_now(1U << 31), -EINVAL);
+	CHECK(strstr(isolator_strerror(EINVAL), "TICK_SCHED") != NULL);
+	fake.fail_tick = ERANGE;
+	CHECK_EQUAL(isolator_tick_now(TICK_ALL), -ERANGE);
+	CHECK(strstr(isolator_strerror(ERANGE), "lend_ns") != NULL);
+	fake.fail_tick = EINTR;
+	CHECK_EQUAL(isolator_tick_now(TICK_ALL), -EINTR);
+	CHECK(strstr(isolator_strerror(EINTR), "stays due") != NULL);
+	CHECK_EQUAL(isolator_stop(), 0);
+	CHECK_EQUAL(isolator_tick_now(TICK_ALL), -ESRCH);
+	CHECK(strstr(isolator_strerror(ESRCH), "isolator_start()") != NULL);
+	CHECK_EQUAL(isolator_stop(), -ESRCH);
+	CHECK(strstr(isolator_strerror(ESRCH), "isolator_stop()") != NULL);
+}
+
+static void others(void)
+{
+	CHECK(strcmp(isolator_strerror(0), "no error") == 0);
+	CHECK(strstr(isolator_strerror(EIO), "errno 5") != NULL);
+	CHECK(strstr(isolator_strerror(123456), "unknown error") != NULL);
+}
+
+static void ends(void)
+{
+	for (unsigned int end = ISOLATOR_END_NONE; end <= ISOLATOR_END_ADMIN; end++) {
+		CHECK(strlen(isolator_strend(end)) > 5);
+		CHECK(strstr(isolator_strend(end), "does not know") == NULL);
+	}
+	CHECK(strstr(isolator_strend(ISOLATOR_END_ADMIN + 1), "does not know") != NULL);
+}
+
+static const struct test tests[] = {
+	{ "each error of start names its fix", each_start_error },
+	{ "errors of tick and stop", tick_and_stop_errors },
+	{ "no error, foreign errors", others },
+	{ "every end has a text", ends },
+};
+
+int main(void)
+{
+	return check_run(tests, sizeof(tests) / sizeof(tests[0]), fake_reset);
+}

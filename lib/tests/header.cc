@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The header from C++, linked with the shared library.
+#include <isolator.h>
+
+static_assert(sizeof(isolator_options) == 48, "part of the ABI");
+
+int main()
+{
+	isolator_options options = ISOLATOR_OPTIONS_INIT;
+	isolator_result result = ISOLATOR_RESULT_INIT;
+
+	return options.device == nullptr && result.depth == 0 && isolator_page() == nullptr &&
+	       isolator_due() == 0 && isolator_tick(TICK_ALL) < 0 ? 0 : 1;
+}

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Run named steps one after another, keep each one's log, count what they say.
+
+A step is a command.  How its result is counted is part of the step:
+
+exit   one check: exit code 0 passed, 77 skipped, anything else failed
+line   the last output line of the form `N passed, N failed[, N skipped]`
+tap    TAP: lines `ok`, `not ok`, `ok ... # SKIP reason`
+junit  the JUnit XML file that the command writes
+
+A step that exits with another code than 0 or 77 counts at least one failure,
+and so does one that counts nothing: silence is not success.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+ROOT = Path(__file__).resolve().parent.parent
+SKIPPED = 77
+COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$")
+TAP = re.compile(r"^(not )?ok\b(.*)$")
+HEARTBEAT_S = 30.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command and how to count it; `minutes` is its time limit."""
+
+    name: str
+    about: str
+    command: list[str]
+    group: str
+    count: str = "exit"
+    junit: str = ""
+    minutes: float = 5.0
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Result:
+    """What one step came to."""
+
+    name: str
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    exit: int = 0
+    note: str = ""
+
+
+def count_line(lines: list[str]) -> tuple[int, int, int]:
+    """Counts of the last closing line; all 0 when there is none."""
+    for line in reversed(lines):
+        match = COUNTS.match(line)
+        if match:
+            return int(match[1]), int(match[2]), int(match[3] or 0)
+    return 0, 0, 0
+
+
+def count_tap(lines: list[str]) -> tuple[int, int, int]:
+    """Counts of TAP lines; a plan that was not fulfilled adds failures."""
+    passed = failed = skipped = planned = 0
+    for line in lines:
+        plan = re.match(r"^1\.\.(\d+)", line)
+        match = TAP.match(line)
+        if plan:
+            planned += int(plan[1])
+        elif match and match[1]:
+            failed += 1
+        elif match and re.search(r"#\s*skip\b", match[2], re.IGNORECASE):
+            skipped += 1
+        elif match:
+            passed += 1
+    return passed, failed + max(0, planned - passed - failed - skipped), skipped
+
+
+def count_junit(path: Path) -> tuple[int, int, int]:
+    """Counts of a JUnit file; all 0 when it was not written."""
+    if not path.is_file():
+        return 0, 0, 0
+    passed = failed = skipped = 0
+    for case in ElementTree.parse(path).iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None:
+            failed += 1
+        elif case.find("skipped") is not None:
+            skipped += 1
+        else:
+            passed += 1
+    return passed, failed, skipped
+
+
+def tally(step: Step, code: int, lines: list[str]) -> Result:
+    """The result of a step that ended with `code` after printing `lines`."""
+    result = Result(step.name, exit=code)
+    if step.count == "exit":
+        result.passed = int(code == 0)
+        result.skipped = int(code == SKIPPED)
+        result.failed = int(code not in (0, SKIPPED))
+    elif step.count == "line":
+        result.passed, result.failed, result.skipped = count_line(lines)
+    elif step.count == "tap":
+        result.passed, result.failed, result.skipped = count_tap(lines)
+    elif step.count == "junit":
+        result.passed, result.failed, result.skipped = count_junit(ROOT / step.junit)
+    else:
+        raise ValueError(f"step {step.name}: no way of counting is called {step.count}")
+    total = result.passed + result.failed + result.skipped
+    if code == SKIPPED and total == 0:
+        result.skipped = 1
+    elif code not in (0, SKIPPED) and result.failed == 0:
+        result.failed = 1
+        result.note = f"exit code {code}"
+    elif total == 0:
+        result.failed = 1
+        result.note = "it ran no test"
+    return result
+
+
+class Progress:
+    """One line a step; on a terminal it is redrawn, else repeated now and then."""
+
+    def __init__(self, out: TextIO, label: str) -> None:
+        self.out = out
+        self.label = label
+        self.start = self.said = time.monotonic()
+        self.terminal = out.isatty()
+
+    def beat(self, last: str) -> None:
+        """Say that the step still runs, and what it said last."""
+        now = time.monotonic()
+        if now - self.said < (1.0 if self.terminal else HEARTBEAT_S):
+            return
+        self.said = now
+        text = f"  {self.label}: {now - self.start:.0f} s: {last.strip()[:90]}"
+        self.out.write(f"\r\033[K{text}" if self.terminal else f"{text}\n")
+        self.out.flush()
+
+    def end(self, text: str) -> None:
+        """Replace the running line by the final one."""
+        self.out.write(f"\r\033[K{text}\n" if self.terminal else f"{text}\n")
+        self.out.flush()
+
+
+def read_tail(path: Path, offset: int) -> tuple[str, int]:
+    """The last line of what `path` holds beyond `offset`, and the new offset."""
+    with path.open("rb") as log:
+        log.seek(offset)
+        text = log.read().decode(errors="replace")
+        position = log.tell()
+    lines = [line for line in re.split(r"[\r\n]+", text) if line.strip()]
+    return (lines[-1] if lines else ""), position
+
+
+def end_on_sigterm() -> None:
+    """Let SIGTERM end this program as Ctrl-C does: with what it has started."""
+    def leave(*_: object) -> None:
+        sys.exit(128 + signal.SIGTERM)
+    signal.signal(signal.SIGTERM, leave)
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """End the step and everything that it started: politely, then not."""
+    for number, patience in ((signal.SIGTERM, 10), (signal.SIGKILL, 10)):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(timeout=patience)
+            return
+        except ProcessLookupError:
+            process.wait()
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def verdict_line(result: Result) -> str:
+    """A step's result in one line."""
+    verdict = "FAILED" if result.failed else "skipped" if not result.passed else "ok"
+    counts = f"{result.passed} passed, {result.failed} failed"
+    if result.skipped:
+        counts += f", {result.skipped} skipped"
+    note = f" ({result.note})" if result.note else ""
+    return f"{verdict:8}{result.name:14}{counts:34}{result.seconds:7.1f} s{note}"
+
+
+def run_step(step: Step, log: Path, limit_s: float, out: TextIO) -> Result:
+    """Run one step, at most `limit_s`, with its output in `log`."""
+    environment = {**os.environ, **step.environment}
+    progress = Progress(out, step.name)
+    last, offset, timed_out = "", 0, False
+    start = time.monotonic()
+    with log.open("wb") as sink:
+        sink.write(f"$ {' '.join(step.command)}\n".encode())
+        sink.flush()
+        try:
+            process = subprocess.Popen(step.command, cwd=ROOT, env=environment, stdout=sink,
+                                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                       start_new_session=True)
+        except OSError as error:
+            sink.write(f"{error}\n".encode())
+            return Result(step.name, failed=1, exit=1, note=str(error))
+        try:
+            while process.poll() is None:
+                time.sleep(0.2)
+                tail, offset = read_tail(log, offset)
+                last = tail or last
+                progress.beat(last)
+                if time.monotonic() - start > limit_s:
+                    timed_out = True
+                    kill_group(process)
+        finally:
+            if process.poll() is None:
+                kill_group(process)
+    lines = log.read_text(errors="replace").splitlines()
+    result = tally(step, process.returncode, lines)
+    result.seconds = round(time.monotonic() - start, 1)
+    if timed_out:
+        result.failed = max(result.failed, 1)
+        result.note = f"stopped after {limit_s / 60:.0f} minutes"
+    progress.end(verdict_line(result))
+    if result.failed or not result.passed:
+        for line in lines[-15:]:
+            out.write(f"        | {line}\n")
+        out.write(f"        full log: {log.relative_to(ROOT)}\n")
+    return result
+
+
+def load_done(state: Path | None) -> dict[str, Result]:
+    """Steps that an earlier, interrupted run has finished."""
+    if state is None or not state.is_file():
+        return {}
+    document = json.loads(state.read_text())
+    return {entry["name"]: Result(**entry) for entry in document["steps"]}
+
+
+def save(path: Path, results: list[Result]) -> None:
+    """Write the results, whole or not at all."""
+    document = {"schema": "isolator-steps", "version": 1,
+                "steps": [asdict(result) for result in results]}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(document, indent=2) + "\n")
+    temporary.replace(path)
+
+
+def run_steps(steps: list[Step], results_dir: Path, minutes: float,
+              state: Path | None = None, out: TextIO = sys.stdout, whole: bool = True) -> int:
+    """Run `steps` within `minutes`; exit code 0 when nothing failed.
+
+    With `state`, steps that passed in an earlier run are not run again, and a
+    step that no time is left for waits for the next run instead of failing.  A
+    `whole` run leaves its transcript, for README.md.
+    """
+    results_dir.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + minutes * 60
+    done = load_done(state)
+    results: list[Result] = []
+    left = 0
+    for step in steps:
+        earlier = done.get(step.name)
+        if earlier is not None and earlier.failed == 0:
+            results.append(earlier)
+            out.write(f"{'done':8}{step.name:14}in an earlier run\n")
+            continue
+        remaining = deadline - time.monotonic()
+        if state is not None and remaining < 60:
+            left += 1
+            out.write(f"{'left':8}{step.name:14}for the next run: no time left\n")
+            continue
+        out.write(f"{'...':8}{step.name:14}{step.about}\n")
+        out.flush()
+        # With a state the time says when to begin no other step: one that was
+        # cut short would count as failed and have to be run again.
+        limit = step.minutes * 60 if state else min(step.minutes * 60, max(remaining, 1.0))
+        result = run_step(step, results_dir / f"{step.name}.log", limit, out)
+        results.append(result)
+        done[step.name] = result
+        if state is not None:
+            save(state, list(done.values()))
+    save(results_dir / "result.json", results)
+    passed = sum(result.passed for result in results)
+    failed = sum(result.failed for result in results)
+    skipped = sum(result.skipped for result in results)
+    if left:
+        out.write(f"{left} steps left: run the same command again to go on\n")
+    closing = f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")
+    if whole:
+        (results_dir / "transcript.txt").write_text(
+            "".join(f"{verdict_line(result)}\n" for result in results) + f"{closing}\n")
+    out.write(f"{closing}\n")
+    return 1 if failed else 0
