@@ -31,6 +31,7 @@ SKIPPED = 77
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$")
 TAP = re.compile(r"^(not )?ok\b(.*)$")
 HEARTBEAT_S = 30.0
+FAILED_LINES = 80  # of the log of a step that failed: who reads it may have no more
 
 
 @dataclass(frozen=True)
@@ -230,7 +231,7 @@ def run_step(step: Step, log: Path, limit_s: float, out: TextIO) -> Result:
         result.note = f"stopped after {limit_s / 60:.0f} minutes"
     progress.end(verdict_line(result))
     if result.failed or not result.passed:
-        for line in lines[-15:]:
+        for line in lines[-FAILED_LINES:]:
             out.write(f"        | {line}\n")
         out.write(f"        full log: {log.relative_to(ROOT)}\n")
     return result

@@ -14,10 +14,7 @@
 #include <linux/isolator.h>
 #include <linux/mm.h>
 #include <linux/nmi.h>
-#include <linux/reboot.h>
 #include <linux/sched/mm.h>
-#include <linux/suspend.h>
-#include <linux/tick.h>
 #include <linux/timekeeping.h>
 
 #include "internal.h"
@@ -25,38 +22,7 @@
 #include <trace/events/isolator.h>
 
 static DEFINE_MUTEX(isolator_mutex);
-static DEFINE_MUTEX(isolator_keeper_mutex);
 static DEFINE_RAW_SPINLOCK(isolator_lock);
-static int isolator_keeper = -1;
-
-/* CPUs that the administrator lets be isolated; none at boot. */
-struct cpumask isolator_allowed;
-
-/**
- * isolator_housekeeping_any - a CPU that is online, active and not isolated
- * @near: preferred if it is one
- *
- * There is always one: start refuses to isolate the last.  Context: any.
- */
-int isolator_housekeeping_any(int near)
-{
-	int cpu;
-
-	if (near >= 0 && cpu_active(near) &&
-	    !cpumask_test_cpu(near, &isolator_cpumask))
-		return near;
-	for_each_cpu_andnot(cpu, cpu_active_mask, &isolator_cpumask)
-		return cpu;
-	return cpumask_first(cpu_online_mask);
-}
-
-/** isolator_timekeeper - the CPU that keeps the time and takes our timers */
-int isolator_timekeeper(void)
-{
-	int cpu = READ_ONCE(isolator_keeper);
-
-	return cpu >= 0 ? cpu : isolator_housekeeping_any(-1);
-}
 
 /** isolator_owner - who isolated @cpu, only to compare with.  Context: any. */
 struct task_struct *isolator_owner(int cpu)
@@ -94,34 +60,13 @@ struct isolator_cpu *isolator_current(void)
 	return ERR_PTR(-ESRCH);
 }
 
-/*
- * Elect the CPU that keeps the time and watches the deadlines; @leaving is about
- * to go.  Its tick does not stop while any CPU is isolated.
- */
-static void isolator_elect_keeper(int leaving)
-{
-	int cpu, next = -1;
-
-	mutex_lock(&isolator_keeper_mutex);
-	for_each_cpu_andnot(cpu, cpu_active_mask, &isolator_cpumask) {
-		if (cpu == leaving)
-			continue;
-		if (next < 0 || cpu == isolator_keeper)
-			next = cpu;
-	}
-	WRITE_ONCE(isolator_keeper, cpumask_empty(&isolator_cpumask) ? -1 : next);
-	if (isolator_keeper >= 0)
-		smp_call_function_single(next, tick_isolator_take, NULL, 1);
-	isolator_watch();
-	mutex_unlock(&isolator_keeper_mutex);
-}
-
 /* Runs on the isolated CPU, interrupts off: user mode is tracked from here on. */
 static void isolator_local_on(struct isolator_cpu *ic)
 {
 	struct isolator_hot *hot = this_cpu_ptr(&isolator_hot);
 
 	hot->owed = 0;
+	hot->left = true;
 	vtime_isolator(true);
 	ct_isolator(true);
 }
@@ -143,14 +88,9 @@ static void isolator_local_off(void *info)
 	for (kind = 0; kind < ISOLATOR_KINDS; kind++)
 		isolator_settle(ic, kind);
 	arch_send_call_function_single_ipi(ic->cpu);
-	if (ic->timers_held) {
-		ic->timers_held = false;
-		hrtimers_isolator_resume();
-	}
-	if (ic->tick_off) {
-		ic->tick_off = false;
-		tick_isolator_start();
-	}
+	isolator_unmute();
+	isolator_start_tick(ic);
+	hot->left = false;
 	sched_isolator_fair_server(ic->cpu, true);
 	ct_isolator(false);
 	vtime_isolator(false);
@@ -159,12 +99,7 @@ static void isolator_local_off(void *info)
 /* The tick comes back in the kernel, when something may wait for it. */
 static void isolator_revive(void *info)
 {
-	struct isolator_cpu *ic = info;
-
-	if (ic->tick_off) {
-		ic->tick_off = false;
-		tick_isolator_start();
-	}
+	isolator_start_tick(info);
 }
 
 /*
@@ -272,38 +207,6 @@ void __isolator_task_end(enum isolator_end why)
 		isolator_end(ic, why);
 }
 
-static void isolator_end_all(enum isolator_end why)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		isolator_end(isolator_of(cpu), why);
-}
-
-/**
- * isolator_cpu_down - @cpu goes offline; its hot-plug thread was not woken yet
- *
- * Context: process, cpus_write_lock() held.
- */
-void isolator_cpu_down(unsigned int cpu)
-{
-	int other;
-
-	if (!isolator_enabled())
-		return;
-	isolator_end_async(cpu, ISOLATOR_END_HOTPLUG);
-	for_each_cpu_andnot(other, cpu_active_mask, &isolator_cpumask) {
-		if (other != cpu)
-			break;
-	}
-	if (other >= nr_cpu_ids) {
-		/* The last housekeeping CPU: somebody has to take its place. */
-		for_each_cpu(other, &isolator_cpumask)
-			isolator_end_async(other, ISOLATOR_END_HOTPLUG);
-	}
-	isolator_elect_keeper(cpu);
-}
-
 /**
  * isolator_set_allowed - the administrator's mask of CPUs that may be isolated
  *
@@ -322,32 +225,6 @@ int isolator_set_allowed(const struct cpumask *mask)
 		if (!cpumask_test_cpu(cpu, mask))
 			isolator_end(isolator_of(cpu), ISOLATOR_END_ADMIN);
 	}
-	return 0;
-}
-
-/* Bounds of what start may ask for; fills in the defaults. */
-static int isolator_check_args(struct isolator_start_args *args)
-{
-	if (args->size != sizeof(*args) || args->flags || args->reserved ||
-	    !args->mask || args->mask & ~ISOLATOR_MASK_ALL)
-		return -EINVAL;
-	if (args->deadline_ns == ISOLATOR_DEADLINE_NEVER) {
-		if (!capable(CAP_SYS_ADMIN))
-			return -EPERM;
-	} else if (!args->deadline_ns) {
-		args->deadline_ns = ISOLATOR_DEADLINE_DEFAULT;
-	} else if (args->deadline_ns < ISOLATOR_DEADLINE_MIN ||
-		   args->deadline_ns > 3600 * NSEC_PER_SEC) {
-		return -ERANGE;
-	}
-	if (!args->spin_ns)
-		args->spin_ns = min(args->deadline_ns, ISOLATOR_SPIN_DEFAULT);
-	if (args->spin_ns < ISOLATOR_DEADLINE_MIN || args->spin_ns > ISOLATOR_SPIN_MAX)
-		return -ERANGE;
-	if (!args->lend_ns)
-		args->lend_ns = ISOLATOR_LEND_DEFAULT;
-	if (args->lend_ns > ISOLATOR_LEND_MAX)
-		return -ERANGE;
 	return 0;
 }
 
@@ -383,27 +260,9 @@ static int isolator_nest(struct isolator_cpu *ic, struct isolator_start_args *ar
 	if (args->mask & ~ic->mask & ISOLATOR_MASK_CLOCK)
 		isolator_stop_clocks(ic);
 	WRITE_ONCE(ic->mask, ic->mask | args->mask);
+	isolator_left(ic->cpu);
 	isolator_answer(ic, args);
 	return 0;
-}
-
-/* May @cpu be isolated by the current task?  isolator_mutex held. */
-static int isolator_check_cpu(int cpu)
-{
-	struct isolator_cpu *ic = isolator_of(cpu);
-	int other;
-
-	if (!cpumask_test_cpu(cpu, &isolator_allowed))
-		return -EACCES;
-	if (ic->owner)
-		return -EALREADY;
-	if (ic->ending || isolator_bypass())
-		return -EBUSY;
-	for_each_cpu_andnot(other, cpu_active_mask, &isolator_cpumask) {
-		if (other != cpu)
-			return tick_isolator_ready() ? 0 : -EAGAIN;
-	}
-	return -EBUSY;
 }
 
 /*
@@ -525,6 +384,8 @@ int isolator_begin(struct isolator_start_args *args)
 		return -ENOTUNIQ;
 	}
 	isolator_clear_cpu(ic, args->mask);
+	/* Threads that all this woke here run before the first return. */
+	WRITE_ONCE(ic->lend_forced, true);
 	local_irq_disable();
 	if (isolator_running(ic))
 		isolator_local_on(ic);
@@ -560,43 +421,6 @@ int isolator_finish(struct isolator_stop_args *args)
 	return 0;
 }
 
-static int isolator_pm_notify(struct notifier_block *nb, unsigned long action,
-			      void *data)
-{
-	switch (action) {
-	case PM_SUSPEND_PREPARE:
-	case PM_HIBERNATION_PREPARE:
-	case PM_RESTORE_PREPARE:
-		isolator_hotplug_begin();
-		isolator_end_all(ISOLATOR_END_SYSTEM);
-		break;
-	case PM_POST_SUSPEND:
-	case PM_POST_HIBERNATION:
-	case PM_POST_RESTORE:
-		isolator_hotplug_end();
-		break;
-	}
-	return NOTIFY_OK;
-}
-
-static struct notifier_block isolator_pm_nb = {
-	.notifier_call = isolator_pm_notify,
-};
-
-static int isolator_reboot_notify(struct notifier_block *nb, unsigned long action,
-				  void *data)
-{
-	isolator_hotplug_begin();
-	isolator_end_all(ISOLATOR_END_SYSTEM);
-	return NOTIFY_OK;
-}
-
-/* Before any driver goes down. */
-static struct notifier_block isolator_reboot_nb = {
-	.notifier_call = isolator_reboot_notify,
-	.priority = INT_MAX,
-};
-
 static int __init isolator_init(void)
 {
 	int cpu, ret;
@@ -613,21 +437,7 @@ static int __init isolator_init(void)
 	if (ret)
 		return ret;
 	isolator_watch_init();
-	ret = register_pm_notifier(&isolator_pm_nb);
-	if (ret)
-		return ret;
-	ret = register_reboot_notifier(&isolator_reboot_nb);
-	if (ret)
-		goto err_pm;
-	ret = isolator_proc_init();
-	if (ret)
-		goto err_reboot;
-	return 0;
-
-err_reboot:
-	unregister_reboot_notifier(&isolator_reboot_nb);
-err_pm:
-	unregister_pm_notifier(&isolator_pm_nb);
-	return ret;
+	ret = isolator_system_init();
+	return ret ?: isolator_proc_init();
 }
 subsys_initcall(isolator_init);

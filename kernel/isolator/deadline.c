@@ -50,14 +50,15 @@ bool isolator_breach(struct isolator_cpu *ic, enum isolator_kind kind, u64 bound
 		return false;
 	}
 	func = req->func;
-	if (waited > ic->longest[kind])
-		ic->longest[kind] = waited;
-	isolator_count_locked(ic, ISOLATOR_COUNT_BREACHED, func, waited);
+	isolator_note_wait(ic, kind, func, waited);
+	isolator_count_locked(ic, ISOLATOR_COUNT_BREACHED, func);
 	isolator_record(ic, kind, req, waited, stack, false);
 	req->since = 0;
 	/* An interrupt alone runs no kworker under a FIFO task. */
-	if (kind == ISOLATOR_KIND_THREAD)
+	if (kind == ISOLATOR_KIND_THREAD) {
 		WRITE_ONCE(ic->lend_forced, true);
+		isolator_left(ic->cpu); /* before the interrupt */
+	}
 	raw_spin_unlock_irqrestore(&ic->lock, flags);
 
 	trace_isolator_breach(ic->cpu, kind, func, waited);

@@ -86,17 +86,43 @@ void __isolator_user_exit(void)
 	ic = this_cpu_ptr(&isolator_cpus);
 	if (atomic_read(&hot->work) & ISOLATOR_WORK_HELD)
 		isolator_take_held(hot, ic);
-	if (ic->timers_held) {
-		ic->timers_held = false;
-		hrtimers_isolator_resume();
-	}
+	isolator_unmute();
+}
+
+/**
+ * isolator_unmute - the timers left on this CPU fire again
+ *
+ * Context: on the CPU, interrupts off; may be called with the rq lock held.
+ */
+void isolator_unmute(void)
+{
+	struct isolator_hot *hot = this_cpu_ptr(&isolator_hot);
+
+	if (!hot->muted)
+		return;
+	hot->muted = false;
+	hot->left = true;
+	hrtimers_isolator_resume();
+}
+
+/**
+ * isolator_start_tick - the tick that was stopped for user mode runs again
+ *
+ * Context: on the CPU, interrupts off; may be called with the rq lock held.
+ */
+void isolator_start_tick(struct isolator_cpu *ic)
+{
+	if (!ic->tick_off)
+		return;
+	ic->tick_off = false;
+	tick_isolator_start();
 }
 
 /*
  * Take, in the kernel, what was sent to this CPU while it was in the kernel: wait
  * until it has arrived.  Interrupts are off before and after.
  */
-void isolator_take_latched(void)
+static void isolator_take_latched(void)
 {
 	struct isolator_hot *hot = this_cpu_ptr(&isolator_hot);
 
@@ -159,42 +185,52 @@ static bool isolator_make_quiet(struct isolator_cpu *ic)
 		changed |= timers_isolator_move(keeper);
 		changed |= hrtimers_isolator_move(keeper, &left);
 	}
-	if (changed) {
-		isolator_take_latched();
+	if (changed)
 		return false;
-	}
 	isolator_note_waiting(ic);
 	WRITE_ONCE(ic->timer_next, left);
 	if (left != KTIME_MAX) {
 		hrtimers_isolator_mute();
-		ic->timers_held = true;
+		this_cpu_write(isolator_hot.muted, true);
+		/* Expired meanwhile: its interrupt may be latched; take it here. */
+		if (left <= ktime_get_ns()) {
+			isolator_unmute();
+			return false;
+		}
 	}
 	return true;
 }
 
-/*
- * Last thing before user mode, interrupts off: only for the isolated task.
- * Returns the work flags as exit_to_user_mode_loop() would.
+/**
+ * isolator_prepare_user - one step on the way of an isolated CPU to user mode
+ *
+ * Called when isolator_exit_raced() said so, in the kernel again.  What was sent
+ * to this CPU is taken, and what was left on it is moved, muted or worked off.
+ * The flag is cleared before: what is left from here on sets it again, and the
+ * caller comes back, as it does when something had to be changed.
+ *
+ * Context: interrupts off before and after, on and asleep in between.
  */
-unsigned long __isolator_prepare_user(struct pt_regs *regs, unsigned long work)
+void isolator_prepare_user(void)
 {
-	struct isolator_cpu *ic = this_cpu_ptr(&isolator_cpus);
+	struct isolator_hot *hot;
+	struct isolator_cpu *ic;
+	bool quiet;
 
-	if (likely(!isolator_running(ic)))
-		return work;
-	for (;;) {
-		bool quiet = isolator_make_quiet(ic);
-
-		work = read_thread_flags();
-		if (work & EXIT_TO_USER_MODE_WORK)
-			work = exit_to_user_mode_loop(regs, work);
-		else if (quiet)
-			break;
-		if (!isolator_running(ic))
-			return work;
-	}
-	this_cpu_write(isolator_hot.armed, true);
-	return work;
+	isolator_take_latched();
+	this_cpu_write(isolator_hot.left, false);
+	ic = this_cpu_ptr(&isolator_cpus);
+	if (!isolator_running(ic))
+		return;
+	quiet = isolator_make_quiet(ic);
+	/* It may have slept, but an owner does not change its CPU. */
+	hot = this_cpu_ptr(&isolator_hot);
+	if (!isolator_running(ic))
+		return;
+	if (quiet)
+		hot->armed = true;
+	else
+		hot->left = true;
 }
 
 /*
@@ -208,12 +244,8 @@ void __isolator_switch(struct task_struct *prev)
 	if (READ_ONCE(ic->owner) != prev)
 		return;
 	this_cpu_write(isolator_hot.armed, false);
-	if (ic->timers_held) {
-		ic->timers_held = false;
-		hrtimers_isolator_resume();
-	}
-	if (ic->tick_off) {
-		ic->tick_off = false;
-		tick_isolator_start();
-	}
+	isolator_unmute();
+	isolator_start_tick(ic);
+	/* When it comes back, the return to user mode looks around. */
+	this_cpu_write(isolator_hot.left, true);
 }

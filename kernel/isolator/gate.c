@@ -116,7 +116,7 @@ void isolator_stamp(struct isolator_cpu *ic, enum isolator_kind kind,
 		req->count = 0;
 	}
 	req->count++;
-	isolator_count_locked(ic, ISOLATOR_COUNT_HELD, func, 0);
+	isolator_count_locked(ic, ISOLATOR_COUNT_HELD, func);
 	raw_spin_unlock(&ic->lock);
 	isolator_due(ic, isolator_due_bits[kind]);
 }
@@ -135,11 +135,8 @@ void isolator_settle(struct isolator_cpu *ic, enum isolator_kind kind)
 		return;
 	raw_spin_lock(&ic->lock);
 	if (req->since) {
-		u64 waited = ktime_get_mono_fast_ns() - req->since;
-
-		if (waited > ic->longest[kind])
-			ic->longest[kind] = waited;
-		isolator_count_locked(ic, ISOLATOR_COUNTS, req->func, waited);
+		isolator_note_wait(ic, kind, req->func,
+				   ktime_get_mono_fast_ns() - req->since);
 		req->since = 0;
 		req->count = 0;
 	}
@@ -307,7 +304,7 @@ void isolator_break(int cpu, void *func)
 	if (isolator_quiet(cpu)) {
 		memcpy(req.comm, current->comm, sizeof(req.comm));
 		raw_spin_lock_irqsave(&ic->lock, flags);
-		isolator_count_locked(ic, ISOLATOR_COUNT_BROKEN, func, 0);
+		isolator_count_locked(ic, ISOLATOR_COUNT_BROKEN, func);
 		isolator_record(ic, ISOLATOR_KIND_CALL, &req, 0, false, true);
 		raw_spin_unlock_irqrestore(&ic->lock, flags);
 		trace_isolator_break(cpu, func);
@@ -345,6 +342,7 @@ void __isolator_thread_waits(int cpu, struct task_struct *p)
 	ic->waiter = p->pid;
 	memcpy(ic->waiter_comm, p->comm, sizeof(ic->waiter_comm));
 	raw_spin_unlock(&ic->lock);
+	isolator_left(cpu);
 	if (!READ_ONCE(ic->lending) && READ_ONCE(per_cpu(isolator_hot, cpu).armed))
 		isolator_stamp(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, p);
 }

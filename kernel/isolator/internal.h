@@ -89,7 +89,6 @@ struct isolator_callback {
  * @mask: ISOLATOR_MASK_* in force
  * @depth: starts to be undone
  * @timer_next: ktime of the first timer left behind on this CPU
- * @timers_held: the clock event device was switched off with timers queued
  * @lend_forced: a deadline passed for a thread of this CPU: lend at once
  * @lending: the owner lends the CPU right now
  * @waiter: the last thread of this CPU that became runnable, with its name
@@ -112,7 +111,6 @@ struct isolator_cpu {
 	u64			lend;
 	u64			started;
 	u64			timer_next;
-	bool			timers_held;
 	bool			lend_forced;
 	bool			lending;
 	bool			tick_off;
@@ -155,9 +153,15 @@ void isolator_stamp(struct isolator_cpu *ic, enum isolator_kind kind,
 void isolator_settle(struct isolator_cpu *ic, enum isolator_kind kind);
 void isolator_deliver(int cpu);
 
+/* entry.c */
+void isolator_unmute(void);
+void isolator_start_tick(struct isolator_cpu *ic);
+
 /* stats.c */
 void isolator_count_locked(struct isolator_cpu *ic, enum isolator_count what,
-			   void *func, u64 waited);
+			   void *func);
+void isolator_note_wait(struct isolator_cpu *ic, enum isolator_kind kind,
+			void *func, u64 waited);
 void isolator_record(struct isolator_cpu *ic, enum isolator_kind kind,
 		     const struct isolator_request *request, u64 waited,
 		     bool stack, bool forced);
@@ -175,7 +179,17 @@ int isolator_finish(struct isolator_stop_args *args);
 void isolator_end(struct isolator_cpu *ic, enum isolator_end why);
 struct isolator_cpu *isolator_current(void);
 int isolator_set_allowed(const struct cpumask *mask);
+
+/* admit.c */
 extern struct cpumask isolator_allowed;
+int isolator_check_args(struct isolator_start_args *args);
+int isolator_check_cpu(int cpu);
+
+/* keeper.c */
+void isolator_elect_keeper(int leaving);
+
+/* system.c */
+int isolator_system_init(void);
 
 /* tick.c */
 int isolator_do_tick(struct isolator_tick_args *args);

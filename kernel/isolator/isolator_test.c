@@ -126,7 +126,7 @@ static void isolator_test_callbacks_bounded(struct kunit *test)
 
 	raw_spin_lock_irq(&ic->lock);
 	for (i = 1; i <= 2 * ISOLATOR_CALLBACKS; i++)
-		isolator_count_locked(ic, ISOLATOR_COUNT_HELD, (void *)(i * 64), 0);
+		isolator_count_locked(ic, ISOLATOR_COUNT_HELD, (void *)(i * 64));
 	raw_spin_unlock_irq(&ic->lock);
 	KUNIT_EXPECT_EQ(test, ic->counts[ISOLATOR_COUNT_HELD], 2 * ISOLATOR_CALLBACKS);
 	KUNIT_EXPECT_EQ(test, ic->callbacks_lost, ISOLATOR_CALLBACKS);

@@ -41,22 +41,15 @@ static struct isolator_callback *isolator_slot(struct isolator_cpu *ic, void *fu
 /**
  * isolator_count_locked - one more of @what, for the CPU and for its callback
  * @ic: the CPU; its lock is held
- * @what: what happened; ISOLATOR_COUNTS: only note how long it waited
+ * @what: what happened
  * @func: the callback, or NULL
- * @waited: ns that the oldest request waited
  */
 void isolator_count_locked(struct isolator_cpu *ic, enum isolator_count what,
-			   void *func, u64 waited)
+			   void *func)
 {
 	struct isolator_page *page = ic->page;
-	struct isolator_callback *cb = NULL;
+	struct isolator_callback *cb = func ? isolator_slot(ic, func) : NULL;
 
-	if (func)
-		cb = isolator_slot(ic, func);
-	if (cb && waited > cb->longest)
-		cb->longest = waited;
-	if (what == ISOLATOR_COUNTS)
-		return;
 	if (cb)
 		cb->counts[what]++;
 	ic->counts[what]++;
@@ -70,7 +63,24 @@ void isolator_count_locked(struct isolator_cpu *ic, enum isolator_count what,
 }
 
 /**
- * isolator_count - the same, taking the lock
+ * isolator_note_wait - how long the oldest request of a kind has waited
+ * @ic: the CPU; its lock is held
+ * @kind: what waited
+ * @func: its callback, or NULL
+ * @waited: ns
+ */
+void isolator_note_wait(struct isolator_cpu *ic, enum isolator_kind kind,
+			void *func, u64 waited)
+{
+	struct isolator_callback *cb = func ? isolator_slot(ic, func) : NULL;
+
+	ic->longest[kind] = max(ic->longest[kind], waited);
+	if (cb)
+		cb->longest = max(cb->longest, waited);
+}
+
+/**
+ * isolator_count - isolator_count_locked(), taking the lock
  *
  * Context: any but NMI.
  */
@@ -80,7 +90,7 @@ void isolator_count(int cpu, enum isolator_count what, void *func)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&ic->lock, flags);
-	isolator_count_locked(ic, what, func, 0);
+	isolator_count_locked(ic, what, func);
 	raw_spin_unlock_irqrestore(&ic->lock, flags);
 }
 

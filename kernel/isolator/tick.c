@@ -126,6 +126,8 @@ int isolator_do_tick(struct isolator_tick_args *args)
 			args->left |= ISOLATOR_DUE_RESCHED;
 	}
 	isolator_page_inc(ic, offsetof(struct isolator_page, ticks));
+	/* What is still there makes the next tick due: found on the way back. */
+	isolator_left(ic->cpu);
 	trace_isolator_tick(ic->cpu, args->due, args->lent_ns);
 	return 0;
 }

@@ -18,9 +18,10 @@ from .header import GuestTest
 from .paths import OUT
 
 MAX_BOOTS = 5
-# How much slower a kernel with all its checks is under emulation.
+RECAP_LINES = 30
 # How a guest may end by a test's doing, as its header says in short.
 ENDS = {"panic": "Kernel panic - not syncing", "reboot": "reboot: Restarting system"}
+# How much slower a kernel with all its checks is under emulation.
 SLOWER = {"debug": 4.0, "kasan": 6.0, "kcsan": 10.0}
 
 
@@ -159,6 +160,19 @@ def _show(result: Result) -> None:
         print(f"        {why}", flush=True)
 
 
+def _recap(results: list[Result]) -> None:
+    """The failures once more, with what the tests printed, where a log is read first: at its end."""
+    for result in results:
+        if result.status != "failed":
+            continue
+        print(f"\nfailed: {result.test.name} on {result.kernel}: {result.test.about}")
+        for why in result.why:
+            print(f"  {why}")
+        for line in result.out.splitlines()[-RECAP_LINES:]:
+            print(f"  | {line}")
+    print()
+
+
 def _job(batch: list[GuestTest], slower: float) -> str:
     lines = ["env ISO_CPU 1", "env HK_CPU 0"]
     # Isolation starts only in high-resolution mode.
@@ -290,6 +304,7 @@ def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) ->
             results += _run_batch(built, batch, slower, OUT / "test" / spec, attempts)
     write(results, attempts, suite_name, time.monotonic() - begin)
     count = {s: sum(r.status == s for r in results) for s in ("passed", "failed", "skipped")}
+    _recap(results)
     print(
         f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped",
         flush=True,

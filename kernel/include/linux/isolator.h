@@ -22,6 +22,9 @@
  * interrupt is still under way: what was sent to a CPU in the kernel is taken in
  * the kernel.  For that a kick is one interrupt at a time: a flag is set before
  * it is sent and cleared when it arrives, and whoever finds it set sends none.
+ *
+ * What the kernel itself leaves on the CPU (a timer, a batch, a thread that waits)
+ * sets another flag where it is left; the return to user mode looks at that only.
  */
 #ifndef _LINUX_ISOLATOR_H
 #define _LINUX_ISOLATOR_H
@@ -95,6 +98,9 @@ enum isolator_fault {
  * @kick: a real interrupt is under way; cleared first thing when it arrives
  * @armed: the task that runs here is the isolated one and has been made quiet;
  *	only this CPU writes it, and only while its state says kernel
+ * @left: something may have been left here that would interrupt user mode; set
+ *	by whoever leaves it, cleared by this CPU before it looks around
+ * @muted: the clock event device was switched off with timers queued
  * @owed: catch-up work taken from @work and not done yet: an NMI does it too
  */
 struct isolator_hot {
@@ -102,6 +108,8 @@ struct isolator_hot {
 	atomic_t	senders;
 	atomic_t	kick;
 	bool		armed;
+	bool		left;
+	bool		muted;
 	int		owed;
 };
 
@@ -117,8 +125,7 @@ void isolator_count(int cpu, enum isolator_count what, void *func);
 /* Entry and exit: kernel/isolator/entry.c */
 void __isolator_catch_up(void);
 void __isolator_user_exit(void);
-unsigned long __isolator_prepare_user(struct pt_regs *regs, unsigned long work);
-void isolator_take_latched(void);
+void isolator_prepare_user(void);
 void __isolator_arrived(void);
 void __isolator_switch(struct task_struct *prev);
 
@@ -143,21 +150,29 @@ static __always_inline void isolator_kernel_enter(void)
 /** isolator_user_exit - take what was held, in instrumentable entry code */
 static __always_inline void isolator_user_exit(void)
 {
-	if (isolator_enabled())
-		__isolator_user_exit();
-}
+	if (isolator_enabled()) {
+		struct isolator_hot *hot = raw_cpu_ptr(&isolator_hot);
 
-/** isolator_prepare_user - make the CPU quiet, last thing before user mode */
-static __always_inline unsigned long
-isolator_prepare_user(struct pt_regs *regs, unsigned long work)
-{
-	if (isolator_enabled())
-		return __isolator_prepare_user(regs, work);
-	return work;
+		if (unlikely(hot->owed || hot->muted ||
+			     (raw_atomic_read(&hot->work) & ISOLATOR_WORK_HELD)))
+			__isolator_user_exit();
+	}
 }
 
 /**
- * isolator_exit_raced - did a request arrive while this CPU became quiet?
+ * isolator_left - something was left on @cpu that may want it later
+ *
+ * A timer, a page in a batch, a thread: the next return to user mode looks around.
+ * Context: any; any lock.
+ */
+static __always_inline void isolator_left(int cpu)
+{
+	if (isolator_cpu(cpu))
+		WRITE_ONCE(per_cpu(isolator_hot, cpu).left, true);
+}
+
+/**
+ * isolator_exit_raced - is this CPU not quiet, or was it sent a request meanwhile?
  *
  * Called with interrupts off, after the state says user, before the return.
  * The atomic on ct->state pairs with the barrier between a sender's mark and
@@ -171,6 +186,8 @@ static __always_inline bool isolator_exit_raced(void)
 	if (!isolator_enabled())
 		return false;
 	hot = raw_cpu_ptr(&isolator_hot);
+	if (READ_ONCE(hot->left))
+		return true;
 	if (!hot->armed)
 		return false;
 	while (raw_atomic_read_acquire(&hot->senders))
@@ -301,10 +318,9 @@ static inline void isolator_end_async(int cpu, enum isolator_end why) { }
 static inline void isolator_count(int cpu, enum isolator_count what, void *func) { }
 static __always_inline void isolator_kernel_enter(void) { }
 static __always_inline void isolator_user_exit(void) { }
-static __always_inline unsigned long
-isolator_prepare_user(struct pt_regs *regs, unsigned long work) { return work; }
+static inline void isolator_left(int cpu) { }
+static inline void isolator_prepare_user(void) { }
 static __always_inline bool isolator_exit_raced(void) { return false; }
-static inline void isolator_take_latched(void) { }
 static inline void isolator_arrived(void) { }
 static inline void isolator_switch(struct task_struct *prev) { }
 static inline bool isolator_skip_call(int cpu, void *func) { return false; }

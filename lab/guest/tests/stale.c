@@ -21,6 +21,7 @@ enum { ROUNDS = 10, OURS = 0x11, FOREIGN = 0x77, REUSE = 2 << 20 };
 
 static volatile char *_Atomic watched;
 static _Atomic uint64_t reads, faults, foreign;
+static _Atomic int foreign_value;
 static __thread sigjmp_buf back;
 
 static void on_fault(int sig)
@@ -33,6 +34,7 @@ static void on_fault(int sig)
 static void read_page(struct worker *w)
 {
 	volatile char *p = watched;
+	char value;
 
 	(void)w;
 	if (!p)
@@ -42,23 +44,28 @@ static void read_page(struct worker *w)
 		watched = NULL;
 		return;
 	}
-	if (*p != OURS)
+	value = *p;
+	if (value != OURS) {
+		foreign_value = value;
 		foreign++;
+	}
 	reads++;
 }
 
-static void once(void)
+static void once(struct worker *w, int round)
 {
 	char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *other;
-	uint64_t seen = reads, fault = faults;
+	uint64_t seen = reads, fault = faults, wrong = foreign, before, after;
 
 	if (p == MAP_FAILED)
 		bail_out("mmap");
 	p[0] = OURS;
 	watched = p;
 	wait_for(&reads, seen + 1000, 2000);
+	before = now_ns();
 	munmap(p, 4096);
+	after = now_ns();
 	/* Whoever gets the page now writes something else into it. */
 	other = mmap(ELSEWHERE, REUSE, PROT_READ | PROT_WRITE, MAP_PRIVATE |
 		     MAP_ANONYMOUS | MAP_POPULATE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -66,6 +73,10 @@ static void once(void)
 		bail_out("mmap");
 	memset(other, FOREIGN, REUSE);
 	wait_for(&faults, fault + 1, 2000);
+	if (foreign != wrong)
+		diag("round %d: %#x was read %lu times; munmap took %lu us; %lu ticks, %lu lends, %lu breaches",
+		     round, foreign_value, foreign - wrong, (after - before) / 1000,
+		     w->ticks, w->lends, w->breaches);
 	munmap(other, REUSE);
 }
 
@@ -78,7 +89,7 @@ static void check(struct worker *w, const char *what, int rounds)
 		return;
 	}
 	for (int i = 0; i < rounds; i++)
-		once();
+		once(w, i);
 	ok(faults - fault == (uint64_t)rounds, "%s: %lu of %d readers got SIGSEGV",
 	   what, faults - fault, rounds);
 	ok(!foreign, "%s: foreign data was read %lu times in %lu reads", what,

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Isolator: who may start, with what, and where. */
+#include <linux/capability.h>
+#include <linux/cpumask.h>
+#include <linux/isolator.h>
+
+#include "internal.h"
+
+/* CPUs that the administrator lets be isolated; none at boot. */
+struct cpumask isolator_allowed;
+
+/**
+ * isolator_check_args - bounds of what start may ask for; fills in the defaults
+ * @args: as copied from the caller
+ *
+ * Returns 0, -EINVAL, -ERANGE, or -EPERM for strict mode.  Context: process.
+ */
+int isolator_check_args(struct isolator_start_args *args)
+{
+	if (args->size != sizeof(*args) || args->flags || args->reserved ||
+	    !args->mask || args->mask & ~ISOLATOR_MASK_ALL)
+		return -EINVAL;
+	if (args->deadline_ns == ISOLATOR_DEADLINE_NEVER) {
+		if (!capable(CAP_SYS_ADMIN))
+			return -EPERM;
+	} else if (!args->deadline_ns) {
+		args->deadline_ns = ISOLATOR_DEADLINE_DEFAULT;
+	} else if (args->deadline_ns < ISOLATOR_DEADLINE_MIN ||
+		   args->deadline_ns > 3600 * NSEC_PER_SEC) {
+		return -ERANGE;
+	}
+	if (!args->spin_ns)
+		args->spin_ns = min(args->deadline_ns, ISOLATOR_SPIN_DEFAULT);
+	if (args->spin_ns < ISOLATOR_DEADLINE_MIN || args->spin_ns > ISOLATOR_SPIN_MAX)
+		return -ERANGE;
+	if (!args->lend_ns)
+		args->lend_ns = ISOLATOR_LEND_DEFAULT;
+	if (args->lend_ns > ISOLATOR_LEND_MAX)
+		return -ERANGE;
+	return 0;
+}
+
+/**
+ * isolator_check_cpu - may this CPU be isolated by the current task?
+ * @cpu: the CPU it is pinned to
+ *
+ * Returns 0, -EACCES, -EALREADY, -EBUSY, or -EAGAIN: see isolator_begin().
+ * Context: process, isolator_mutex held.
+ */
+int isolator_check_cpu(int cpu)
+{
+	struct isolator_cpu *ic = isolator_of(cpu);
+	int other;
+
+	if (!cpumask_test_cpu(cpu, &isolator_allowed))
+		return -EACCES;
+	if (ic->owner)
+		return -EALREADY;
+	if (ic->ending || isolator_bypass())
+		return -EBUSY;
+	for_each_cpu_andnot(other, cpu_active_mask, &isolator_cpumask) {
+		if (other != cpu)
+			return tick_isolator_ready() ? 0 : -EAGAIN;
+	}
+	return -EBUSY;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Isolator: the housekeeping CPU that keeps the time while others are isolated.
+ */
+#include <linux/cpumask.h>
+#include <linux/isolator.h>
+#include <linux/mutex.h>
+#include <linux/smp.h>
+
+#include "internal.h"
+
+/* Innermost of Isolator's mutexes. */
+static DEFINE_MUTEX(isolator_keeper_mutex);
+static int isolator_keeper = -1;
+
+/**
+ * isolator_housekeeping_any - a CPU that is online, active and not isolated
+ * @near: preferred if it is one
+ *
+ * There is always one: start refuses to isolate the last.  Context: any.
+ */
+int isolator_housekeeping_any(int near)
+{
+	int cpu;
+
+	if (near >= 0 && cpu_active(near) &&
+	    !cpumask_test_cpu(near, &isolator_cpumask))
+		return near;
+	for_each_cpu_andnot(cpu, cpu_active_mask, &isolator_cpumask)
+		return cpu;
+	return cpumask_first(cpu_online_mask);
+}
+
+/** isolator_timekeeper - the CPU that keeps the time and takes our timers */
+int isolator_timekeeper(void)
+{
+	int cpu = READ_ONCE(isolator_keeper);
+
+	return cpu >= 0 ? cpu : isolator_housekeeping_any(-1);
+}
+
+/**
+ * isolator_elect_keeper - choose the CPU that keeps the time and watches the deadlines
+ * @leaving: a CPU that is about to go, or -1
+ *
+ * Its tick does not stop while any CPU is isolated.  Context: process, may sleep.
+ */
+void isolator_elect_keeper(int leaving)
+{
+	int cpu, next = -1;
+
+	mutex_lock(&isolator_keeper_mutex);
+	for_each_cpu_andnot(cpu, cpu_active_mask, &isolator_cpumask) {
+		if (cpu == leaving)
+			continue;
+		if (next < 0 || cpu == isolator_keeper)
+			next = cpu;
+	}
+	WRITE_ONCE(isolator_keeper, cpumask_empty(&isolator_cpumask) ? -1 : next);
+	if (isolator_keeper >= 0)
+		smp_call_function_single(next, tick_isolator_take, NULL, 1);
+	isolator_watch();
+	mutex_unlock(&isolator_keeper_mutex);
+}

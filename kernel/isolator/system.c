@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Isolator: what ends it for everybody or for a CPU: suspend, reboot, hot-plug.
+ */
+#include <linux/cpumask.h>
+#include <linux/init.h>
+#include <linux/isolator.h>
+#include <linux/notifier.h>
+#include <linux/reboot.h>
+#include <linux/suspend.h>
+
+#include "internal.h"
+
+static void isolator_end_all(enum isolator_end why)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		isolator_end(isolator_of(cpu), why);
+}
+
+/**
+ * isolator_cpu_down - @cpu goes offline; its hot-plug thread was not woken yet
+ *
+ * Context: process, cpus_write_lock() held.
+ */
+void isolator_cpu_down(unsigned int cpu)
+{
+	int other;
+
+	if (!isolator_enabled())
+		return;
+	isolator_end_async(cpu, ISOLATOR_END_HOTPLUG);
+	for_each_cpu_andnot(other, cpu_active_mask, &isolator_cpumask) {
+		if (other != cpu)
+			break;
+	}
+	if (other >= nr_cpu_ids) {
+		/* The last housekeeping CPU: somebody has to take its place. */
+		for_each_cpu(other, &isolator_cpumask)
+			isolator_end_async(other, ISOLATOR_END_HOTPLUG);
+	}
+	isolator_elect_keeper(cpu);
+}
+
+static int isolator_pm_notify(struct notifier_block *nb, unsigned long action,
+			      void *data)
+{
+	switch (action) {
+	case PM_SUSPEND_PREPARE:
+	case PM_HIBERNATION_PREPARE:
+	case PM_RESTORE_PREPARE:
+		isolator_hotplug_begin();
+		isolator_end_all(ISOLATOR_END_SYSTEM);
+		break;
+	case PM_POST_SUSPEND:
+	case PM_POST_HIBERNATION:
+	case PM_POST_RESTORE:
+		isolator_hotplug_end();
+		break;
+	}
+	return NOTIFY_OK;
+}
+
+static struct notifier_block isolator_pm_nb = {
+	.notifier_call = isolator_pm_notify,
+};
+
+static int isolator_reboot_notify(struct notifier_block *nb, unsigned long action,
+				  void *data)
+{
+	isolator_hotplug_begin();
+	isolator_end_all(ISOLATOR_END_SYSTEM);
+	return NOTIFY_OK;
+}
+
+/* Before any driver goes down. */
+static struct notifier_block isolator_reboot_nb = {
+	.notifier_call = isolator_reboot_notify,
+	.priority = INT_MAX,
+};
+
+/** isolator_system_init - hears of suspend and reboot.  Returns 0 or an error. */
+int __init isolator_system_init(void)
+{
+	int ret = register_pm_notifier(&isolator_pm_nb);
+
+	if (ret)
+		return ret;
+	ret = register_reboot_notifier(&isolator_reboot_nb);
+	if (ret)
+		unregister_pm_notifier(&isolator_pm_nb);
+	return ret;
+}
