@@ -9,6 +9,13 @@
 /* CPUs that the administrator lets be isolated; none at boot. */
 struct cpumask isolator_allowed;
 
+/* What the administrator caps, read without a lock: a start sees old or new. */
+struct isolator_limits isolator_limits = {
+	.deadline	= ISOLATOR_DEADLINE_MAX,
+	.spin		= ISOLATOR_SPIN_MAX,
+	.refuse_perf	= true,
+};
+
 /**
  * isolator_check_args - bounds of what start may ask for; fills in the defaults
  * @args: as copied from the caller
@@ -17,6 +24,9 @@ struct cpumask isolator_allowed;
  */
 int isolator_check_args(struct isolator_start_args *args)
 {
+	u64 deadline = READ_ONCE(isolator_limits.deadline);
+	u64 spin = READ_ONCE(isolator_limits.spin);
+
 	if (args->size != sizeof(*args) || args->flags || args->reserved ||
 	    !args->mask || args->mask & ~ISOLATOR_MASK_ALL)
 		return -EINVAL;
@@ -24,14 +34,14 @@ int isolator_check_args(struct isolator_start_args *args)
 		if (!capable(CAP_SYS_ADMIN))
 			return -EPERM;
 	} else if (!args->deadline_ns) {
-		args->deadline_ns = ISOLATOR_DEADLINE_DEFAULT;
+		args->deadline_ns = min(ISOLATOR_DEADLINE_DEFAULT, deadline);
 	} else if (args->deadline_ns < ISOLATOR_DEADLINE_MIN ||
-		   args->deadline_ns > 3600 * NSEC_PER_SEC) {
+		   args->deadline_ns > deadline) {
 		return -ERANGE;
 	}
 	if (!args->spin_ns)
-		args->spin_ns = min(args->deadline_ns, ISOLATOR_SPIN_DEFAULT);
-	if (args->spin_ns < ISOLATOR_DEADLINE_MIN || args->spin_ns > ISOLATOR_SPIN_MAX)
+		args->spin_ns = min3(args->deadline_ns, ISOLATOR_SPIN_DEFAULT, spin);
+	if (args->spin_ns < ISOLATOR_DEADLINE_MIN || args->spin_ns > spin)
 		return -ERANGE;
 	if (!args->lend_ns)
 		args->lend_ns = ISOLATOR_LEND_DEFAULT;

@@ -15,14 +15,15 @@
 #define ISOLATOR_CALLBACKS	64	/* counted apart, per CPU */
 #define ISOLATOR_STACK		16	/* frames of a waiting sender */
 
-#define ISOLATOR_DEADLINE_DEFAULT	NSEC_PER_SEC
-#define ISOLATOR_SPIN_DEFAULT		(100 * NSEC_PER_MSEC)
-#define ISOLATOR_SPIN_MAX		NSEC_PER_SEC
+#define ISOLATOR_DEADLINE_DEFAULT	((u64)NSEC_PER_SEC)
+#define ISOLATOR_DEADLINE_MAX		((u64)3600 * NSEC_PER_SEC)
+#define ISOLATOR_SPIN_DEFAULT		((u64)100 * NSEC_PER_MSEC)
+#define ISOLATOR_SPIN_MAX		((u64)NSEC_PER_SEC)
 #define ISOLATOR_LEND_DEFAULT		(500 * NSEC_PER_USEC)
 /* The interruption has happened: it lasts until the thread is through, or this. */
 #define ISOLATOR_LEND_FORCED	((u64)(10 * NSEC_PER_MSEC))
 #define ISOLATOR_LEND_MAX		NSEC_PER_SEC
-#define ISOLATOR_DEADLINE_MIN		NSEC_PER_MSEC
+#define ISOLATOR_DEADLINE_MIN		((u64)NSEC_PER_MSEC)
 
 /* What can be pending, by what ends it and by which deadline bounds it. */
 enum isolator_kind {
@@ -131,6 +132,18 @@ struct isolator_cpu {
 	char			waiter_comm[TASK_COMM_LEN];
 };
 
+/**
+ * struct isolator_limits - what the administrator allows those who may start
+ * @deadline: longest D, in ns; strict mode is beyond it
+ * @spin: longest D_spin, in ns
+ * @refuse_perf: counters aimed at an isolated CPU get -EBUSY; else they wait
+ */
+struct isolator_limits {
+	u64	deadline;
+	u64	spin;
+	bool	refuse_perf;
+};
+
 DECLARE_PER_CPU(struct isolator_cpu, isolator_cpus);
 
 static inline struct isolator_cpu *isolator_of(int cpu)
@@ -165,6 +178,7 @@ void isolator_note_wait(struct isolator_cpu *ic, enum isolator_kind kind,
 void isolator_record(struct isolator_cpu *ic, enum isolator_kind kind,
 		     const struct isolator_request *request, u64 waited,
 		     bool stack, bool forced);
+void isolator_reset_longest(struct isolator_cpu *ic);
 void isolator_reset_stats(struct isolator_cpu *ic);
 
 /* deadline.c */
@@ -182,6 +196,7 @@ int isolator_set_allowed(const struct cpumask *mask);
 
 /* admit.c */
 extern struct cpumask isolator_allowed;
+extern struct isolator_limits isolator_limits;
 int isolator_check_args(struct isolator_start_args *args);
 int isolator_check_cpu(int cpu);
 

@@ -200,6 +200,63 @@ static int isolator_write_cpus(char *text)
 	return ret;
 }
 
+static int isolator_limits_show(struct seq_file *m, void *v)
+{
+	seq_printf(m, "deadline_ns %llu\nspin_ns %llu\nperf %s\n",
+		   READ_ONCE(isolator_limits.deadline),
+		   READ_ONCE(isolator_limits.spin),
+		   READ_ONCE(isolator_limits.refuse_perf) ? "refuse" : "hold");
+	return 0;
+}
+
+static int isolator_write_limit(u64 *limit, const char *text, u64 max)
+{
+	u64 value;
+	int ret = kstrtou64(text, 0, &value);
+
+	if (ret)
+		return ret;
+	if (value < ISOLATOR_DEADLINE_MIN || value > max)
+		return -ERANGE;
+	WRITE_ONCE(*limit, value);
+	return 0;
+}
+
+/* One line of what limits shows; what is isolated already stays as it is. */
+static int isolator_write_limits(char *text)
+{
+	const char *name = strsep(&text, " ");
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (!text)
+		return -EINVAL;
+	if (!strcmp(name, "deadline_ns"))
+		return isolator_write_limit(&isolator_limits.deadline, text,
+					    ISOLATOR_DEADLINE_MAX);
+	if (!strcmp(name, "spin_ns"))
+		return isolator_write_limit(&isolator_limits.spin, text,
+					    ISOLATOR_SPIN_MAX);
+	if (strcmp(name, "perf") || (strcmp(text, "refuse") && strcmp(text, "hold")))
+		return -EINVAL;
+	WRITE_ONCE(isolator_limits.refuse_perf, !strcmp(text, "refuse"));
+	return 0;
+}
+
+/* A new round of longest waits; the counters only grow. */
+static int isolator_write_stats(char *text)
+{
+	int cpu;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (strcmp(text, "reset longest"))
+		return -EINVAL;
+	for_each_possible_cpu(cpu)
+		isolator_reset_longest(isolator_of(cpu));
+	return 0;
+}
+
 static int isolator_write_start(char *text)
 {
 	struct isolator_start_args args = { .size = sizeof(args) };
@@ -267,9 +324,10 @@ struct isolator_file {
 
 static const struct isolator_file isolator_files[] = {
 	{ "status",	0444, isolator_status_show,	NULL },
-	{ "stats",	0444, isolator_stats_show,	NULL },
+	{ "stats",	0644, isolator_stats_show,	isolator_write_stats },
 	{ "breaches",	0444, isolator_breaches_show,	NULL },
 	{ "cpus",	0644, isolator_cpus_show,	isolator_write_cpus },
+	{ "limits",	0644, isolator_limits_show,	isolator_write_limits },
 	{ "start",	0200, isolator_nothing_show,	isolator_write_start },
 	{ "tick",	0200, isolator_nothing_show,	isolator_write_tick },
 	{ "stop",	0200, isolator_nothing_show,	isolator_write_stop },

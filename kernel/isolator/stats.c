@@ -119,6 +119,18 @@ void isolator_record(struct isolator_cpu *ic, enum isolator_kind kind,
 						    ISOLATOR_STACK, 2) : 0;
 }
 
+/** isolator_reset_longest - forget the longest waits seen so far; takes the lock */
+void isolator_reset_longest(struct isolator_cpu *ic)
+{
+	int i;
+
+	raw_spin_lock_irq(&ic->lock);
+	memset(ic->longest, 0, sizeof(ic->longest));
+	for (i = 0; i < ISOLATOR_CALLBACKS; i++)
+		ic->callbacks[i].longest = 0;
+	raw_spin_unlock_irq(&ic->lock);
+}
+
 /** isolator_reset_stats - a new session starts from zero; lock held */
 void isolator_reset_stats(struct isolator_cpu *ic)
 {

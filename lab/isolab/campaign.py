@@ -44,6 +44,8 @@ SETTLED = (
     "[ $n -lt 80 ] && ! dmesg | grep -q 'APIC timer disabled'; "
     "do sleep 0.1; n=$((n + 1)); done; echo waited_for_clocks $n"
 )
+# The longest hold is each trigger's own.
+RESET = "echo reset longest >/proc/isolator/stats"
 # Ring buffers get their full size before the isolated task starts.
 EXPAND = "echo 1408 >/sys/kernel/tracing/buffer_size_kb"
 
@@ -131,6 +133,8 @@ def job(config: Config, triggers: list[Trigger], no_tick_s: float) -> str:
         *_window(LOAD, "load", [f"sleep {int(LOAD_S * 1000)}"]),
     ]
     for i, trigger in enumerate(triggers):
+        if config.isolates:
+            lines.append(f"run reset.{trigger.name} 5000 {RESET}")
         lines += _window(TRIGGER + i, trigger.name, [_fire(trigger), f"sleep {AFTER_MS}"])
         if config.isolates:
             lines.append(f"file stats.{trigger.name} /proc/isolator/stats")
@@ -255,7 +259,6 @@ def fired(outcome: Outcome, trigger: Trigger, prefix: str = "") -> dict[str, Any
 def _triggers(
     config: Config, triggers: list[Trigger], outcome: Outcome
 ) -> Iterator[dict[str, Any]]:
-    before = 0.0
     for i, trigger in enumerate(triggers):
         item = fired(outcome, trigger)
         window = outcome.windows[TRIGGER + i]
@@ -270,11 +273,7 @@ def _triggers(
             if item["outcome"] == "done" and page.get("held"):
                 item["outcome"] = "waited"
             stats = outcome.event("file", f"stats.{trigger.name}")
-            longest = _longest(stats["text"] if stats else None)
-            # The kernel keeps the longest since start: an upper bound unless it grew.
-            item["longest_hold_s"] = longest if page.get("held") else 0.0
-            item["longest_hold_exact"] = longest != before or not page.get("held")
-            before = longest
+            item["longest_hold_s"] = _longest(stats["text"] if stats else None)
         yield item
 
 

@@ -37,7 +37,7 @@ class Suite:
 _NORMAL = ("isolator", "any")
 _DEBUG = ("isolator", "isolator-debug", "any")
 SUITES = {
-    "check": Suite((("rt", _NORMAL), ("debug", ("isolator-debug",)))),
+    "check": Suite((("rt", _NORMAL), ("nort", _NORMAL), ("debug", ("isolator-debug",)))),
     "full-rt": Suite((("rt", _NORMAL),), long=True),
     "full-nort": Suite((("nort", _NORMAL),), long=True),
     "full-debug": Suite((("debug", _DEBUG),), long=True),

@@ -46,14 +46,13 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, ...]]:
         items = [c["triggers"][i] for c in configs.values()]
         last = items[-1]
         hold = last["longest_hold_s"]
-        exact = "" if last.get("longest_hold_exact", True) else "<="
         rows.append(
             (
                 trigger["name"],
                 trigger["class"],
                 *(_cell(t) for t in items),
                 "" if last["breaches"] is None else str(last["breaches"]),
-                "" if hold is None else f"{exact}{hold * 1000:.1f}",
+                "" if hold is None else f"{hold * 1000:.1f}",
                 last["outcome"]
                 if last["worked"] and last["returned"]
                 else "NOT BACK"
