@@ -6,6 +6,7 @@
 #include <linux/entry-common.h>
 #include <linux/irq_work.h>
 #include <linux/isolator.h>
+#include <linux/jiffies.h>
 #include <linux/preempt.h>
 #include <linux/timekeeping.h>
 
@@ -227,10 +228,13 @@ void isolator_prepare_user(void)
 	hot = this_cpu_ptr(&isolator_hot);
 	if (!isolator_running(ic))
 		return;
-	if (quiet)
-		hot->armed = true;
-	else
+	if (!quiet) {
 		hot->left = true;
+		return;
+	}
+	if (!hot->armed)
+		ic->ran_since = jiffies;
+	hot->armed = true;
 }
 
 /*

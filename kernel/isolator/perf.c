@@ -13,9 +13,9 @@
  * @cpu: the CPU to be counted on, -1 for all
  *
  * Opening, enabling and reading such an event run on its CPU.  The owner may
- * count itself: it is there when it asks.  The administrator may choose that the
- * others wait, as for any unknown call, instead of being refused.  An event that was opened before the
- * start stays; reading it from elsewhere waits for a tick.
+ * count itself: it is there when it asks.  The administrator may choose that
+ * others wait, as for any unknown call, instead of being refused.  An event that
+ * was opened before the start stays; reading it from elsewhere waits for a tick.
  *
  * Context: process context.  A snapshot: an event that slips in while isolation
  * starts is one of those that were opened before.

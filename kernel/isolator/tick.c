@@ -6,6 +6,8 @@
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/isolator.h>
+#include <linux/jiffies.h>
+#include <linux/sched/rt.h>
 #include <linux/sched/signal.h>
 #include <linux/timekeeping.h>
 
@@ -61,6 +63,7 @@ static u32 isolator_take_due(struct isolator_cpu *ic)
 u64 isolator_lend(struct isolator_cpu *ic, u64 budget)
 {
 	u64 start = ktime_get_ns(), lent = 0, hop = ISOLATOR_HOP_FIRST;
+	unsigned long rttime = current->rt.timeout;
 
 	if (isolator_fault(ISOLATOR_FAULT_NO_LEND))
 		return 0;
@@ -76,9 +79,24 @@ u64 isolator_lend(struct isolator_cpu *ic, u64 budget)
 	}
 	if (READ_ONCE(ic->lending)) {
 		WRITE_ONCE(ic->lending, false);
+		/* For RLIMIT_RTTIME this was no sleep of the application's. */
+		current->rt.timeout = rttime;
 		isolator_page_inc(ic, offsetof(struct isolator_page, lends));
 	}
 	return lent;
+}
+
+/*
+ * RLIMIT_RTTIME is counted in ticks, of which this CPU had none since the last one
+ * of these or since the owner came to run; the one that follows counts itself.
+ */
+static void isolator_catch_up_rttime(struct isolator_cpu *ic)
+{
+	unsigned long now = jiffies, ran = now - ic->ran_since;
+
+	ic->ran_since = now;
+	if (rt_task(current) && ran > 1)
+		current->rt.timeout += ran - 1;
 }
 
 /**
@@ -110,6 +128,7 @@ int isolator_do_tick(struct isolator_tick_args *args)
 	if (args->flags & ISOLATOR_TICK_SCHED) {
 		local_irq_save(flags);
 		isolator_settle(ic, ISOLATOR_KIND_TIMER);
+		isolator_catch_up_rttime(ic);
 		local_irq_restore(flags);
 		/* As an interrupt, which is what all of it expects. */
 		irq_work_queue(per_cpu_ptr(&isolator_tick_work, ic->cpu));

@@ -11,9 +11,9 @@ import stat
 import subprocess
 from pathlib import Path
 
-from . import term
+from . import packages, term
 from .kernel import Kernel
-from .paths import BUILD, LAB, TOP, cache
+from .paths import BUILD, LAB, TOP
 
 LOAD_PACKAGES = ("stress-ng", "rt-tests")
 LOAD_PROGRAMS = ("usr/bin/stress-ng", "usr/bin/hackbench")
@@ -102,23 +102,7 @@ def _make(directory: Path, out: Path, what: str) -> None:
 
 def load_tree() -> Path:
     """stress-ng and hackbench with their libraries, from Debian's packages."""
-    into = cache() / "load"
-    done = subprocess.run(
-        [
-            str(LAB / "host" / "fetch-deb"),
-            "--suite",
-            "bookworm",
-            "--into",
-            str(into),
-            *LOAD_PACKAGES,
-        ],
-        check=False,
-    )
-    if done.returncode:
-        raise term.LabError(
-            "fetching stress-ng and rt-tests failed; is the package archive reachable?"
-        )
-    return into
+    return packages.unpack("load", "bookworm", LOAD_PACKAGES)
 
 
 def _libraries(root: Path, program: Path) -> list[Path]:

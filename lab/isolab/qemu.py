@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import kvm, term
-from .paths import LAB, cache
+from . import kvm, packages, term
 
 
 @dataclass(frozen=True)
@@ -64,22 +63,12 @@ def _unpacked(root: Path) -> tuple[str, ...]:
 
 
 def _newer() -> Emulator:
-    into = cache() / "qemu10"
-    done = subprocess.run(
-        [
-            str(LAB / "host" / "fetch-deb"),
-            "--suite",
-            "trixie",
-            "--into",
-            str(into),
-            "qemu-system-x86",
-        ],
-        check=False,
+    into = packages.unpack(
+        "qemu10",
+        "trixie",
+        ("qemu-system-x86",),
+        "ISOLAB_QEMU=system takes the installed one",
     )
-    if done.returncode:
-        raise term.LabError(
-            "fetching QEMU from Debian trixie failed; ISOLAB_QEMU=system takes the installed one"
-        )
     command = _unpacked(into)
     return Emulator("trixie", command, _version(command), "multi")
 

@@ -161,7 +161,7 @@ def _show(result: Result) -> None:
 
 
 def _recap(results: list[Result]) -> None:
-    """The failures once more, with what the tests printed, where a log is read first: at its end."""
+    """The failures once more, with what they printed: a log is read from its end."""
     for result in results:
         if result.status != "failed":
             continue

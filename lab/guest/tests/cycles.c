@@ -30,7 +30,7 @@ struct residue {
 	char affinities[8192];
 	char server[64];
 	char watchdog[64];
-	int tick, lockup, isolator;
+	int tick, looks, lockup, isolator;
 	long long loc;		/* timer interrupts in 0.5 s of a busy CPU 1 */
 };
 
@@ -84,8 +84,7 @@ static void look(struct residue *r)
 	sleep_ms(500);
 	r->loc = interrupts("LOC", 1) - r->loc;
 	/* A tick that is being handled is on no list: look more than once. */
-	r->tick = 0;
-	for (int i = 0; i < 10 && !r->tick; i++)
+	for (; r->looks < 10 && !r->tick; r->looks++)
 		r->tick = timers("tick_nohz_handler") + timers("tick_sched_timer");
 	r->lockup = timers("watchdog_timer_fn");
 	r->isolator = timers("isolator");
@@ -101,8 +100,9 @@ static void compare(const struct residue *a, const struct residue *b, const char
 	   b->server[0] ? strtok(strdup(b->server), "\n") : "(no debugfs)");
 	ok(!strcmp(a->watchdog, b->watchdog) && a->lockup == b->lockup,
 	   "%s: lockup watchdog timers %d, were %d", when, b->lockup, a->lockup);
-	ok(b->tick > 0 && b->loc > 20, "%s: the tick runs, %lld timer interrupts in 0.5 s",
-	   when, b->loc);
+	ok(b->tick > 0 && b->loc > 20,
+	   "%s: the tick runs, queued at look %d, %lld timer interrupts in 0.5 s", when,
+	   b->looks, b->loc);
 	ok(!b->isolator, "%s: no timer of Isolator's is left", when);
 	ok(file_has("/proc/isolator/status", "isolated \n", NULL), "%s: no CPU is isolated", when);
 }

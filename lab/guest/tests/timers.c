@@ -48,6 +48,38 @@ static void comes_at_tick(const struct iso *iso, const char *what, uint32_t bits
 	handled = 0;
 }
 
+/*
+ * The kernel counts RLIMIT_RTTIME in ticks: the ones that an isolated CPU has not
+ * count, and what the task slept does not.
+ */
+static void rttime(const struct iso *iso)
+{
+	struct sched_param param = { .sched_priority = 10 };
+	struct rlimit limit = { 300000, 20000000 }, none = { RLIM_INFINITY, RLIM_INFINITY };
+	uint64_t start;
+
+	if (sched_setscheduler(0, SCHED_FIFO, &param) || setrlimit(RLIMIT_RTTIME, &limit))
+		bail_out("RLIMIT_RTTIME");
+	for (uint64_t end = now_ns() + 200 * MS; now_ns() < end;)
+		;
+	iso_tick(iso, NULL);
+	sleep_ms(300);
+	iso_tick(iso, NULL);
+	ok(!handled, "RLIMIT_RTTIME: 200 ms, a sleep, and no signal");
+	start = now_ns();
+	while (!handled && now_ns() < start + 5 * SEC) {
+		for (uint64_t end = now_ns() + 10 * MS; now_ns() < end;)
+			;
+		iso_tick(iso, NULL);
+	}
+	/* Counted in its own ticks it would be 3 s; one that lends begins anew. */
+	ok(handled && now_ns() - start >= 250 * MS && now_ns() - start < 2 * SEC,
+	   "RLIMIT_RTTIME: SIGXCPU after %lu ms of 10 ms ticks, limit 300 ms",
+	   (now_ns() - start) / MS);
+	setrlimit(RLIMIT_RTTIME, &none);
+	handled = 0;
+}
+
 int main(void)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
@@ -73,6 +105,7 @@ int main(void)
 		;
 	comes_at_tick(&iso, "CPU time timer", ~0U, 200, 1000);
 
+	rttime(&iso);
 	setrlimit(RLIMIT_CPU, &cpu);
 	for (uint64_t end = now_ns() + 3 * SEC; now_ns() < end;)
 		;

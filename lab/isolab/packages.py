@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Debian packages unpacked beside the system, nothing installed."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from . import term
+from .paths import LAB, cache
+
+
+def unpack(name: str, suite: str, packages: tuple[str, ...], instead: str = "") -> Path:
+    """The tree of @packages from Debian's @suite, below the cache as @name."""
+    into = cache() / name
+    done = subprocess.run(
+        [str(LAB / "host" / "fetch-deb"), "--suite", suite, "--into", str(into), *packages],
+        check=False,
+    )
+    if done.returncode:
+        raise term.LabError(
+            f"fetching {', '.join(packages)} from Debian {suite} failed: "
+            f"{instead or 'is the package archive reachable?'}"
+        )
+    return into
