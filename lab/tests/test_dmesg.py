@@ -66,3 +66,19 @@ def test_only_the_self_tests_own_splat_is_passed_over() -> None:
     assert dmesg.scan(_splat("start_kernel+0x582/0x750"))
     found = dmesg.scan(self_test + "[ 1.0] BUG: sleeping function called\n")
     assert [f.line for f in found] == [6]
+
+
+def _sleeping(disabled_at: str) -> str:
+    return (
+        "[   15.2] BUG: sleeping function called from invalid context at spinlock_rt.c:48\n"
+        f"[   15.2] Preemption disabled at:\n[   15.2] [<ffffffffa000cb38>] {disabled_at}\n"
+        "[   15.2] Call Trace:\n[   15.2]  <TASK>\n[   15.2]  rt_spin_lock+0x4c/0x140\n"
+        "[   15.2]  </TASK>\n"
+    )
+
+
+def test_only_scftortures_own_defect_is_passed_over() -> None:
+    own = _sleeping("scftorture_invoker+0x508/0x7a9 [scftorture]")
+    assert dmesg.scan(own) == []
+    ours = _sleeping("isolator_lend+0x10/0x20")
+    assert [f.line for f in dmesg.scan(own + ours + own)] == [8, 11]

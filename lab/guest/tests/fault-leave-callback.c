@@ -39,6 +39,7 @@ static bool check(void)
 	*freed = 0;
 	w->each = leave_callbacks;
 	w->deadline_ns = 3 * SEC;
+	w->life_s = 8;		/* the fault lasts no longer */
 	w->spin_ns = SEC;
 	if (!worker_process(w) || !wait_for(freed, 1, 5000))
 		bail_out("no isolated worker");
