@@ -21,7 +21,8 @@ BAD = re.compile(
 # Says nothing about the kernel under test.
 HARMLESS = re.compile(
     r"ommand line:|MP-BIOS bug: 8254|spectre|retbleed|mitigation|speculative"
-    r"|unchecked MSR access error: |taints kernel",
+    r"|unchecked MSR access error: |taints kernel"
+    r"|kasan: KernelAddressSanitizer initialized|kcsan: (?:enabled|strict mode|selftest: )",
     re.IGNORECASE,
 )
 _CODE = re.compile(r"Code: ((?:[0-9a-f]{2} )*)<([0-9a-f]{2})>")

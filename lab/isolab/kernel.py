@@ -85,7 +85,7 @@ def build(flavour: str, stock: bool = False, extra: tuple[str, ...] = ()) -> Ker
     command = [str(TOP / "kernel" / "build"), "--flavour", flavour, *extra]
     if stock:
         command.append("--stock")
-    name = f"{'stock' if stock else 'isolator'}-{flavour}"
+    name = f"{'stock' if stock else 'isolator'}-{flavour}" + "".join(e[1:] for e in extra)
     given = os.environ.get("ISOLAB_KERNEL_" + name.upper().replace("-", "_"))
     if given:
         term.say(f"kernel {name}: {given}, as the environment says")

@@ -2,6 +2,8 @@
 from isolab import dmesg
 
 HEALTHY = """[    0.000000] Command line: console=ttyS0 panic=-1 oops=panic nokaslr
+[    0.498140] kasan: KernelAddressSanitizer initialized
+[    0.500000] kcsan: enabled early
 [    1.0] clocksource: Switched to clocksource tsc
 [    2.0] reboot: Power down
 """
@@ -27,6 +29,8 @@ def test_each_kind_of_trouble_is_found() -> None:
         "WARNING: possible circular locking dependency detected",
         "Kernel panic - not syncing: Fatal exception",
         "general protection fault, probably for non-canonical address",
+        "BUG: KASAN: slab-use-after-free in isolator_restore+0x10/0x20",
+        "BUG: KCSAN: data-race in isolator_stamp / isolator_settle",
     ):
         assert [f.line for f in dmesg.scan(f"[ 1.0] fine\n[ 2.0] {line}\n")] == [2], line
 
