@@ -86,3 +86,19 @@ def test_only_scftortures_own_defect_is_passed_over() -> None:
     assert dmesg.scan(own) == []
     ours = _sleeping("isolator_lend+0x10/0x20")
     assert [f.line for f in dmesg.scan(own + ours + own)] == [8, 11]
+
+
+def _race(first: str, caller: str) -> str:
+    line = "[    9.0] " + "=" * 66 + "\n"
+    return (
+        f"{line}[    9.0] BUG: KCSAN: data-race in {first} / tick_do_update_jiffies64\n"
+        "[    9.0] read to 0xffff of 8 bytes by task 1 on cpu 0:\n"
+        f"[    9.0]  {caller}+0x1/0x2\n{line}"
+    )
+
+
+def test_only_races_with_a_part_of_ours_count() -> None:
+    assert dmesg.scan(_race("ktime_get", "do_syscall_64")) == []
+    found = dmesg.scan(_race("ktime_get", "do_syscall_64") + _race("isolator_stamp", "x"))
+    assert [f.line for f in found] == [7]
+    assert dmesg.scan(_race("ktime_get", "isolator_watch_tick"))
