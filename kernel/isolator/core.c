@@ -67,6 +67,8 @@ static void isolator_local_on(struct isolator_cpu *ic)
 
 	hot->owed = 0;
 	hot->left = true;
+	/* One from before the key was on is not heard; at worst one more is sent. */
+	atomic_set(&hot->kick, 0);
 	vtime_isolator(true);
 	ct_isolator(true);
 }
@@ -120,13 +122,19 @@ static bool isolator_disarm(struct isolator_cpu *ic, enum isolator_end why)
 		ic->last_start = owner->start_time;
 		ic->ending = true;
 		WRITE_ONCE(ic->owner, NULL);
-		cpumask_clear_cpu(ic->cpu, &isolator_cpumask);
+		/* From here on the gate holds and spares nothing. */
+		WRITE_ONCE(ic->mask, 0);
 	}
 	raw_spin_unlock_irqrestore(&isolator_lock, flags);
 	if (!owner)
 		return false;
 
+	/*
+	 * Through the gate, as the CPU is still in the mask: what is held already
+	 * would make a plain call believe that an interrupt is under way.
+	 */
 	smp_call_function_single(ic->cpu, isolator_local_off, ic, 1);
+	cpumask_clear_cpu(ic->cpu, &isolator_cpumask);
 	WRITE_ONCE(ic->page->end, why);
 	/* Who sees the end sees its reason: pairs with the reader in user space. */
 	smp_store_release(&ic->page->state, ISOLATOR_STATE_ENDED);
@@ -156,6 +164,8 @@ static void isolator_restore(struct isolator_cpu *ic)
 	/* Whoever still has the old page in hand has preemption off. */
 	synchronize_rcu();
 	put_page(page);
+	/* Once more: a start may have been under way when it was switched on. */
+	sched_isolator_fair_server(ic->cpu, true);
 	/* Last: it needs a thread of the CPU, and the fair server is back. */
 	if (ic->got & ISOLATOR_GOT_WATCHDOG)
 		lockup_detector_restore(ic->cpu);
@@ -266,14 +276,15 @@ static int isolator_nest(struct isolator_cpu *ic, struct isolator_start_args *ar
 }
 
 /*
- * What may fail has not: take the CPU.  Returns false if the task was moved off it
- * meanwhile: it is to be given back.  isolator_mutex held.
+ * What may fail has not: take the CPU.  Returns 0, -ENOTUNIQ if the task was moved
+ * off it meanwhile, -EBUSY if a hot-plug or the like has begun: it is to be given
+ * back.  isolator_mutex held.
  */
-static bool isolator_take_cpu(struct isolator_cpu *ic, struct page *page,
+static int isolator_take_cpu(struct isolator_cpu *ic, struct page *page,
 			      const struct isolator_start_args *args)
 {
-	bool pinned;
 	unsigned long flags;
+	int ret = 0;
 
 	raw_spin_lock_irqsave(&ic->lock, flags);
 	isolator_reset_stats(ic);
@@ -301,10 +312,14 @@ static bool isolator_take_cpu(struct isolator_cpu *ic, struct page *page,
 	WRITE_ONCE(ic->mask, args->mask);
 	WRITE_ONCE(ic->owner, current);
 	cpumask_set_cpu(ic->cpu, &isolator_cpumask);
-	pinned = current->nr_cpus_allowed == 1 && smp_processor_id() == ic->cpu;
+	if (current->nr_cpus_allowed != 1 || smp_processor_id() != ic->cpu)
+		ret = -ENOTUNIQ;
+	smp_mb(); /* the owner, then the bypass: an end looks the other way round */
+	if (isolator_bypass())
+		ret = -EBUSY;
 	raw_spin_unlock(&isolator_lock);
 	raw_spin_unlock_irqrestore(&current->pi_lock, flags);
-	return pinned;
+	return ret;
 }
 
 /* Everything that lives on the CPU and is not ours goes elsewhere. */
@@ -377,11 +392,13 @@ int isolator_begin(struct isolator_start_args *args)
 		goto unused;
 	ct_isolator_key(true);
 	static_branch_inc(&isolator_key);
-	if (!isolator_take_cpu(ic, page, args)) {
-		isolator_disarm(ic, ISOLATOR_END_AFFINITY);
-		isolator_restore(ic);
+	ret = isolator_take_cpu(ic, page, args);
+	if (ret) {
+		/* Somebody else's end restores it, too. */
+		if (isolator_disarm(ic, ISOLATOR_END_AFFINITY))
+			isolator_restore(ic);
 		mutex_unlock(&isolator_mutex);
-		return -ENOTUNIQ;
+		return ret;
 	}
 	isolator_clear_cpu(ic, args->mask);
 	/* Threads that all this woke here run before the first return. */

@@ -113,6 +113,9 @@ static void isolator_watch_cpu(struct isolator_cpu *ic, u64 now)
 		return;
 	}
 	isolator_watch_timers(ic, now);
+	if (sched_isolator_waiting(ic->cpu) &&
+	    !READ_ONCE(ic->requests[ISOLATOR_KIND_THREAD].since))
+		isolator_stamp(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, NULL);
 	isolator_watch_limits(ic);
 	for (kind = 0; kind < ISOLATOR_KIND_CLOCK; kind++)
 		isolator_breach(ic, kind, kind == ISOLATOR_KIND_CALL ?

@@ -67,7 +67,9 @@ static void isolator_take_held(struct isolator_hot *hot, struct isolator_cpu *ic
 	isolator_settle(ic, ISOLATOR_KIND_RESCHED);
 	isolator_settle(ic, ISOLATOR_KIND_SIGNAL);
 	isolator_undue(ic, ISOLATOR_DUE_CALL | ISOLATOR_DUE_SIGNAL);
-	if ((work & ISOLATOR_WORK_CALL) && !isolator_fault(ISOLATOR_FAULT_LOSE_WAKEUP))
+	/* One under way does it; the return to user mode waits until it has come. */
+	if ((work & ISOLATOR_WORK_CALL) && !isolator_fault(ISOLATOR_FAULT_LOSE_WAKEUP) &&
+	    !atomic_xchg(&hot->kick, 1))
 		arch_send_call_function_single_ipi(smp_processor_id());
 	if (work & ISOLATOR_WORK_RESCHED)
 		preempt_fold_need_resched();
@@ -116,6 +118,9 @@ void isolator_start_tick(struct isolator_cpu *ic)
 	if (!ic->tick_off)
 		return;
 	ic->tick_off = false;
+	if (ic->timers_away)
+		timers_isolator_join();
+	ic->timers_away = false;
 	tick_isolator_start();
 }
 
@@ -182,9 +187,14 @@ static bool isolator_make_quiet(struct isolator_cpu *ic)
 	}
 	if (ic->mask & ISOLATOR_MASK_CLOCK) {
 		changed |= tick_isolator_stop();
+		if (!ic->tick_off)
+			ic->ran_since = jiffies;
 		ic->tick_off = true;
 		changed |= timers_isolator_move(keeper);
 		changed |= hrtimers_isolator_move(keeper, &left);
+		if (!ic->timers_away)
+			ic->timers_away = timers_isolator_leave();
+		changed |= !ic->timers_away;
 	}
 	if (changed)
 		return false;
@@ -220,6 +230,8 @@ void isolator_prepare_user(void)
 
 	isolator_take_latched();
 	this_cpu_write(isolator_hot.left, false);
+	/* Before the look around; pairs with __isolator_thread_waits(). */
+	smp_mb();
 	ic = this_cpu_ptr(&isolator_cpus);
 	if (!isolator_running(ic))
 		return;
@@ -232,24 +244,23 @@ void isolator_prepare_user(void)
 		hot->left = true;
 		return;
 	}
-	if (!hot->armed)
-		ic->ran_since = jiffies;
 	hot->armed = true;
 }
 
 /*
- * The isolated task leaves the CPU: it is an ordinary one until it comes back.
- * rq lock held, interrupts off.
+ * The isolated task comes to its CPU, or leaves it: an ordinary one until it comes
+ * back.  rq lock held, interrupts off.
  */
 void __isolator_switch(struct task_struct *prev)
 {
 	struct isolator_cpu *ic = this_cpu_ptr(&isolator_cpus);
 
+	/* It comes back: its return to user mode looks around. */
+	if (READ_ONCE(ic->owner) == current)
+		this_cpu_write(isolator_hot.left, true);
 	if (READ_ONCE(ic->owner) != prev)
 		return;
 	this_cpu_write(isolator_hot.armed, false);
 	isolator_unmute();
 	isolator_start_tick(ic);
-	/* When it comes back, the return to user mode looks around. */
-	this_cpu_write(isolator_hot.left, true);
 }

@@ -280,6 +280,7 @@ void __isolator_resched(int cpu)
 	isolator_gate(cpu, ISOLATOR_KIND_RESCHED, ISOLATOR_WORK_RESCHED,
 		      ISOLATOR_MASK_RESCHED, NULL, _RET_IP_);
 }
+EXPORT_SYMBOL_GPL(__isolator_resched); /* smp_send_reschedule(), for KVM */
 
 /**
  * isolator_break - deliver at once and count it
@@ -343,6 +344,8 @@ void __isolator_thread_waits(int cpu, struct task_struct *p)
 	memcpy(ic->waiter_comm, p->comm, sizeof(ic->waiter_comm));
 	raw_spin_unlock(&ic->lock);
 	isolator_left(cpu);
+	/* Either this sees the CPU armed, or its way to user mode sees the flag. */
+	smp_mb();
 	if (!READ_ONCE(ic->lending) && READ_ONCE(per_cpu(isolator_hot, cpu).armed))
 		isolator_stamp(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, p);
 }

@@ -94,7 +94,8 @@ struct isolator_callback {
  * @lending: the owner lends the CPU right now
  * @waiter: the last thread of this CPU that became runnable, with its name
  * @tick_off: the periodic tick was stopped for the owner's user mode
- * @ran_since: jiffies of the last tick, or of the owner's return after a sleep
+ * @timers_away: the CPU has left the timer migration hierarchy; only with @tick_off
+ * @ran_since: jiffies when @tick_off was set, or of the last tick since
  * @end: why the last isolation ended
  * @ending: an end has begun and not been restored
  * @last: the task whose isolation ended, with @last_start
@@ -116,6 +117,7 @@ struct isolator_cpu {
 	bool			lend_forced;
 	bool			lending;
 	bool			tick_off;
+	bool			timers_away;
 	unsigned long		ran_since;
 	enum isolator_end	end;
 	bool			ending;

@@ -4,6 +4,7 @@
 #include <linux/delay.h>
 #include <linux/isolator.h>
 #include <linux/sched.h>
+#include <linux/timer.h>
 
 #include "internal.h"
 
@@ -42,6 +43,26 @@ static void isolator_test_settle(struct isolator_cpu *ic, enum isolator_kind kin
 	local_irq_save(flags);
 	isolator_settle(ic, kind);
 	local_irq_restore(flags);
+}
+
+static void isolator_test_no_timer(struct timer_list *timer) { }
+
+/* A pinned timer that has expired and could not run has done so by any clock. */
+static void isolator_test_timer_next(struct kunit *test)
+{
+	struct timer_list timer;
+	u64 next, now;
+
+	timer_setup_on_stack(&timer, isolator_test_no_timer, TIMER_PINNED);
+	timer.expires = jiffies - 1;
+	local_irq_disable();
+	now = ktime_get_ns();
+	add_timer_on(&timer, smp_processor_id());
+	next = timers_isolator_next(smp_processor_id());
+	local_irq_enable();
+	timer_delete_sync(&timer);
+	destroy_timer_on_stack(&timer);
+	KUNIT_EXPECT_LE(test, next, now);
 }
 
 static void isolator_test_treatment_default(struct kunit *test)
@@ -194,6 +215,7 @@ static void isolator_test_without_start(struct kunit *test)
 }
 
 static struct kunit_case isolator_cases[] = {
+	KUNIT_CASE(isolator_test_timer_next),
 	KUNIT_CASE(isolator_test_treatment_default),
 	KUNIT_CASE(isolator_test_treatment_table),
 	KUNIT_CASE(isolator_test_request_oldest),

@@ -51,6 +51,21 @@ static u32 isolator_take_due(struct isolator_cpu *ic)
 	return due;
 }
 
+/*
+ * RLIMIT_RTTIME is counted in ticks, of which this CPU had none while its tick was
+ * off; one that follows counts itself.
+ */
+static void isolator_catch_up_rttime(struct isolator_cpu *ic)
+{
+	unsigned long now = jiffies, ran = now - ic->ran_since;
+
+	if (!ic->tick_off)
+		return;
+	ic->ran_since = now;
+	if (rt_task(current) && ran > 1)
+		current->rt.timeout += ran - 1;
+}
+
 /**
  * isolator_lend - sleep while threads of this CPU want to run
  * @ic: the isolated CPU; current is its owner
@@ -63,10 +78,14 @@ static u32 isolator_take_due(struct isolator_cpu *ic)
 u64 isolator_lend(struct isolator_cpu *ic, u64 budget)
 {
 	u64 start = ktime_get_ns(), lent = 0, hop = ISOLATOR_HOP_FIRST;
-	unsigned long rttime = current->rt.timeout;
+	unsigned long rttime, flags;
 
 	if (isolator_fault(ISOLATOR_FAULT_NO_LEND))
 		return 0;
+	local_irq_save(flags);
+	isolator_catch_up_rttime(ic);
+	rttime = current->rt.timeout;
+	local_irq_restore(flags);
 	while (sched_isolator_waiting(ic->cpu) && lent < budget &&
 	       !signal_pending(current)) {
 		ktime_t nap = ns_to_ktime(min(hop, budget - lent));
@@ -84,19 +103,6 @@ u64 isolator_lend(struct isolator_cpu *ic, u64 budget)
 		isolator_page_inc(ic, offsetof(struct isolator_page, lends));
 	}
 	return lent;
-}
-
-/*
- * RLIMIT_RTTIME is counted in ticks, of which this CPU had none since the last one
- * of these or since the owner came to run; the one that follows counts itself.
- */
-static void isolator_catch_up_rttime(struct isolator_cpu *ic)
-{
-	unsigned long now = jiffies, ran = now - ic->ran_since;
-
-	ic->ran_since = now;
-	if (rt_task(current) && ran > 1)
-		current->rt.timeout += ran - 1;
 }
 
 /**

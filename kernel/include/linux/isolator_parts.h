@@ -19,6 +19,8 @@ void hrtimers_isolator_mute(void);
 void hrtimers_isolator_resume(void);
 bool timers_isolator_move(int target);
 u64 timers_isolator_next(int cpu);
+bool timers_isolator_leave(void);
+void timers_isolator_join(void);
 
 /* kernel/context_tracking.c, kernel/sched/ */
 void ct_isolator(bool on);
