@@ -281,7 +281,7 @@ static int isolator_nest(struct isolator_cpu *ic, struct isolator_start_args *ar
  * back.  isolator_mutex held.
  */
 static int isolator_take_cpu(struct isolator_cpu *ic, struct page *page,
-			      const struct isolator_start_args *args)
+			     const struct isolator_start_args *args)
 {
 	unsigned long flags;
 	int ret = 0;
