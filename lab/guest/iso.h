@@ -64,7 +64,7 @@ struct worker {
 	int cpu;
 	bool plain;			/* pinned and FIFO, but not isolated */
 	bool other;			/* SCHED_OTHER, not FIFO */
-	unsigned int tick_ms;		/* 0: only when tick_now says so */
+	_Atomic unsigned int tick_ms;	/* 0: only when tick_now says so */
 	uint64_t deadline_ns, spin_ns;
 	unsigned int life_s;		/* ends by itself, default 60 */
 	void (*each)(struct worker *w);	/* called in every round */

@@ -21,6 +21,7 @@ MAX_BOOTS = 5
 RECAP_LINES = 30
 # How a guest may end by a test's doing, as its header says in short.
 ENDS = {"panic": "Kernel panic - not syncing", "reboot": "reboot: Restarting system"}
+SANITIZERS = ("kasan", "kcsan")
 # How much slower a kernel with all its checks is under emulation.
 SLOWER = {"debug": 4.0, "kasan": 6.0, "kcsan": 10.0}
 
@@ -173,8 +174,10 @@ def _recap(results: list[Result]) -> None:
     print()
 
 
-def _job(batch: list[GuestTest], slower: float) -> str:
+def _job(batch: list[GuestTest], slower: float, sanitizer: str) -> str:
     lines = ["env ISO_CPU 1", "env HK_CPU 0"]
+    if sanitizer:
+        lines.append(f"env SANITIZER {sanitizer}")
     # Isolation starts only in high-resolution mode.
     lines.append(f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list")
     lines += [
@@ -210,7 +213,7 @@ def _run_batch(
         longest = max(t.timeout_s for t in left) * slower
         guest = Guest(
             which,
-            _job(left, slower),
+            _job(left, slower, next((s for s in SANITIZERS if s in which.name), "")),
             cpus=left[0].cpus,
             append=left[0].append,
             observe=bool(left[0].expects),
