@@ -14,6 +14,7 @@ and so does one that counts nothing: silence is not success.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -24,7 +25,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
 SKIPPED = 77
@@ -32,6 +33,14 @@ COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$")
 TAP = re.compile(r"^(not )?ok\b(.*)$")
 HEARTBEAT_S = 30.0
 FAILED_LINES = 80  # of the log of a step that failed: who reads it may have no more
+
+
+class Parser(argparse.ArgumentParser):
+    """Wrong arguments are an error, 1; argparse's own 2 says that a threshold was exceeded."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(1, f"{self.prog}: {message}\n")
 
 
 @dataclass(frozen=True)

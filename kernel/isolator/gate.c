@@ -7,6 +7,7 @@
 #include <linux/irq_work.h>
 #include <linux/isolator.h>
 #include <linux/kernel.h>
+#include <linux/kgdb.h>
 #include <linux/llist.h>
 #include <linux/panic.h>
 #include <linux/sched/clock.h>
@@ -28,6 +29,15 @@ EXPORT_SYMBOL_GPL(isolator_cpumask);
 /* Hot-plug and power transitions under way: everything is delivered at once. */
 static atomic_t isolator_bypassed = ATOMIC_INIT(0);
 
+static bool isolator_in_kdb(void)
+{
+#ifdef CONFIG_KGDB
+	return atomic_read(&kgdb_active) != -1;
+#else
+	return false;
+#endif
+}
+
 /**
  * isolator_bypass - is this a moment in which nothing may be held?
  *
@@ -36,7 +46,7 @@ static atomic_t isolator_bypassed = ATOMIC_INIT(0);
 bool isolator_bypass(void)
 {
 	return unlikely(oops_in_progress || system_state != SYSTEM_RUNNING ||
-			atomic_read(&isolator_bypassed) ||
+			atomic_read(&isolator_bypassed) || isolator_in_kdb() ||
 			atomic_read(&panic_cpu) != PANIC_CPU_INVALID);
 }
 
@@ -198,6 +208,9 @@ static void isolator_gate(int cpu, enum isolator_kind kind, int work, u32 mask,
 		isolator_stamp(ic, kind, func, caller, current);
 		held = true;
 	} else {
+		/* In a transition nothing is held; it is counted all the same. */
+		if ((READ_ONCE(ic->mask) & mask) && isolator_in_user(cpu))
+			isolator_count(cpu, ISOLATOR_COUNT_BROKEN, func);
 		isolator_send(cpu);
 	}
 	/* Releases what was decided to the CPU that waits for the unmark. */
@@ -302,7 +315,7 @@ void isolator_break(int cpu, void *func)
 
 	if (!isolator_cpu(cpu))
 		return;
-	if (isolator_quiet(cpu)) {
+	if (isolator_in_user(cpu)) {
 		memcpy(req.comm, current->comm, sizeof(req.comm));
 		raw_spin_lock_irqsave(&ic->lock, flags);
 		isolator_count_locked(ic, ISOLATOR_COUNT_BROKEN, func);

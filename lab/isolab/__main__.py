@@ -22,7 +22,7 @@ environment: ISOLAB_QEMU=trixie|system, ISOLAB_THREADS=multi|single, ISOLATOR_CA
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = term.Parser(
         prog="isolab",
         description=__doc__,
         epilog=EXAMPLES,

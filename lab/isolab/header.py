@@ -46,7 +46,6 @@ class Trigger:
     cls: str
     kind: str
     about: str
-    text: bool
     notick: bool
     timeout_s: float
 
@@ -91,7 +90,6 @@ def triggers() -> list[Trigger]:
             cls=_choice(_one(keys, path, "class"), CLASSES, path),
             kind=_choice(_one(keys, path, "kind"), KINDS, path),
             about=_one(keys, path, "about"),
-            text=_one(keys, path, "text", "no") == "yes",
             notick=_one(keys, path, "notick", "no") == "yes",
             timeout_s=float(_one(keys, path, "timeout", "20").rstrip("s")),
         )

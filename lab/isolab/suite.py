@@ -82,6 +82,8 @@ def _judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | Non
         # QEMU ends at a reset.  What the kernel says of it may still be in the buffer
         # then, as PREEMPT_RT leaves printing to a thread.
         by_itself = test.ends == "reboot" and outcome.died == ENDED
+        if outcome.died != ENDED and not event:
+            result.why.append(f"the guest did not come to its end: {outcome.died}")
         if not ending.search(log) and not by_itself:
             result.why.append(
                 f'the guest did not end as it should: no "{ending.pattern}" in its log'

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 from isolab import suite
-from isolab.guest import Outcome
+from isolab.guest import ENDED, Outcome
 from isolab.header import Expect, GuestTest
 from isolab.kernel import Kernel
 from isolab.paths import SCHEMAS
@@ -75,7 +75,9 @@ def test_wanted_line_of_the_log() -> None:
 def test_ends() -> None:
     panics = _test(ends="panic")
     log = "[1] isolab: begin t\n[2] Kernel panic - not syncing: sysrq\n"
-    assert _judge(panics, None, log).status == "passed"
+    assert _judge(panics, None, log, died=ENDED).status == "passed"
+    # it said so and then hung
+    assert _judge(panics, None, log, died="silent for 60 s").status == "failed"
     assert _judge(panics, None, LOG).status == "failed"
     # it came back, and the guest was powered off by the agent
     assert _judge(panics, DONE, log).status == "failed"

@@ -4,7 +4,6 @@
  * row: 49
  * class: refuse
  * kind: program
- * text: no
  * notick: no
  * about: the task's affinity is changed to the housekeeping CPU, and back
  */

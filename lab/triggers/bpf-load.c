@@ -4,7 +4,6 @@
  * row: 5, 10, 12
  * class: catch-up
  * kind: program
- * text: yes
  * about: BPF programs are loaded, compiled, run on a socket and freed
  */
 #define _GNU_SOURCE

@@ -4,7 +4,6 @@
 # row: 18
 # class: refuse
 # kind: script
-# text: no
 # notick: no
 # about: the task's referenced and soft-dirty bits are cleared through /proc
 # shellcheck source=lab/guest/trigger.sh

@@ -4,7 +4,6 @@
  * row: 61, 66
  * class: hold
  * kind: program
- * text: no
  * notick: no
  * about: the wall clock is stepped and slewed: timers of every CPU are told
  */

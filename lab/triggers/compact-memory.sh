@@ -4,7 +4,6 @@
 # row: 18, 34
 # class: exclude
 # kind: script
-# text: no
 # notick: yes
 # about: all memory is compacted: pages migrate, the task's must not
 # shellcheck source=lab/guest/trigger.sh

@@ -4,7 +4,6 @@
 # row: 48, 49
 # class: exclude
 # kind: script
-# text: no
 # notick: yes
 # about: a control group with a cpuset is made, filled and removed
 # shellcheck source=lab/guest/trigger.sh

@@ -4,7 +4,6 @@
 # row: 28, 30
 # class: quiesce
 # kind: script
-# text: no
 # notick: no
 # about: caches are dropped and the per-CPU statistics refreshed: work for every CPU, and the caller waits
 # shellcheck source=lab/guest/trigger.sh

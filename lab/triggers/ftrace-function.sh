@@ -4,7 +4,6 @@
 # row: 6
 # class: catch-up
 # kind: script
-# text: yes
 # notick: yes
 # about: the function tracer is switched on and off: the system calls are patched, twice
 # shellcheck source=lab/guest/trigger.sh

@@ -4,7 +4,6 @@
 # row: 8
 # class: catch-up
 # kind: script
-# text: yes
 # notick: yes
 # about: a kprobe is planted, hit and taken away
 # shellcheck source=lab/guest/trigger.sh

@@ -4,7 +4,6 @@
  * row: 18
  * class: exclude
  * kind: program
- * text: no
  * notick: yes
  * about: the page merger runs over a process full of equal pages
  */

@@ -4,7 +4,6 @@
  * row: 33
  * class: quiesce
  * kind: program
- * text: no
  * notick: yes
  * about: a loop device is attached, written, flushed and detached
  */

@@ -4,7 +4,6 @@
  * row: 20, 22
  * class: hold
  * kind: self
- * text: no
  * notick: no
  * about: global expedited membarrier while the task's process is registered for it
  */

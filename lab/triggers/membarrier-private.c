@@ -4,7 +4,6 @@
  * row: 21, 22
  * class: hold
  * kind: self
- * text: no
  * notick: no
  * about: private expedited membarrier by a sibling thread
  */

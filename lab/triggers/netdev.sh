@@ -4,7 +4,6 @@
 # row: 67, 80
 # class: lend
 # kind: script
-# text: yes
 # notick: no
 # about: a network device is made and removed: backlogs are flushed and expedited RCU runs
 # shellcheck source=lab/guest/trigger.sh

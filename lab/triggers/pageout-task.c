@@ -4,7 +4,6 @@
  * row: 18
  * class: refuse
  * kind: program
- * text: no
  * notick: no
  * about: another process asks for the task's memory to be paged out
  */

@@ -4,7 +4,6 @@
  * row: 69
  * class: refuse
  * kind: program
- * text: no
  * notick: no
  * about: a perf event is opened on the isolated CPU and read
  */

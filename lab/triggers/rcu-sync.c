@@ -4,7 +4,6 @@
  * row: 23, 67
  * class: exclude
  * kind: program
- * text: no
  * notick: yes
  * about: grace periods are waited for: membarrier and mounts
  */

@@ -4,7 +4,6 @@
  * row: 17
  * class: hold
  * kind: self
- * text: no
  * notick: no
  * about: a sibling thread forks: the parent's pages would be write-protected
  */

@@ -4,7 +4,6 @@
  * row: 17
  * class: hold
  * kind: self
- * text: no
  * notick: no
  * about: a sibling thread takes write permission away and gives it back
  */

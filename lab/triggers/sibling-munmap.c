@@ -4,7 +4,6 @@
  * row: 17
  * class: hold
  * kind: self
- * text: no
  * notick: no
  * about: a sibling thread unmaps pages: user TLB flushes of the task's own process
  */

@@ -4,7 +4,6 @@
  * row: 50
  * class: hold
  * kind: program
- * text: no
  * notick: no
  * about: signals with a handler are sent to the task, one after the other ran
  */

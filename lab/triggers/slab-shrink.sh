@@ -4,7 +4,6 @@
 # row: 35
 # class: quiesce
 # kind: script
-# text: no
 # notick: no
 # about: slab caches are shrunk: CPUs with partial slabs are asked to give them back
 # shellcheck source=lab/guest/trigger.sh

@@ -4,7 +4,6 @@
 # row: 1
 # class: catch-up
 # kind: script
-# text: yes
 # notick: yes
 # about: a static key is switched: kernel text is patched on every CPU
 # shellcheck source=lab/guest/trigger.sh

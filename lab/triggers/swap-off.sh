@@ -4,7 +4,6 @@
 # row: 18
 # class: exclude
 # kind: script
-# text: no
 # notick: yes
 # about: swap is switched on and off: switching off walks every process
 # shellcheck source=lab/guest/trigger.sh

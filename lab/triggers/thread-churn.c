@@ -4,7 +4,6 @@
  * row: 10, 14
  * class: catch-up
  * kind: program
- * text: no
  * notick: yes
  * about: threads and processes come and go: kernel stacks are made and freed
  */

@@ -4,7 +4,6 @@
  * row: 66
  * class: exclude
  * kind: program
- * text: no
  * notick: yes
  * about: many timers fire on the housekeeping CPUs
  */

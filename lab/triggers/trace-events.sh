@@ -4,7 +4,6 @@
 # row: 7, 47
 # class: catch-up
 # kind: script
-# text: yes
 # notick: yes
 # about: the scheduler's trace events are switched on and off: tracepoints are patched in
 # shellcheck source=lab/guest/trigger.sh

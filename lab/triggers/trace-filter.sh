@@ -4,7 +4,6 @@
 # row: 47
 # class: hold
 # kind: script
-# text: yes
 # notick: no
 # about: an event filter and a pid filter of the tracer are set and cleared
 # shellcheck source=lab/guest/trigger.sh

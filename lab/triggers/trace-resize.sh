@@ -4,7 +4,6 @@
 # row: 47
 # class: lend
 # kind: script
-# text: no
 # notick: no
 # about: the trace buffers are resized: a kernel thread of every CPU does it, and the caller waits
 # shellcheck source=lab/guest/trigger.sh

@@ -4,7 +4,6 @@
  * row: 10
  * class: catch-up
  * kind: program
- * text: no
  * notick: yes
  * about: large kernel mappings are made and freed until their addresses are purged
  */

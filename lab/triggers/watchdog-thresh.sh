@@ -4,7 +4,6 @@
 # row: 86
 # class: lend
 # kind: script
-# text: no
 # notick: no
 # about: the lockup watchdog's threshold changes: it restarts on every CPU that it watches
 # shellcheck source=lab/guest/trigger.sh

@@ -17,6 +17,7 @@
 #include "../tap.h"
 
 #define LIMITS "/proc/isolator/limits"
+#define CLOCK "/sys/devices/system/clocksource/clocksource0/"
 
 /* What a start on CPU 1 comes to, in a process of its own. */
 static int start(uint64_t deadline_ns, uint64_t spin_ns, uint64_t want_deadline, uint64_t want_spin)
@@ -71,6 +72,7 @@ static void caps(void)
 static void counters(void)
 {
 	struct worker *w = worker_new(1);
+	char clocks[256] = "";
 
 	w->tick_ms = 10;
 	w->spin_ns = SEC;
@@ -84,6 +86,10 @@ static void counters(void)
 		ok(!count_cpu1(), "the counter waits for a tick instead");
 		ok(!put_file(LIMITS, "perf refuse") && count_cpu1() == -EBUSY, "perf refuse: EBUSY again");
 	}
+	get_file(CLOCK "available_clocksource", clocks, sizeof(clocks));
+	strtok(clocks, " \n");
+	ok(put_file(CLOCK "current_clocksource", clocks) == -EBUSY,
+	   "a change of the clocksource to %s, which stops the machine: EBUSY", clocks);
 	ok(file_has("/proc/isolator/stats", "cpu 1 kind call longest_ns", NULL) &&
 	   !file_has("/proc/isolator/stats", "cpu 1 kind call longest_ns 0\n", NULL),
 	   "something was held");
