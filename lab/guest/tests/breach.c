@@ -83,8 +83,7 @@ static void by_kworker(void)
 	struct worker *w = fresh();
 	uint64_t start, lends;
 
-	if (!can_ask_kworker()) {
-		diag("no tracing: the kworker's deadline is not tested");
+	if (!ok(can_ask_kworker(), "tracing, to ask for a kworker by")) {
 		worker_end(w);
 		return;
 	}
@@ -106,6 +105,8 @@ static void by_signal(void)
 	wait_for(&handled, 1, 5000);
 	ok(handled == 1, "signal: the handler ran");
 	named(w, "signal", now_ns() - start, D, "kind signal", "comm breach");
+	ok(file_has(BREACHES, "kind signal", "caller kick_process", NULL),
+	   "signal: where it was asked from, as its sender does not wait");
 	worker_end(w);
 }
 

@@ -85,6 +85,31 @@ static int user_namespace(void)
 	return iso_pin(1) || unshare(CLONE_NEWUSER) ? 254 : start(&good);
 }
 
+/* As a container has it: root, with every capability, in namespaces of its own. */
+static int container(void)
+{
+	pid_t pid;
+	int status;
+
+	if (iso_pin(1) || unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET) ||
+	    put_file("/proc/self/setgroups", "deny") || put_file("/proc/self/uid_map", "0 0 1") ||
+	    put_file("/proc/self/gid_map", "0 0 1"))
+		return 254;
+	pid = fork();
+	if (!pid) {
+		if (getuid() || start(&good) != EPERM)
+			_exit(1);
+		if (put_file("/proc/isolator/start", "7") != -EPERM)
+			_exit(2);
+		if (put_file("/proc/isolator/cpus", "1") != -EPERM ||
+		    put_file("/proc/isolator/limits", "perf hold") != -EPERM)
+			_exit(3);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
 static int nice_only(void)
 {
 	return iso_pin(1) || drop_caps(1UL << CAP_SYS_NICE) ? 254 : start(&good);
@@ -182,6 +207,7 @@ int main(void)
 	ok(in_child(unprivileged) == EPERM, "no capability: EPERM");
 	ok(in_child(nobody_opens) == EACCES, "nobody opens the device: EACCES");
 	ok(in_child(user_namespace) == EPERM, "all capabilities of a user namespace: EPERM");
+	ok(!in_child(container), "root of a container: EPERM by ioctl and by /proc");
 	ok(in_child(strict_nice_only) == EPERM, "strict mode without CAP_SYS_ADMIN: EPERM");
 	ok(in_child(writes_cpus) == EPERM || in_child(writes_cpus) == EACCES,
 	   "the mask of CPUs without CAP_SYS_ADMIN: refused");
