@@ -4,6 +4,7 @@
  * row: 5, 10, 12
  * class: catch-up
  * kind: program
+ * notick: yes
  * about: BPF programs are loaded, compiled, run on a socket and freed
  */
 #define _GNU_SOURCE

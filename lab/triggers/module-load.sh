@@ -4,6 +4,7 @@
 # row: 3, 10, 12, 35
 # class: catch-up
 # kind: script
+# notick: yes
 # about: a module is loaded and unloaded: text, permissions and vmalloc unmaps
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

@@ -43,7 +43,14 @@ def test_model_faults_are_named() -> None:
         assert re.search(rf"^{re.escape(case)}\s", listed, re.MULTILINE), case
 
 
-def test_readme_has_the_place_for_its_transcript() -> None:
-    """tools/readme-transcript finds exactly one place."""
+def test_readme_has_its_transcript() -> None:
+    """tools/readme-transcript finds exactly one place, and has filled it."""
     readme = (ROOT / "README.md").read_text()
     assert len(re.findall(r"<!-- transcript: (?:begin|end)", readme)) == 2
+    assert "$ make run\n" in readme and "$ make check\n" in readme
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_placeholder(page: Path) -> None:
+    """Nothing is left to be filled in."""
+    assert not re.findall(r"@[A-Z]+@", page.read_text())
