@@ -4,7 +4,8 @@
 HOURS ?= 24
 
 .DEFAULT_GOAL := help
-.PHONY: help run check bench campaign lint units clean
+ROW ?=
+.PHONY: help run check matrix bench campaign lint units clean
 
 help: ## this list
 	@echo 'Isolator: a CPU core that nothing interrupts, proven from outside.'
@@ -18,6 +19,9 @@ run: ## stock, tuned and isolator side by side: table, out/run.json, out/run.htm
 
 check: ## linters, unit tests, the model, guest tests; closes with "N passed, N failed"
 	@tools/check
+
+matrix: ## every source of interruption, every configuration; one row: make matrix ROW=28
+	@tools/isolab matrix $(ROW)
 
 bench: ## what it costs, in instructions counted from outside
 	@tools/isolab bench

@@ -14,6 +14,7 @@ struct isolator_limits isolator_limits = {
 	.deadline	= ISOLATOR_DEADLINE_MAX,
 	.spin		= ISOLATOR_SPIN_MAX,
 	.refuse_perf	= true,
+	.refuse_msr	= true,
 };
 
 /**

@@ -387,7 +387,7 @@ int isolator_begin(struct isolator_start_args *args)
 		ret = isolator_nest(ic, args, &asked);
 		goto unused;
 	}
-	ret = isolator_check_cpu(ic->cpu);
+	ret = isolator_check_cpu(ic->cpu) ?: isolator_senders_make(ic);
 	if (ret)
 		goto unused;
 	ct_isolator_key(true);

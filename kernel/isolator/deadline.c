@@ -50,8 +50,8 @@ bool isolator_breach(struct isolator_cpu *ic, enum isolator_kind kind, u64 bound
 		return false;
 	}
 	func = req->func;
-	isolator_note_wait(ic, kind, func, waited);
-	isolator_count_locked(ic, ISOLATOR_COUNT_BREACHED, func);
+	isolator_note_wait(ic, kind, waited);
+	isolator_count_locked(ic, ISOLATOR_COUNT_BREACHED, kind, func, req->comm);
 	isolator_record(ic, kind, req, waited, stack, false);
 	req->since = 0;
 	/* An interrupt alone runs no kworker under a FIFO task. */
@@ -72,7 +72,7 @@ static void isolator_watch_timers(struct isolator_cpu *ic, u64 now)
 	u64 next = min(READ_ONCE(ic->timer_next), timers_isolator_next(ic->cpu));
 
 	if (next <= now && !READ_ONCE(ic->requests[ISOLATOR_KIND_TIMER].since))
-		isolator_stamp(ic, ISOLATOR_KIND_TIMER, NULL, _RET_IP_, current);
+		isolator_stamp(ic, ISOLATOR_KIND_TIMER, NULL, _RET_IP_, NULL);
 }
 
 static bool isolator_cpu_timers(const struct posix_cputimers *timers)

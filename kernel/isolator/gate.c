@@ -104,8 +104,8 @@ static const u32 isolator_due_bits[ISOLATOR_KINDS] = {
  * @kind: what waits
  * @func: callback, or NULL
  * @caller: address in the sender
- * @p: the sending task; for ISOLATOR_KIND_THREAD the one that waits, or NULL for
- *	the last that became runnable
+ * @p: for ISOLATOR_KIND_THREAD the one that waits, NULL for the last that became
+ *	runnable; NULL for all others, whose sender is who calls this
  *
  * Constant work and no allocation, whatever is pending.
  * Context: interrupts off; may hold rq and timer base locks.
@@ -114,19 +114,27 @@ void isolator_stamp(struct isolator_cpu *ic, enum isolator_kind kind,
 		    void *func, unsigned long caller, struct task_struct *p)
 {
 	struct isolator_request *req = &ic->requests[kind];
+	char comm[TASK_COMM_LEN];
+	pid_t pid;
 
 	raw_spin_lock(&ic->lock);
+	if (kind != ISOLATOR_KIND_THREAD) {
+		pid = isolator_who(comm);
+	} else {
+		pid = p ? p->pid : ic->waiter;
+		memcpy(comm, p ? p->comm : ic->waiter_comm, sizeof(comm));
+	}
 	if (!req->since) {
 		req->since = ktime_get_mono_fast_ns();
 		req->func = func;
 		req->caller = caller;
 		req->cpu = raw_smp_processor_id();
-		req->pid = p ? p->pid : ic->waiter;
-		memcpy(req->comm, p ? p->comm : ic->waiter_comm, sizeof(req->comm));
+		req->pid = pid;
+		memcpy(req->comm, comm, sizeof(req->comm));
 		req->count = 0;
 	}
 	req->count++;
-	isolator_count_locked(ic, ISOLATOR_COUNT_HELD, func);
+	isolator_count_locked(ic, ISOLATOR_COUNT_HELD, kind, func, comm);
 	raw_spin_unlock(&ic->lock);
 	isolator_due(ic, isolator_due_bits[kind]);
 }
@@ -145,8 +153,7 @@ void isolator_settle(struct isolator_cpu *ic, enum isolator_kind kind)
 		return;
 	raw_spin_lock(&ic->lock);
 	if (req->since) {
-		isolator_note_wait(ic, kind, req->func,
-				   ktime_get_mono_fast_ns() - req->since);
+		isolator_note_wait(ic, kind, ktime_get_mono_fast_ns() - req->since);
 		req->since = 0;
 		req->count = 0;
 	}
@@ -205,7 +212,7 @@ static void isolator_gate(int cpu, enum isolator_kind kind, int work, u32 mask,
 	 */
 	smp_mb();
 	if ((READ_ONCE(ic->mask) & mask) && isolator_quiet(cpu)) {
-		isolator_stamp(ic, kind, func, caller, current);
+		isolator_stamp(ic, kind, func, caller, NULL);
 		held = true;
 	} else {
 		/* In a transition nothing is held; it is counted all the same. */
@@ -272,6 +279,8 @@ bool __isolator_skip_call(int cpu, void *func)
 	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
 	enum isolator_treatment treatment = isolator_treatment(func);
 
+	if (treatment == ISOLATOR_EXCLUDE && isolator_fault(ISOLATOR_FAULT_HOLD_EXCLUDED))
+		treatment = ISOLATOR_HOLD;
 	if (treatment == ISOLATOR_HOLD ||
 	    !(READ_ONCE(isolator_of(cpu)->mask) & ISOLATOR_MASK_IPI))
 		return false;
@@ -296,6 +305,35 @@ void __isolator_resched(int cpu)
 EXPORT_SYMBOL_GPL(__isolator_resched); /* smp_send_reschedule(), for KVM */
 
 /**
+ * isolator_note_break - @cpu is about to be interrupted: count and remember it
+ * @cpu: an isolated CPU
+ * @func: what it is interrupted by, one way or another
+ *
+ * Not counted from an NMI.  Context: any.
+ */
+void isolator_note_break(int cpu, void *func)
+{
+	struct isolator_cpu *ic = isolator_of(cpu);
+	struct isolator_request req = {
+		.func = func,
+		.caller = _RET_IP_,
+		.cpu = raw_smp_processor_id(),
+	};
+	unsigned long flags;
+
+	/* From an NMI: the lock may be held by what it interrupted. */
+	if (!isolator_in_user(cpu) || in_nmi())
+		return;
+	req.pid = isolator_who(req.comm);
+	raw_spin_lock_irqsave(&ic->lock, flags);
+	isolator_count_locked(ic, ISOLATOR_COUNT_BROKEN, ISOLATOR_KIND_CALL, func,
+			      req.comm);
+	isolator_record(ic, ISOLATOR_KIND_CALL, &req, 0, false, true);
+	raw_spin_unlock_irqrestore(&ic->lock, flags);
+	trace_isolator_break(cpu, func);
+}
+
+/**
  * isolator_break - deliver at once and count it
  * @cpu: isolated or not
  * @func: what is delivered
@@ -304,25 +342,9 @@ EXPORT_SYMBOL_GPL(__isolator_resched); /* smp_send_reschedule(), for KVM */
  */
 void isolator_break(int cpu, void *func)
 {
-	struct isolator_cpu *ic = isolator_of(cpu);
-	struct isolator_request req = {
-		.func = func,
-		.caller = _RET_IP_,
-		.cpu = raw_smp_processor_id(),
-		.pid = current->pid,
-	};
-	unsigned long flags;
-
 	if (!isolator_cpu(cpu))
 		return;
-	if (isolator_in_user(cpu)) {
-		memcpy(req.comm, current->comm, sizeof(req.comm));
-		raw_spin_lock_irqsave(&ic->lock, flags);
-		isolator_count_locked(ic, ISOLATOR_COUNT_BROKEN, func);
-		isolator_record(ic, ISOLATOR_KIND_CALL, &req, 0, false, true);
-		raw_spin_unlock_irqrestore(&ic->lock, flags);
-		trace_isolator_break(cpu, func);
-	}
+	isolator_note_break(cpu, func);
 	isolator_deliver(cpu);
 }
 
@@ -334,7 +356,8 @@ bool __isolator_kick(struct task_struct *p, int cpu)
 {
 	if (READ_ONCE(isolator_of(cpu)->owner) != p)
 		return false;
-	if (__fatal_signal_pending(p) || (p->flags & PF_EXITING))
+	if ((__fatal_signal_pending(p) || (p->flags & PF_EXITING)) &&
+	    !isolator_fault(ISOLATOR_FAULT_HOLD_BREAK))
 		isolator_break(cpu, __isolator_kick);
 	else
 		isolator_gate(cpu, ISOLATOR_KIND_SIGNAL, ISOLATOR_WORK_RESCHED,

@@ -11,8 +11,11 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
+struct seq_file;
+
 #define ISOLATOR_BREACHES	32	/* remembered per CPU */
 #define ISOLATOR_CALLBACKS	64	/* counted apart, per CPU */
+#define ISOLATOR_SENDERS	512	/* counted apart, per isolated CPU */
 #define ISOLATOR_STACK		16	/* frames of a waiting sender */
 
 #define ISOLATOR_DEADLINE_DEFAULT	((u64)NSEC_PER_SEC)
@@ -38,6 +41,7 @@ enum isolator_kind {
 };
 
 extern const char *const isolator_kind_names[ISOLATOR_KINDS];
+extern const char *const isolator_count_names[ISOLATOR_COUNTS];
 
 /**
  * struct isolator_request - the oldest pending request of a kind, and how many
@@ -98,6 +102,7 @@ struct isolator_callback {
  * @ran_since: jiffies when @tick_off was set, or of the last tick since
  * @end: why the last isolation ended
  * @ending: an end has begun and not been restored
+ * @senders: who asked for what; there from the first start on
  * @last: the task whose isolation ended, with @last_start
  */
 struct isolator_cpu {
@@ -132,6 +137,7 @@ struct isolator_cpu {
 	struct isolator_breach	breaches[ISOLATOR_BREACHES];
 	struct isolator_callback callbacks[ISOLATOR_CALLBACKS];
 	u64			callbacks_lost;
+	struct isolator_senders	*senders;
 	pid_t			waiter;
 	char			waiter_comm[TASK_COMM_LEN];
 };
@@ -141,11 +147,13 @@ struct isolator_cpu {
  * @deadline: longest D, in ns; strict mode is beyond it
  * @spin: longest D_spin, in ns
  * @refuse_perf: counters aimed at an isolated CPU get -EBUSY; else they wait
+ * @refuse_msr: reads of its MSRs and CPUID likewise
  */
 struct isolator_limits {
 	u64	deadline;
 	u64	spin;
 	bool	refuse_perf;
+	bool	refuse_msr;
 };
 
 DECLARE_PER_CPU(struct isolator_cpu, isolator_cpus);
@@ -176,14 +184,25 @@ void isolator_start_tick(struct isolator_cpu *ic);
 
 /* stats.c */
 void isolator_count_locked(struct isolator_cpu *ic, enum isolator_count what,
-			   void *func);
+			   enum isolator_kind kind, void *func, const char *comm);
 void isolator_note_wait(struct isolator_cpu *ic, enum isolator_kind kind,
-			void *func, u64 waited);
+			u64 waited);
 void isolator_record(struct isolator_cpu *ic, enum isolator_kind kind,
 		     const struct isolator_request *request, u64 waited,
 		     bool stack, bool forced);
 void isolator_reset_longest(struct isolator_cpu *ic);
 void isolator_reset_stats(struct isolator_cpu *ic);
+
+/* senders.c */
+pid_t isolator_who(char *comm);
+int isolator_senders_make(struct isolator_cpu *ic);
+void isolator_senders_reset(struct isolator_cpu *ic);
+void isolator_senders_reset_longest(struct isolator_cpu *ic);
+void isolator_sender_count(struct isolator_cpu *ic, enum isolator_count what,
+			   enum isolator_kind kind, void *func, const char *comm);
+void isolator_sender_wait(struct isolator_cpu *ic, enum isolator_kind kind,
+			  void *func, const char *comm, u64 waited);
+int isolator_senders_show(struct seq_file *m, struct isolator_cpu *ic);
 
 /* deadline.c */
 void isolator_watch(void);
@@ -214,7 +233,12 @@ int isolator_system_init(void);
 int isolator_do_tick(struct isolator_tick_args *args);
 u64 isolator_lend(struct isolator_cpu *ic, u64 budget);
 
+/* flood.c */
+int isolator_flood_write(char *text);
+int isolator_flood_show(struct seq_file *m, void *v);
+
 /* proc.c, device.c */
 int isolator_proc_init(void);
+void isolator_show_func(struct seq_file *m, void *func);
 
 #endif /* _ISOLATOR_INTERNAL_H */

@@ -4,6 +4,9 @@
 #include <linux/delay.h>
 #include <linux/isolator.h>
 #include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/timer.h>
 
 #include "internal.h"
@@ -32,7 +35,8 @@ static void isolator_test_stamp(struct isolator_cpu *ic, enum isolator_kind kind
 	unsigned long flags;
 
 	local_irq_save(flags);
-	isolator_stamp(ic, kind, func, _RET_IP_, current);
+	isolator_stamp(ic, kind, func, _RET_IP_,
+		       kind == ISOLATOR_KIND_THREAD ? current : NULL);
 	local_irq_restore(flags);
 }
 
@@ -147,12 +151,77 @@ static void isolator_test_callbacks_bounded(struct kunit *test)
 
 	raw_spin_lock_irq(&ic->lock);
 	for (i = 1; i <= 2 * ISOLATOR_CALLBACKS; i++)
-		isolator_count_locked(ic, ISOLATOR_COUNT_HELD, (void *)(i * 64));
+		isolator_count_locked(ic, ISOLATOR_COUNT_HELD, ISOLATOR_KIND_CALL,
+				      (void *)(i * 64), current->comm);
 	raw_spin_unlock_irq(&ic->lock);
 	KUNIT_EXPECT_EQ(test, ic->counts[ISOLATOR_COUNT_HELD], 2 * ISOLATOR_CALLBACKS);
 	KUNIT_EXPECT_EQ(test, ic->callbacks_lost, ISOLATOR_CALLBACKS);
 	for (i = 0; i < ISOLATOR_CALLBACKS; i++)
 		KUNIT_EXPECT_EQ(test, ic->callbacks[i].counts[ISOLATOR_COUNT_HELD], 1);
+}
+
+static void isolator_test_free_senders(void *senders)
+{
+	kvfree(senders);
+}
+
+/* What each entry that is shown says of @what, summed up. */
+static u64 isolator_test_shown(struct kunit *test, struct isolator_cpu *ic,
+			       const char *what, unsigned int *lines)
+{
+	struct seq_file m = { .size = 1 << 19 };
+	char *line, *rest, *at;
+	u64 sum = 0, n;
+
+	m.buf = kvzalloc(m.size, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, m.buf);
+	KUNIT_EXPECT_EQ(test, isolator_senders_show(&m, ic), 0);
+	KUNIT_EXPECT_FALSE(test, seq_has_overflowed(&m));
+	*lines = 0;
+	for (rest = m.buf; (line = strsep(&rest, "\n"));) {
+		at = strnstr(line, what, strlen(line));
+		if (!at || sscanf(at + strlen(what), "%llu", &n) != 1)
+			continue;
+		sum += n;
+		++*lines;
+	}
+	kvfree(m.buf);
+	return sum;
+}
+
+static void isolator_test_senders_complete(struct kunit *test)
+{
+	struct isolator_cpu *ic = isolator_test_cpu(test);
+	unsigned int lines, i;
+
+	KUNIT_ASSERT_EQ(test, isolator_senders_make(ic), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, isolator_test_free_senders,
+							ic->senders), 0);
+	for (i = 0; i < 5; i++) {
+		isolator_test_stamp(ic, ISOLATOR_KIND_CALL, isolator_test_a);
+		isolator_test_stamp(ic, ISOLATOR_KIND_RESCHED, NULL);
+	}
+	KUNIT_EXPECT_EQ(test, isolator_test_shown(test, ic, " held ", &lines), 10);
+	KUNIT_EXPECT_EQ(test, lines, 2);
+
+	/* More of them than there is room for: none is lost from the sum. */
+	for (i = 0; i < 2 * ISOLATOR_SENDERS; i++) {
+		char comm[TASK_COMM_LEN];
+
+		snprintf(comm, sizeof(comm), "sender %u", i);
+		raw_spin_lock_irq(&ic->lock);
+		isolator_count_locked(ic, ISOLATOR_COUNT_DEFERRED, ISOLATOR_KIND_CALL,
+				      isolator_test_b, comm);
+		raw_spin_unlock_irq(&ic->lock);
+	}
+	KUNIT_EXPECT_EQ(test, isolator_test_shown(test, ic, " deferred ", &lines),
+			ic->counts[ISOLATOR_COUNT_DEFERRED]);
+	KUNIT_EXPECT_LE(test, lines, ISOLATOR_SENDERS + 1);
+	raw_spin_lock_irq(&ic->lock);
+	isolator_reset_stats(ic);
+	raw_spin_unlock_irq(&ic->lock);
+	isolator_test_shown(test, ic, " held ", &lines);
+	KUNIT_EXPECT_EQ(test, lines, 0);
 }
 
 static void isolator_test_breaches_bounded(struct kunit *test)
@@ -222,6 +291,7 @@ static struct kunit_case isolator_cases[] = {
 	KUNIT_CASE(isolator_test_request_settled),
 	KUNIT_CASE(isolator_test_kinds_apart),
 	KUNIT_CASE(isolator_test_callbacks_bounded),
+	KUNIT_CASE(isolator_test_senders_complete),
 	KUNIT_CASE(isolator_test_breaches_bounded),
 	KUNIT_CASE(isolator_test_start_refuses),
 	KUNIT_CASE(isolator_test_without_start),

@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <linux/cpumask.h>
 #include <linux/isolator.h>
+#include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
@@ -18,7 +19,7 @@
 
 #define ISOLATOR_WRITE_MAX 256
 
-static const char *const isolator_count_names[ISOLATOR_COUNTS] = {
+const char *const isolator_count_names[ISOLATOR_COUNTS] = {
 	[ISOLATOR_COUNT_DEFERRED]	= "deferred",
 	[ISOLATOR_COUNT_EXCLUDED]	= "excluded",
 	[ISOLATOR_COUNT_HELD]		= "held",
@@ -42,6 +43,26 @@ static const char *const isolator_end_names[] = {
 static bool isolator_may_see(void)
 {
 	return capable(CAP_SYS_ADMIN);
+}
+
+/**
+ * isolator_show_func - a callback's name as one word, "-" for none
+ *
+ * A module's name follows in brackets, without the blank of %ps.
+ */
+void isolator_show_func(struct seq_file *m, void *func)
+{
+	char name[KSYM_SYMBOL_LEN], *blank;
+
+	if (!func) {
+		seq_putc(m, '-');
+		return;
+	}
+	snprintf(name, sizeof(name), "%ps", func);
+	blank = strchr(name, ' ');
+	if (blank)
+		memmove(blank, blank + 1, strlen(blank));
+	seq_puts(m, name);
 }
 
 static int isolator_status_show(struct seq_file *m, void *v)
@@ -81,7 +102,8 @@ static void isolator_show_callbacks(struct seq_file *m, struct isolator_cpu *ic,
 
 		if (!cb->func)
 			continue;
-		seq_printf(m, "cpu %d callback %ps", ic->cpu, cb->func);
+		seq_printf(m, "cpu %d callback ", ic->cpu);
+		isolator_show_func(m, cb->func);
 		for (j = 0; j < ISOLATOR_COUNTS; j++)
 			seq_printf(m, " %s %llu", isolator_count_names[j],
 				   cb->counts[j]);
@@ -129,6 +151,17 @@ static int isolator_stats_show(struct seq_file *m, void *v)
 	return 0;
 }
 
+static int isolator_proc_senders(struct seq_file *m, void *v)
+{
+	int cpu, ret = 0;
+
+	if (!isolator_may_see())
+		return -EPERM;
+	for_each_possible_cpu(cpu)
+		ret = ret ?: isolator_senders_show(m, isolator_of(cpu));
+	return ret;
+}
+
 static void isolator_show_breach(struct seq_file *m, int cpu,
 				 const struct isolator_breach *b)
 {
@@ -141,9 +174,12 @@ static void isolator_show_breach(struct seq_file *m, int cpu,
 		seq_putc(m, '\n');
 		return;
 	}
-	seq_printf(m, " callback %ps caller %pS sender_cpu %d pid %d comm %s\n",
-		   b->request.func, (void *)b->request.caller, b->request.cpu,
-		   b->request.pid, b->request.comm);
+	seq_puts(m, " callback ");
+	isolator_show_func(m, b->request.func);
+	seq_printf(m, " caller %pS sender_cpu %d pid %d comm ",
+		   (void *)b->request.caller, b->request.cpu, b->request.pid);
+	seq_escape(m, b->request.comm, "\n\t\\");
+	seq_putc(m, '\n');
 	for (i = 0; i < b->nr_stack; i++)
 		seq_printf(m, "  %pS\n", (void *)b->stack[i]);
 }
@@ -202,10 +238,11 @@ static int isolator_write_cpus(char *text)
 
 static int isolator_limits_show(struct seq_file *m, void *v)
 {
-	seq_printf(m, "deadline_ns %llu\nspin_ns %llu\nperf %s\n",
+	seq_printf(m, "deadline_ns %llu\nspin_ns %llu\nperf %s\nmsr %s\n",
 		   READ_ONCE(isolator_limits.deadline),
 		   READ_ONCE(isolator_limits.spin),
-		   READ_ONCE(isolator_limits.refuse_perf) ? "refuse" : "hold");
+		   READ_ONCE(isolator_limits.refuse_perf) ? "refuse" : "hold",
+		   READ_ONCE(isolator_limits.refuse_msr) ? "refuse" : "hold");
 	return 0;
 }
 
@@ -237,9 +274,14 @@ static int isolator_write_limits(char *text)
 	if (!strcmp(name, "spin_ns"))
 		return isolator_write_limit(&isolator_limits.spin, text,
 					    ISOLATOR_SPIN_MAX);
-	if (strcmp(name, "perf") || (strcmp(text, "refuse") && strcmp(text, "hold")))
+	if (strcmp(text, "refuse") && strcmp(text, "hold"))
 		return -EINVAL;
-	WRITE_ONCE(isolator_limits.refuse_perf, !strcmp(text, "refuse"));
+	if (!strcmp(name, "perf"))
+		WRITE_ONCE(isolator_limits.refuse_perf, !strcmp(text, "refuse"));
+	else if (!strcmp(name, "msr"))
+		WRITE_ONCE(isolator_limits.refuse_msr, !strcmp(text, "refuse"));
+	else
+		return -EINVAL;
 	return 0;
 }
 
@@ -292,6 +334,10 @@ static const char *const isolator_fault_names[ISOLATOR_FAULTS] = {
 	[ISOLATOR_FAULT_LOSE_WAKEUP]	= "lose_wakeup",
 	[ISOLATOR_FAULT_NO_LEND]	= "no_lend",
 	[ISOLATOR_FAULT_LEAVE_CALLBACK]	= "leave_callback",
+	[ISOLATOR_FAULT_HOLD_EXCLUDED]	= "hold_excluded",
+	[ISOLATOR_FAULT_KEEP_REMOTE]	= "keep_remote",
+	[ISOLATOR_FAULT_ALLOW_READERS]	= "allow_readers",
+	[ISOLATOR_FAULT_HOLD_BREAK]	= "hold_break",
 };
 
 static int isolator_fault_show(struct seq_file *m, void *v)
@@ -325,12 +371,16 @@ struct isolator_file {
 static const struct isolator_file isolator_files[] = {
 	{ "status",	0444, isolator_status_show,	NULL },
 	{ "stats",	0644, isolator_stats_show,	isolator_write_stats },
+	{ "senders",	0400, isolator_proc_senders,	NULL },
 	{ "breaches",	0444, isolator_breaches_show,	NULL },
 	{ "cpus",	0644, isolator_cpus_show,	isolator_write_cpus },
 	{ "limits",	0644, isolator_limits_show,	isolator_write_limits },
 	{ "start",	0200, isolator_nothing_show,	isolator_write_start },
 	{ "tick",	0200, isolator_nothing_show,	isolator_write_tick },
 	{ "stop",	0200, isolator_nothing_show,	isolator_write_stop },
+#ifdef CONFIG_ISOLATOR_FLOOD
+	{ "flood",	0600, isolator_flood_show,	isolator_flood_write },
+#endif
 #ifdef CONFIG_ISOLATOR_FAULTS
 	{ "fault",	0600, isolator_fault_show,	isolator_write_fault },
 #endif

@@ -39,13 +39,15 @@ static struct isolator_callback *isolator_slot(struct isolator_cpu *ic, void *fu
 }
 
 /**
- * isolator_count_locked - one more of @what, for the CPU and for its callback
+ * isolator_count_locked - one more of @what, for CPU, callback and sender
  * @ic: the CPU; its lock is held
  * @what: what happened
+ * @kind: what was asked for
  * @func: the callback, or NULL
+ * @comm: the sender's name, TASK_COMM_LEN bytes
  */
 void isolator_count_locked(struct isolator_cpu *ic, enum isolator_count what,
-			   void *func)
+			   enum isolator_kind kind, void *func, const char *comm)
 {
 	struct isolator_page *page = ic->page;
 	struct isolator_callback *cb = func ? isolator_slot(ic, func) : NULL;
@@ -53,6 +55,7 @@ void isolator_count_locked(struct isolator_cpu *ic, enum isolator_count what,
 	if (cb)
 		cb->counts[what]++;
 	ic->counts[what]++;
+	isolator_sender_count(ic, what, kind, func, comm);
 	if (!page)
 		return;
 	WRITE_ONCE(page->deferred, ic->counts[ISOLATOR_COUNT_DEFERRED]);
@@ -66,31 +69,35 @@ void isolator_count_locked(struct isolator_cpu *ic, enum isolator_count what,
  * isolator_note_wait - how long the oldest request of a kind has waited
  * @ic: the CPU; its lock is held
  * @kind: what waited
- * @func: its callback, or NULL
  * @waited: ns
  */
 void isolator_note_wait(struct isolator_cpu *ic, enum isolator_kind kind,
-			void *func, u64 waited)
+			u64 waited)
 {
-	struct isolator_callback *cb = func ? isolator_slot(ic, func) : NULL;
+	const struct isolator_request *req = &ic->requests[kind];
+	struct isolator_callback *cb = req->func ? isolator_slot(ic, req->func) : NULL;
 
 	ic->longest[kind] = max(ic->longest[kind], waited);
+	isolator_sender_wait(ic, kind, req->func, req->comm, waited);
 	if (cb)
 		cb->longest = max(cb->longest, waited);
 }
 
 /**
- * isolator_count - isolator_count_locked(), taking the lock
+ * isolator_count - one more of @what that the current context asked for
  *
+ * Takes the lock.
  * Context: any but NMI.
  */
 void isolator_count(int cpu, enum isolator_count what, void *func)
 {
 	struct isolator_cpu *ic = isolator_of(cpu);
+	char comm[TASK_COMM_LEN];
 	unsigned long flags;
 
+	isolator_who(comm);
 	raw_spin_lock_irqsave(&ic->lock, flags);
-	isolator_count_locked(ic, what, func);
+	isolator_count_locked(ic, what, ISOLATOR_KIND_CALL, func, comm);
 	raw_spin_unlock_irqrestore(&ic->lock, flags);
 }
 
@@ -128,6 +135,7 @@ void isolator_reset_longest(struct isolator_cpu *ic)
 	memset(ic->longest, 0, sizeof(ic->longest));
 	for (i = 0; i < ISOLATOR_CALLBACKS; i++)
 		ic->callbacks[i].longest = 0;
+	isolator_senders_reset_longest(ic);
 	raw_spin_unlock_irq(&ic->lock);
 }
 
@@ -141,4 +149,5 @@ void isolator_reset_stats(struct isolator_cpu *ic)
 	memset(ic->callbacks, 0, sizeof(ic->callbacks));
 	ic->nr_breaches = 0;
 	ic->callbacks_lost = 0;
+	isolator_senders_reset(ic);
 }

@@ -11,6 +11,8 @@ from . import term
 
 EXAMPLES = """examples:
   tools/isolab run                           the comparison: out/run.json, out/run.html
+  tools/isolab matrix                        the whole matrix: out/matrix.json, .html
+  tools/isolab matrix static-keys 28         two rows of it
   tools/isolab test                          the guest tests of make check
   tools/isolab test --kernel debug --only 'sleep-*'
   tools/isolab test --list
@@ -44,6 +46,20 @@ def _parser() -> argparse.ArgumentParser:
         help="only these triggers (the claims are then not judged)",
     )
     run.add_argument("--seconds", type=float, default=30, help="length of the window without ticks")
+    matrix = commands.add_parser("matrix", help="every row of the catalogue, all configurations")
+    matrix.add_argument(
+        "rows", nargs="*", metavar="ROW", help="triggers by name, or numbers of docs/catalogue.md"
+    )
+    matrix.add_argument("--config", action="append", choices=("stock", "tuned", "isolator"))
+    matrix.add_argument("--preemption", action="append", choices=("rt", "nort"))
+    matrix.add_argument(
+        "--sample", action="store_true", help="the rows of make check: out/matrix-sample.json"
+    )
+    matrix.add_argument(
+        "--resume",
+        action="store_true",
+        help="keep the cells of out/matrix.json that the same kernel and trigger gave",
+    )
     test = commands.add_parser("test", help="tests in guests")
     test.add_argument(
         "--suite",
@@ -77,6 +93,16 @@ def main() -> int:
             from . import suite
 
             return suite.main(arguments.suite, arguments.kernel, arguments.only, arguments.list)
+        if arguments.command == "matrix":
+            from . import matrix
+
+            return matrix.main(
+                arguments.rows,
+                arguments.config,
+                arguments.preemption,
+                arguments.sample,
+                arguments.resume,
+            )
         if arguments.command == "run":
             from . import run
 

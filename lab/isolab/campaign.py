@@ -88,7 +88,7 @@ CONFIGS = (
 )
 
 
-def _window(number: int, name: str, inside: list[str], notick: bool = False) -> list[str]:
+def window(number: int, name: str, inside: list[str], notick: bool = False) -> list[str]:
     return [
         f"ctl begin.{name} 15000 window {number}{' notick' if notick else ''}",
         *inside,
@@ -96,11 +96,12 @@ def _window(number: int, name: str, inside: list[str], notick: bool = False) -> 
     ]
 
 
-def _fire(trigger: Trigger, prefix: str = "") -> str:
+def fire(trigger: Trigger, prefix: str = "") -> str:
     ms = int(trigger.timeout_s * 1000)
     if trigger.kind == "self":
         return f"ctl {prefix}{trigger.name} {ms} self {trigger.name}"
-    return f"run {prefix}{trigger.name} {ms} exec /lab/triggers/{trigger.name}"
+    user = "setuidgid nobody " if trigger.user else ""
+    return f"run {prefix}{trigger.name} {ms} exec {user}/lab/triggers/{trigger.name}"
 
 
 def _load() -> list[str]:
@@ -110,7 +111,7 @@ def _load() -> list[str]:
     ]
 
 
-def _spinner(config: Config, more: str = "") -> list[str]:
+def spinner(config: Config, more: str = "") -> list[str]:
     return [
         f"start spinner exec /lab/bin/spinner --cpu {ISOLATED} --prio {PRIORITY} --tick-ms 10 "
         f"{config.spinner} {more}",
@@ -130,16 +131,16 @@ def job(config: Config, triggers: list[Trigger], no_tick_s: float) -> str:
         f"run facts 15000 {SETTLED}; uname -a; grep -h hres_active /proc/timer_list; "
         "cat /sys/devices/system/clocksource/clocksource0/current_clocksource "
         "/sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full",
-        *_spinner(config),
-        *_window(QUIET, "quiet", [f"sleep {int(QUIET_S * 1000)}"]),
+        *spinner(config),
+        *window(QUIET, "quiet", [f"sleep {int(QUIET_S * 1000)}"]),
         *_load(),
         "sleep 500",
-        *_window(LOAD, "load", [f"sleep {int(LOAD_S * 1000)}"]),
+        *window(LOAD, "load", [f"sleep {int(LOAD_S * 1000)}"]),
     ]
     for i, trigger in enumerate(triggers):
         if config.isolates:
             lines.append(f"run reset.{trigger.name} 5000 {RESET}")
-        lines += _window(TRIGGER + i, trigger.name, [_fire(trigger), f"sleep {AFTER_MS}"])
+        lines += window(TRIGGER + i, trigger.name, [fire(trigger), f"sleep {AFTER_MS}"])
         if config.isolates:
             lines.append(f"file stats.{trigger.name} /proc/isolator/stats")
     lines += ["ctl probe 5000 probe"]
@@ -149,12 +150,12 @@ def job(config: Config, triggers: list[Trigger], no_tick_s: float) -> str:
     if config.isolates:
         inside = [
             "mark",
-            *(_fire(t, "notick-") for t in triggers if t.notick),
+            *(fire(t, "notick-") for t in triggers if t.notick),
             f"until {int(no_tick_s * 1000)}",
         ]
         lines += [
-            *_spinner(config, f"--deadline-ms {NO_TICK_DEADLINE_MS}"),
-            *_window(NO_TICK, "no-tick", inside, notick=True),
+            *spinner(config, f"--deadline-ms {NO_TICK_DEADLINE_MS}"),
+            *window(NO_TICK, "no-tick", inside, notick=True),
             "file breaches-no-tick /proc/isolator/breaches",
             "ctl probe 5000 probe",
             "ctl quit 5000 quit",
@@ -217,13 +218,13 @@ def _last_json(text: str | None) -> dict[str, Any]:
     return {}
 
 
-def _longest(text: str | None) -> float:
-    """The longest hold in a text of /proc/isolator/stats, in seconds."""
-    found = re.findall(rf"^cpu {ISOLATED} kind \S+ longest_ns (\d+)", text or "", re.MULTILINE)
+def longest(text: str | None, kind: str = r"\S+") -> float:
+    """The longest hold (of a kind) in a text of /proc/isolator/stats, in seconds."""
+    found = re.findall(rf"^cpu {ISOLATED} kind {kind} longest_ns (\d+)", text or "", re.MULTILINE)
     return max((int(n) for n in found), default=0) / 1e9
 
 
-def _counts(window: observer.Window) -> dict[str, Any]:
+def counts(window: observer.Window) -> dict[str, Any]:
     return {
         "window_s": round(window["seconds"], 3),
         "kernel_entries": window["kernel_entries"],
@@ -236,7 +237,7 @@ def _counts(window: observer.Window) -> dict[str, Any]:
     }
 
 
-def _page(outcome: Outcome, name: str) -> dict[str, Any]:
+def page(outcome: Outcome, name: str) -> dict[str, Any]:
     """What the spinner said at the end of a window: the shared page's counters among it."""
     end = outcome.event("ctl", f"end.{name}")
     return end["answer"] if end and isinstance(end["answer"], dict) else {}
@@ -266,18 +267,18 @@ def _triggers(
     for i, trigger in enumerate(triggers):
         item = fired(outcome, trigger)
         window = outcome.windows[TRIGGER + i]
-        page = _page(outcome, trigger.name)
+        shared = page(outcome, trigger.name)
         item.update(
-            {"row": trigger.row, "class": trigger.cls, "about": trigger.about, **_counts(window)}
+            {"row": trigger.row, "class": trigger.cls, "about": trigger.about, **counts(window)}
         )
-        item["breaches"] = page.get("breaches") if config.isolates else None
-        item["held"] = page.get("held") if config.isolates else None
+        item["breaches"] = shared.get("breaches") if config.isolates else None
+        item["held"] = shared.get("held") if config.isolates else None
         item["longest_hold_s"] = None
         if config.isolates:
-            if item["outcome"] == "done" and page.get("held"):
+            if item["outcome"] == "done" and shared.get("held"):
                 item["outcome"] = "waited"
             stats = outcome.event("file", f"stats.{trigger.name}")
-            item["longest_hold_s"] = _longest(stats["text"] if stats else None)
+            item["longest_hold_s"] = longest(stats["text"] if stats else None)
         yield item
 
 
@@ -288,15 +289,15 @@ def _add(into: dict[str, int], more: dict[str, int]) -> None:
 
 def result(config: Config, triggers: list[Trigger], outcome: Outcome) -> dict[str, Any]:
     """The configuration's part of out/run.json."""
-    quiet, load = _counts(outcome.windows[QUIET]), _counts(outcome.windows[LOAD])
+    quiet, load = counts(outcome.windows[QUIET]), counts(outcome.windows[LOAD])
     items = list(_triggers(config, triggers, outcome))
     windows = [quiet, load, *items]
     breaches = [
-        _page(outcome, n).get("breaches") for n in ("quiet", "load", *(t.name for t in triggers))
+        page(outcome, n).get("breaches") for n in ("quiet", "load", *(t.name for t in triggers))
     ]
     if config.isolates:
-        no_tick = _counts(outcome.windows[NO_TICK])
-        no_tick["breaches"] = _page(outcome, "no-tick").get("breaches")
+        no_tick = counts(outcome.windows[NO_TICK])
+        no_tick["breaches"] = page(outcome, "no-tick").get("breaches")
         no_tick["triggers"] = [fired(outcome, t, "notick-") for t in triggers if t.notick]
         windows.append(no_tick)
         breaches.append(no_tick["breaches"])

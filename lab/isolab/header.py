@@ -13,6 +13,7 @@ from .paths import LAB
 _LINE = re.compile(r"^(?:#|//|/?\s*\*)\s*([a-z-]+):\s*(.*?)\s*$")
 CLASSES = ("catch-up", "exclude", "hold", "quiesce", "lend", "remote", "refuse", "break")
 KINDS = ("script", "program", "self")
+USES = ("run", "check")
 KERNELS = ("isolator", "isolator-debug", "any")
 
 
@@ -48,6 +49,15 @@ class Trigger:
     about: str
     notick: bool
     timeout_s: float
+    cpus: int = 2
+    append: str = ""  # boot parameters: it gets a guest of its own kind
+    user: bool = False  # run by somebody without privilege
+    used_in: tuple[str, ...] = ()  # beside the matrix: run, check
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The catalogue's rows that it realises, the main one first."""
+        return tuple(int(word) for word in self.row.split(",") if word.strip().isdigit())
 
 
 @dataclass(frozen=True)
@@ -92,6 +102,10 @@ def triggers() -> list[Trigger]:
             about=_one(keys, path, "about"),
             notick=_one(keys, path, "notick", "no") == "yes",
             timeout_s=float(_one(keys, path, "timeout", "20").rstrip("s")),
+            cpus=int(_one(keys, path, "cpus", "2")),
+            append=_one(keys, path, "append", ""),
+            user=_one(keys, path, "user", "no") == "yes",
+            used_in=tuple(_choice(w, USES, path) for w in _one(keys, path, "in", "").split()),
         )
         if trigger.name != _name(path):
             raise term.LabError(f"{path}: name: {trigger.name} is not the file's name")

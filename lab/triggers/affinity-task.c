@@ -5,6 +5,7 @@
  * class: refuse
  * kind: program
  * notick: no
+ * in: run
  * about: the task's affinity is changed to the housekeeping CPU, and back
  */
 #define _GNU_SOURCE

@@ -5,6 +5,7 @@
  * class: catch-up
  * kind: program
  * notick: yes
+ * in: run
  * about: BPF programs are loaded, compiled, run on a socket and freed
  */
 #define _GNU_SOURCE

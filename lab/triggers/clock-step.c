@@ -5,6 +5,7 @@
  * class: hold
  * kind: program
  * notick: no
+ * in: run
  * about: the wall clock is stepped and slewed: timers of every CPU are told
  */
 #define _GNU_SOURCE

@@ -5,6 +5,7 @@
 # class: exclude
 # kind: script
 # notick: yes
+# in: run
 # about: all memory is compacted: pages migrate, the task's must not
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

@@ -5,6 +5,7 @@
 # class: exclude
 # kind: script
 # notick: yes
+# in: run
 # about: a control group with a cpuset is made, filled and removed
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

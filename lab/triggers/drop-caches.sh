@@ -5,6 +5,7 @@
 # class: quiesce
 # kind: script
 # notick: no
+# in: run check
 # about: caches are dropped and the per-CPU statistics refreshed: work for every CPU, and the caller waits
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

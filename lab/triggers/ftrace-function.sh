@@ -5,6 +5,7 @@
 # class: catch-up
 # kind: script
 # notick: yes
+# in: run check
 # about: the function tracer is switched on and off: the system calls are patched, twice
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

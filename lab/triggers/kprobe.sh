@@ -5,6 +5,7 @@
 # class: catch-up
 # kind: script
 # notick: yes
+# in: run
 # about: a kprobe is planted, hit and taken away
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

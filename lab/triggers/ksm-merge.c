@@ -5,6 +5,7 @@
  * class: exclude
  * kind: program
  * notick: yes
+ * in: run
  * about: the page merger runs over a process full of equal pages
  */
 #define _GNU_SOURCE

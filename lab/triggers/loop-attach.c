@@ -5,6 +5,7 @@
  * class: quiesce
  * kind: program
  * notick: yes
+ * in: run
  * about: a loop device is attached, written, flushed and detached
  */
 #define _GNU_SOURCE

@@ -5,6 +5,7 @@
  * class: hold
  * kind: self
  * notick: no
+ * in: run
  * about: global expedited membarrier while the task's process is registered for it
  */
 #define _GNU_SOURCE

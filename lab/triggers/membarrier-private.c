@@ -5,6 +5,7 @@
  * class: hold
  * kind: self
  * notick: no
+ * in: run check
  * about: private expedited membarrier by a sibling thread
  */
 #define _GNU_SOURCE

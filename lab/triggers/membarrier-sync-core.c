@@ -5,6 +5,7 @@
  * class: hold
  * kind: self
  * notick: no
+ * in: run
  * about: private expedited membarrier that serialises the cores, as a JIT does
  */
 #define _GNU_SOURCE

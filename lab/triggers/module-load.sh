@@ -5,6 +5,7 @@
 # class: catch-up
 # kind: script
 # notick: yes
+# in: run check
 # about: a module is loaded and unloaded: text, permissions and vmalloc unmaps
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

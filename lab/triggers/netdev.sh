@@ -5,6 +5,7 @@
 # class: lend
 # kind: script
 # notick: no
+# in: run
 # about: a network device is made and removed: backlogs are flushed and expedited RCU runs
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

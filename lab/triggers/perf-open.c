@@ -5,6 +5,7 @@
  * class: refuse
  * kind: program
  * notick: no
+ * in: run check
  * about: a perf event is opened on the isolated CPU and read
  */
 #define _GNU_SOURCE

@@ -5,6 +5,7 @@
  * class: exclude
  * kind: program
  * notick: yes
+ * in: run
  * about: grace periods are waited for: membarrier and mounts
  */
 #define _GNU_SOURCE

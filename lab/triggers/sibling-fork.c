@@ -5,6 +5,7 @@
  * class: hold
  * kind: self
  * notick: no
+ * in: run
  * about: a sibling thread forks: the parent's pages would be write-protected
  */
 #define _GNU_SOURCE

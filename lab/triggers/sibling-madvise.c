@@ -5,6 +5,7 @@
  * class: hold
  * kind: self
  * notick: no
+ * in: run
  * about: a sibling thread drops page contents with MADV_DONTNEED
  */
 #define _GNU_SOURCE

@@ -5,6 +5,7 @@
  * class: hold
  * kind: self
  * notick: no
+ * in: run
  * about: a sibling thread takes write permission away and gives it back
  */
 #define _GNU_SOURCE

@@ -5,6 +5,7 @@
  * class: hold
  * kind: self
  * notick: no
+ * in: run check
  * about: a sibling thread unmaps pages: user TLB flushes of the task's own process
  */
 #define _GNU_SOURCE

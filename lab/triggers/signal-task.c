@@ -5,6 +5,7 @@
  * class: hold
  * kind: program
  * notick: no
+ * in: run check
  * about: signals with a handler are sent to the task, one after the other ran
  */
 #define _GNU_SOURCE

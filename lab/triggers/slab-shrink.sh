@@ -5,6 +5,7 @@
 # class: quiesce
 # kind: script
 # notick: no
+# in: run
 # about: slab caches are shrunk: CPUs with partial slabs are asked to give them back
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

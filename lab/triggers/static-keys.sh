@@ -5,6 +5,7 @@
 # class: catch-up
 # kind: script
 # notick: yes
+# in: run check
 # about: a static key is switched: kernel text is patched on every CPU
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

@@ -5,6 +5,7 @@
 # class: exclude
 # kind: script
 # notick: yes
+# in: run
 # about: swap is switched on and off: switching off walks every process
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

@@ -5,6 +5,7 @@
  * class: catch-up
  * kind: program
  * notick: yes
+ * in: run
  * about: threads and processes come and go: kernel stacks are made and freed
  */
 #define _GNU_SOURCE

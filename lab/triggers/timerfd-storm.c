@@ -5,6 +5,7 @@
  * class: exclude
  * kind: program
  * notick: yes
+ * in: run
  * about: many timers fire on the housekeeping CPUs
  */
 #define _GNU_SOURCE

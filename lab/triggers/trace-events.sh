@@ -5,6 +5,7 @@
 # class: catch-up
 # kind: script
 # notick: yes
+# in: run
 # about: the scheduler's trace events are switched on and off: tracepoints are patched in
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

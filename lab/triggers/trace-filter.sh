@@ -5,6 +5,7 @@
 # class: hold
 # kind: script
 # notick: no
+# in: run
 # about: an event filter and a pid filter of the tracer are set and cleared
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

@@ -5,6 +5,7 @@
 # class: lend
 # kind: script
 # notick: no
+# in: run check
 # about: the trace buffers are resized: a kernel thread of every CPU does it, and the caller waits
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

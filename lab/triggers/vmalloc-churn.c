@@ -5,6 +5,7 @@
  * class: catch-up
  * kind: program
  * notick: yes
+ * in: run
  * about: large kernel mappings are made and freed until their addresses are purged
  */
 #define _GNU_SOURCE

@@ -5,6 +5,7 @@
 # class: lend
 # kind: script
 # notick: no
+# in: run
 # about: the lockup watchdog's threshold changes: it restarts on every CPU that it watches
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

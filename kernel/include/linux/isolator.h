@@ -73,6 +73,10 @@ enum isolator_fault {
 	ISOLATOR_FAULT_LOSE_WAKEUP,
 	ISOLATOR_FAULT_NO_LEND,
 	ISOLATOR_FAULT_LEAVE_CALLBACK,
+	ISOLATOR_FAULT_HOLD_EXCLUDED,
+	ISOLATOR_FAULT_KEEP_REMOTE,
+	ISOLATOR_FAULT_ALLOW_READERS,
+	ISOLATOR_FAULT_HOLD_BREAK,
 	ISOLATOR_FAULTS,
 };
 
@@ -220,6 +224,7 @@ bool __isolator_skip_call(int cpu, void *func);
 void __isolator_call(int cpu, void *func, bool sleeps);
 bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue);
 bool __isolator_kick(struct task_struct *p, int cpu);
+void isolator_note_break(int cpu, void *func);
 void isolator_break(int cpu, void *func);
 void __isolator_wait_csd(int cpu, void *func, unsigned int *flags,
 			 unsigned int lock);
@@ -308,12 +313,26 @@ static __always_inline bool isolator_fault(enum isolator_fault fault)
 }
 #endif
 
+/**
+ * isolator_remote - the CPU that does what was meant for @cpu
+ *
+ * Itself, or one that is not isolated: for work that any CPU can do.
+ * Context: any; only a snapshot.
+ */
+static __always_inline int isolator_remote(int cpu)
+{
+	if (!isolator_cpu(cpu) || isolator_fault(ISOLATOR_FAULT_KEEP_REMOTE))
+		return cpu;
+	return isolator_housekeeping_any(cpu);
+}
+
 #else /* !CONFIG_ISOLATOR */
 
 static inline bool isolator_user(int cpu) { return false; }
 static inline struct task_struct *isolator_owner(int cpu) { return NULL; }
 static inline bool isolator_is_owner(const struct task_struct *p) { return false; }
 static inline int isolator_housekeeping_any(int near) { return near; }
+static inline int isolator_remote(int cpu) { return cpu; }
 static inline void isolator_end_async(int cpu, enum isolator_end why) { }
 static inline void isolator_count(int cpu, enum isolator_count what, void *func) { }
 static __always_inline void isolator_kernel_enter(void) { }
@@ -328,6 +347,7 @@ static inline void isolator_call(int cpu, void *func) { }
 static inline bool isolator_queue(int cpu, struct llist_node *node,
 				  struct llist_head *queue) { return false; }
 static inline bool isolator_kick(struct task_struct *p, int cpu) { return false; }
+static inline void isolator_note_break(int cpu, void *func) { }
 static inline void isolator_break(int cpu, void *func) { }
 static inline void isolator_wait_csd(int cpu, void *func, unsigned int *flags,
 				     unsigned int lock) { }

@@ -52,8 +52,15 @@ void isolator_clock_restore(int cpu);
 void isolator_irq_mask(struct cpumask *mask);
 int isolator_move_irqs(int cpu);
 
-/* perf.c */
+/* readers.c */
 bool isolator_perf_refused(struct task_struct *task, int cpu);
+bool __isolator_read_refused(int cpu);
+
+/* A register of @cpu is to be read by a call there: -EBUSY instead? */
+static inline bool isolator_read_refused(int cpu)
+{
+	return isolator_enabled() && __isolator_read_refused(cpu);
+}
 
 #else /* CONFIG_ISOLATOR */
 
@@ -89,6 +96,11 @@ static __always_inline bool isolator_rcu_taken(void)
 static inline void isolator_irq_mask(struct cpumask *mask) { }
 
 static inline bool isolator_perf_refused(struct task_struct *task, int cpu)
+{
+	return false;
+}
+
+static inline bool isolator_read_refused(int cpu)
 {
 	return false;
 }

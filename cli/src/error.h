@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How a command ends, and what it says when it cannot go on. */
+#ifndef ERROR_H
+#define ERROR_H
+
+/* The same in all of Isolator's programs. */
+enum exit_code {
+	EXIT_PASS = 0,
+	EXIT_ERROR = 1,
+	EXIT_EXCEEDED = 2,	/* a deadline passed: there was a breach */
+	EXIT_INCONCLUSIVE = 3,	/* there was nothing to look at */
+};
+
+/* The subcommand that runs, for the messages that follow; NULL: none yet. */
+void error_command(const char *name);
+
+/* "isolator COMMAND: ..." to stderr.  Returns EXIT_ERROR. */
+int error_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

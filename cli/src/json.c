@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
+#include <math.h>
+
+#include "json.h"
+#include "utf8.h"
+
+static void quoted(FILE *out, const char *text)
+{
+	fputc('"', out);
+	while (*text) {
+		const char *from = text;
+		long code = utf8_next(&text);
+
+		if (code < 0)
+			fputs("\\ufffd", out);
+		else if (code == '"' || code == '\\')
+			fprintf(out, "\\%c", (int)code);
+		else if (code < 0x20 || code == 0x7f)
+			fprintf(out, "\\u%04lx", (unsigned long)code);
+		else
+			fwrite(from, 1, (size_t)(text - from), out);
+	}
+	fputc('"', out);
+}
+
+/* What comes before each value. */
+static void begin(struct json *json, const char *key)
+{
+	if (json->comma)
+		fputc(',', json->out);
+	json->comma = true;
+	if (key) {
+		quoted(json->out, key);
+		fputc(':', json->out);
+	}
+}
+
+void json_open(struct json *json, const char *key, char bracket)
+{
+	begin(json, key);
+	fputc(bracket, json->out);
+	json->comma = false;
+}
+
+void json_close(struct json *json, char bracket)
+{
+	fputc(bracket, json->out);
+	json->comma = true;
+}
+
+void json_null(struct json *json, const char *key)
+{
+	begin(json, key);
+	fputs("null", json->out);
+}
+
+void json_bool(struct json *json, const char *key, bool value)
+{
+	begin(json, key);
+	fputs(value ? "true" : "false", json->out);
+}
+
+void json_number(struct json *json, const char *key, uint64_t value)
+{
+	begin(json, key);
+	fprintf(json->out, "%" PRIu64, value);
+}
+
+void json_integer(struct json *json, const char *key, int64_t value)
+{
+	begin(json, key);
+	fprintf(json->out, "%" PRId64, value);
+}
+
+void json_real(struct json *json, const char *key, double value)
+{
+	if (!isfinite(value)) {
+		json_null(json, key);
+		return;
+	}
+	begin(json, key);
+	fprintf(json->out, "%.3f", value);
+}
+
+void json_string(struct json *json, const char *key, const char *value)
+{
+	if (!value) {
+		json_null(json, key);
+		return;
+	}
+	begin(json, key);
+	quoted(json->out, value);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Writes JSON on one line.  Inside an object each call has a key, inside an array
+ * it is NULL.
+ */
+#ifndef JSON_H
+#define JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+	FILE *out;
+	bool comma;	/* the next value has one before it */
+};
+
+void json_open(struct json *json, const char *key, char bracket);
+void json_close(struct json *json, char bracket);
+void json_null(struct json *json, const char *key);
+void json_bool(struct json *json, const char *key, bool value);
+void json_number(struct json *json, const char *key, uint64_t value);
+void json_integer(struct json *json, const char *key, int64_t value);
+
+/* With three decimals; what is no number becomes null. */
+void json_real(struct json *json, const char *key, double value);
+
+/* NULL becomes null, bytes that are no UTF-8 become U+FFFD. */
+void json_string(struct json *json, const char *key, const char *value);
+
+#endif

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "parse.h"
+#include "wait.h"
+
+#define FIRST_ROOM 65536
+#define TRIES 4
+
+static const char *const file_names[PROC_FILES] = {
+	[PROC_STATUS] = "status",
+	[PROC_STATS] = "stats",
+	[PROC_SENDERS] = "senders",
+	[PROC_BREACHES] = "breaches",
+};
+
+/* All that can be read from @fd, with a NUL behind it; NULL with errno. */
+static char *read_all(int fd, size_t *size)
+{
+	size_t room = FIRST_ROOM;
+	char *text = malloc(room);
+
+	*size = 0;
+	while (text) {
+		ssize_t n = read(fd, text + *size, room - *size - 1);
+		char *more;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			text[*size] = '\0';
+			if (!n)
+				return text;
+			break;
+		}
+		*size += (size_t)n;
+		if (*size + 1 < room)
+			continue;
+		room *= 2;
+		more = realloc(text, room);
+		if (!more)
+			break;
+		text = more;
+	}
+	free(text);
+	return NULL;
+}
+
+/* The text of a file; NULL with errno. */
+static char *read_file(const char *path, size_t *size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
+	char *text;
+
+	if (fd < 0)
+		return NULL;
+	text = read_all(fd, size);
+	error = errno;
+	close(fd);
+	errno = error;
+	return text;
+}
+
+/* Why @path could not be read, and what helps.  Returns -1. */
+static int unreadable(const char *directory, const char *path, enum proc_file file, int error)
+{
+	struct utsname kernel = { 0 };
+
+	uname(&kernel);
+	if ((error == ENOENT || error == ENOTDIR) && strcmp(directory, PROC_DIRECTORY))
+		error_say("there is no %s: --proc wants a directory with the files of %s",
+			  path, PROC_DIRECTORY);
+	else if (error == ENOENT && file == PROC_STATUS)
+		error_say("the running kernel, %s, has no Isolator (no %s): boot one that has (kernel/build of the Isolator sources makes it, CONFIG_ISOLATOR=y), or mount /proc",
+			  kernel.release, PROC_DIRECTORY);
+	else if (error == ENOENT)
+		error_say("the running kernel, %s, has no %s: install the isolator command that belongs to it",
+			  kernel.release, path);
+	else if (error == EACCES || error == EPERM)
+		error_say("%s: %s: run it as root, or let this user read the file", path,
+			  strerror(error));
+	else
+		error_say("%s: %s", path, strerror(error));
+	return -1;
+}
+
+/* A text that the kernel has written whole; -1, said why: it is something else. */
+static int check_text(const char *path, const char *text, size_t size)
+{
+	if (strlen(text) == size && (!size || text[size - 1] == '\n'))
+		return 0;
+	error_say("%s: it is cut off, or no text: is it a file of %s?", path, PROC_DIRECTORY);
+	return -1;
+}
+
+static int take(const char *directory, enum proc_file file, struct proc_sample *sample)
+{
+	static int (*const parse[PROC_FILES])(struct proc_sample *, const char *, char *) = {
+		[PROC_STATUS] = parse_status,
+		[PROC_STATS] = parse_stats,
+		[PROC_SENDERS] = parse_senders,
+		[PROC_BREACHES] = parse_breaches,
+	};
+	size_t size;
+	char *path;
+	int error;
+
+	if (asprintf(&path, "%s/%s", directory, file_names[file]) < 0)
+		exit(error_say("no memory"));
+	sample->text[file] = read_file(path, &size);
+	if (sample->text[file]) {
+		error = check_text(path, sample->text[file], size);
+		if (!error)
+			error = parse[file](sample, path, sample->text[file]);
+	} else if (file == PROC_SENDERS && (errno == EACCES || errno == EPERM)) {
+		sample->names = NAMES_DENIED;
+		error = 0;
+	} else if (file == PROC_SENDERS && errno == ENOENT) {
+		sample->names = NAMES_ABSENT;
+		error = 0;
+	} else {
+		error = unreadable(directory, path, file, errno);
+	}
+	free(path);
+	return error;
+}
+
+/* Do each CPU's senders add up to its total? */
+static bool adds_up(const struct proc_sample *sample)
+{
+	for (size_t i = 0; i < sample->nr_cpus; i++) {
+		const struct proc_cpu *cpu = &sample->cpus[i];
+		struct counts sum = { 0 };
+
+		for (size_t k = 0; k < cpu->nr_senders; k++)
+			counts_add(&sum, &cpu->senders[k].counts);
+		if (memcmp(&sum, &cpu->total, sizeof(sum)))
+			return false;
+	}
+	return true;
+}
+
+static int read_once(const char *directory, bool breaches, struct proc_sample *sample)
+{
+	*sample = (struct proc_sample){ .taken_ns = wait_clock_ns() };
+	if (take(directory, PROC_STATUS, sample) ||
+	    take(directory, PROC_STATS, sample) ||
+	    take(directory, PROC_SENDERS, sample) ||
+	    (breaches && take(directory, PROC_BREACHES, sample))) {
+		proc_free(sample);
+		return -1;
+	}
+	sample->consistent = sample->names != NAMES_SEEN || adds_up(sample);
+	return 0;
+}
+
+int proc_read(const char *directory, bool breaches, struct proc_sample *sample)
+{
+	int error = read_once(directory, breaches, sample);
+
+	/* The files are read one after another: a request between them shows in one only. */
+	for (int i = 1; !error && !sample->consistent && i < TRIES; i++) {
+		proc_free(sample);
+		error = read_once(directory, breaches, sample);
+	}
+	return error;
+}
+
+void proc_free(struct proc_sample *sample)
+{
+	for (size_t i = 0; i < sample->nr_cpus; i++)
+		parse_free(&sample->cpus[i]);
+	free(sample->cpus);
+	for (int i = 0; i < PROC_FILES; i++)
+		free(sample->text[i]);
+	*sample = (struct proc_sample){ 0 };
+}
+
+const struct proc_cpu *proc_cpu(const struct proc_sample *sample, int cpu)
+{
+	for (size_t i = 0; sample && i < sample->nr_cpus; i++)
+		if (sample->cpus[i].cpu == cpu)
+			return &sample->cpus[i];
+	return NULL;
+}
+
+const struct proc_kind *proc_longest(const struct proc_cpu *cpu)
+{
+	const struct proc_kind *longest = NULL;
+
+	for (size_t i = 0; i < cpu->nr_kinds; i++)
+		if (cpu->kinds[i].longest_ns > (longest ? longest->longest_ns : 0))
+			longest = &cpu->kinds[i];
+	return longest;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+const struct proc_sender *proc_sender(const struct proc_cpu *cpu,
+				      const struct proc_sender *sender)
+{
+	for (size_t i = 0; cpu && i < cpu->nr_senders; i++) {
+		const struct proc_sender *other = &cpu->senders[i];
+
+		if (same(other->callback, sender->callback) &&
+		    same(other->kind, sender->kind) && same(other->comm, sender->comm))
+			return other;
+	}
+	return NULL;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "term.h"
+#include "utf8.h"
+
+#define ROWS 24
+#define COLUMNS 80
+
+bool term_colours(FILE *out)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(fileno(out)) && !(no && *no) && term && strcmp(term, "dumb");
+}
+
+const char *term_style(bool colours, enum term_style style)
+{
+	static const char *const sequences[] = {
+		[TERM_PLAIN] = "\033[0m",
+		[TERM_BOLD] = "\033[1m",
+		[TERM_RED] = "\033[1;31m",
+		[TERM_DIM] = "\033[2m",
+	};
+
+	return colours ? sequences[style] : "";
+}
+
+const char *term_time(char text[TERM_TIME], uint64_t ns)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	double value = (double)ns;
+	size_t unit = 0;
+
+	/* Not 1000 us where it is rounded to that: 1 ms. */
+	for (; unit < 3 && value >= 999.5; unit++)
+		value /= 1000;
+	snprintf(text, TERM_TIME, unit ? "%.3g %s" : "%.0f %s",
+		 value, units[unit]);
+	/* Seconds have no larger unit; %g would write 1e+04. */
+	if (value >= 999.5)
+		snprintf(text, TERM_TIME, "%.0f s", value);
+	return text;
+}
+
+void term_put(FILE *out, const char *text)
+{
+	while (*text) {
+		const char *from = text;
+		long code = utf8_next(&text);
+
+		/* C0, DEL and C1 are for the terminal. */
+		if (code < 0x20 || (code >= 0x7f && code < 0xa0))
+			fputc('?', out);
+		else
+			fwrite(from, 1, (size_t)(text - from), out);
+	}
+}
+
+/* One line of at most @columns characters; sequences that colour take no room. */
+static const char *cut_line(FILE *out, const char *text, unsigned int columns)
+{
+	unsigned int column = 0;
+
+	while (*text && *text != '\n') {
+		const char *from = text;
+
+		if (*text == '\033') {
+			text += strcspn(text, "m");
+			text += *text == 'm';
+			fwrite(from, 1, (size_t)(text - from), out);
+			continue;
+		}
+		utf8_next(&text);
+		if (column++ < columns)
+			fwrite(from, 1, (size_t)(text - from), out);
+	}
+	return *text ? text + 1 : text;
+}
+
+void term_cut(FILE *out, const char *text, unsigned int rows, unsigned int columns,
+	      const char *end_of_line)
+{
+	/* A line end in the last row would scroll. */
+	for (unsigned int row = 1; *text && row < rows; row++) {
+		text = cut_line(out, text, columns);
+		fprintf(out, "%s\n", end_of_line);
+	}
+}
+
+void term_show(FILE *out, const char *text)
+{
+	struct winsize size = { 0 };
+
+	if (ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_row || !size.ws_col) {
+		size.ws_row = ROWS;
+		size.ws_col = COLUMNS;
+	}
+	/* Home, then each line with what is left of an older one erased, then below. */
+	fputs("\033[H", out);
+	term_cut(out, text, size.ws_row, size.ws_col, "\033[K");
+	fputs("\033[J", out);
+}

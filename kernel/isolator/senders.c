@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Isolator: who asked for what, and from where.  One entry for each callback, kind
+ * and name of a sender, in a table of constant size; what finds no place in it is
+ * counted as "others", so that the sums stay right.
+ */
+#include <linux/isolator.h>
+#include <linux/jhash.h>
+#include <linux/preempt.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/stacktrace.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+#define ISOLATOR_SENDER_STACK	8	/* frames, of the first time it was seen */
+#define ISOLATOR_SENDER_PROBES	8	/* slots looked at before it is one of the others */
+
+struct isolator_sender {
+	bool			used;
+	enum isolator_kind	kind;
+	void			*func;
+	char			comm[TASK_COMM_LEN];
+	u64			counts[ISOLATOR_COUNTS];
+	u64			longest;
+	unsigned int		nr_stack;
+	unsigned long		stack[ISOLATOR_SENDER_STACK];
+};
+
+struct isolator_senders {
+	struct isolator_sender	slots[ISOLATOR_SENDERS];
+	struct isolator_sender	others;
+};
+
+/**
+ * isolator_who - the name of who asks right now
+ * @comm: TASK_COMM_LEN bytes, filled
+ *
+ * Returns its pid.  In an interrupt the task below it has nothing to do with it:
+ * 0 then.  Context: any.
+ */
+pid_t isolator_who(char *comm)
+{
+	if (!in_task()) {
+		strscpy_pad(comm, "(interrupt)", TASK_COMM_LEN);
+		return 0;
+	}
+	memcpy(comm, current->comm, TASK_COMM_LEN);
+	return current->pid;
+}
+
+/**
+ * isolator_senders_make - room for the senders of a CPU, kept from its first start on
+ *
+ * Returns 0 or -ENOMEM.  Context: process, may sleep, isolator_mutex held.
+ */
+int isolator_senders_make(struct isolator_cpu *ic)
+{
+	struct isolator_senders *table;
+
+	if (ic->senders)
+		return 0;
+	table = kvzalloc(sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	table->others.used = true;
+	raw_spin_lock_irq(&ic->lock);
+	ic->senders = table;
+	raw_spin_unlock_irq(&ic->lock);
+	return 0;
+}
+
+/** isolator_senders_reset - a new session starts from zero; lock held */
+void isolator_senders_reset(struct isolator_cpu *ic)
+{
+	struct isolator_senders *table = ic->senders;
+
+	if (!table)
+		return;
+	memset(table, 0, sizeof(*table));
+	table->others.used = true;
+}
+
+/* Its entry, a new one where there is room, else the others'. */
+static struct isolator_sender *isolator_sender(struct isolator_senders *table,
+					       enum isolator_kind kind, void *func,
+					       const char *comm)
+{
+	size_t len = strnlen(comm, TASK_COMM_LEN);
+	u32 slot = jhash(comm, len, hash_ptr(func, 32) + kind);
+	int i;
+
+	for (i = 0; i < ISOLATOR_SENDER_PROBES; i++, slot++) {
+		struct isolator_sender *s = &table->slots[slot % ISOLATOR_SENDERS];
+
+		if (!s->used) {
+			s->used = true;
+			s->kind = kind;
+			s->func = func;
+			memcpy(s->comm, comm, len);
+			s->nr_stack = stack_trace_save(s->stack,
+						       ISOLATOR_SENDER_STACK, 3);
+			return s;
+		}
+		if (s->func == func && s->kind == kind &&
+		    !strncmp(s->comm, comm, TASK_COMM_LEN))
+			return s;
+	}
+	return &table->others;
+}
+
+/**
+ * isolator_sender_count - one more of @what from a sender; lock held
+ * @ic: the CPU
+ * @what: what happened
+ * @kind: what was asked for
+ * @func: callback, or NULL
+ * @comm: the sender's name
+ *
+ * Constant work, whatever is pending and however many senders there are.
+ */
+void isolator_sender_count(struct isolator_cpu *ic, enum isolator_count what,
+			   enum isolator_kind kind, void *func, const char *comm)
+{
+	if (ic->senders)
+		isolator_sender(ic->senders, kind, func, comm)->counts[what]++;
+}
+
+/** isolator_sender_wait - how long a sender's request has waited, in ns; lock held */
+void isolator_sender_wait(struct isolator_cpu *ic, enum isolator_kind kind,
+			  void *func, const char *comm, u64 waited)
+{
+	struct isolator_sender *s;
+
+	if (!ic->senders)
+		return;
+	s = isolator_sender(ic->senders, kind, func, comm);
+	s->longest = max(s->longest, waited);
+}
+
+/** isolator_senders_reset_longest - forget the longest waits; lock held */
+void isolator_senders_reset_longest(struct isolator_cpu *ic)
+{
+	int i;
+
+	if (!ic->senders)
+		return;
+	for (i = 0; i < ISOLATOR_SENDERS; i++)
+		ic->senders->slots[i].longest = 0;
+	ic->senders->others.longest = 0;
+}
+
+static void isolator_show_sender(struct seq_file *m, int cpu,
+				 const struct isolator_sender *s, bool others)
+{
+	unsigned int i;
+
+	seq_printf(m, "cpu %d sender callback ", cpu);
+	isolator_show_func(m, s->func);
+	seq_printf(m, " kind %s", others ? "others" : isolator_kind_names[s->kind]);
+	for (i = 0; i < ISOLATOR_COUNTS; i++)
+		seq_printf(m, " %s %llu", isolator_count_names[i], s->counts[i]);
+	seq_printf(m, " longest_ns %llu comm ", s->longest);
+	seq_escape(m, others ? "-" : s->comm, "\n\t\\");
+	seq_putc(m, '\n');
+	for (i = 0; i < s->nr_stack; i++)
+		seq_printf(m, "  %pS\n", (void *)s->stack[i]);
+}
+
+/**
+ * isolator_senders_show - the senders of a CPU, for those who may see them
+ *
+ * Returns 0 or -ENOMEM.  Context: process, may sleep.
+ */
+int isolator_senders_show(struct seq_file *m, struct isolator_cpu *ic)
+{
+	struct isolator_senders *copy;
+	int i;
+
+	if (!READ_ONCE(ic->senders))
+		return 0;
+	copy = kvmalloc(sizeof(*copy), GFP_KERNEL);
+	if (!copy)
+		return -ENOMEM;
+	raw_spin_lock_irq(&ic->lock);
+	*copy = *ic->senders;
+	raw_spin_unlock_irq(&ic->lock);
+	for (i = 0; i < ISOLATOR_SENDERS; i++) {
+		if (copy->slots[i].used)
+			isolator_show_sender(m, ic->cpu, &copy->slots[i], false);
+	}
+	for (i = 0; i < ISOLATOR_COUNTS; i++) {
+		if (copy->others.counts[i]) {
+			isolator_show_sender(m, ic->cpu, &copy->others, true);
+			break;
+		}
+	}
+	kvfree(copy);
+	return 0;
+}

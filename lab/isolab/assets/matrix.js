@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The page of the interference matrix: a row for each source, a click shows what happened.
+"use strict";
+
+const report = JSON.parse(document.getElementById("matrix").textContent);
+const columns = Object.keys(report.columns);
+const SHORT = {
+  sysvec_apic_timer_interrupt: "timer", sysvec_call_function: "call",
+  sysvec_call_function_single: "call1", sysvec_reschedule_ipi: "resched",
+  exc_page_fault: "fault", sysvec_irq_work: "irq_work", exc_nmi: "nmi",
+  entry_SYSCALL_64: "syscall",
+};
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+const short = (vector) => SHORT[vector] || vector;
+
+function cellClass(row, column, cell) {
+  if (!cell || cell.outcome === "missing") return "c";
+  let name = "c ";
+  if (!cell.returned) name += "many bad";
+  else if (!cell.worked && cell.outcome !== "refused") name += "many bad";
+  else if (!cell.kernel_entries) name += "none";
+  else if (row.interrupts[column]) name += "many";
+  else name += "few";
+  return name;
+}
+
+function cellText(cell) {
+  if (!cell) return "";
+  if (cell.outcome === "missing") return "missing";
+  if (!cell.returned) return "hangs";
+  if (!cell.worked && cell.outcome !== "refused") return "failed";
+  const mark = { waited: " waited", refused: " refused" }[cell.outcome] || "";
+  return cell.kernel_entries.toLocaleString("en") + mark;
+}
+
+function details(column, cell) {
+  const box = element("div");
+  box.append(element("h3", {}, column));
+  const said = cell.returned ? `came back after ${cell.seconds.toFixed(3)} s` : "did not come back";
+  box.append(element("p", {}, `${said}; outcome: ${cell.outcome}; ${cell.detail}`));
+  const vectors = Object.entries(cell.entries_by_vector)
+    .map(([vector, n]) => `${n} ${short(vector)}`).join(", ");
+  box.append(element("p", {}, `${cell.kernel_entries} kernel entries` + (vectors ? `: ${vectors}` : "")));
+  if (cell.breaches !== null) {
+    const counts = ["deferred", "excluded", "held", "refused", "broken"]
+      .filter((c) => cell[c]).map((c) => `${cell[c]} ${c}`).join(", ") || "nothing was asked of it";
+    box.append(element("p", {}, `${counts}; ${cell.breaches} breaches; longest hold ` +
+      `${(cell.longest_hold_s * 1000).toFixed(1)} ms`));
+  }
+  const lines = cell.causes.slice(0, 12).map((cause) => {
+    const counts = Object.entries(cause.counts).map(([c, n]) => `${n} ${c}`).join(", ");
+    const callback = cause.callback === "-" ? cause.kind : cause.callback;
+    return `${counts}: ${callback} from ${cause.sender}\n    ` + cause.stack.slice(0, 6).join("\n    ");
+  });
+  if (lines.length) box.append(element("pre", {}, lines.join("\n")));
+  for (const text of cell.unaccounted) box.append(element("p", { class: "bad" }, text));
+  return box;
+}
+
+function toggle(tr, row) {
+  if (tr.nextSibling && tr.nextSibling.className === "more") {
+    tr.nextSibling.remove();
+    return;
+  }
+  const grid = element("div", { class: "cells" });
+  for (const column of columns) if (row.cells[column]) grid.append(details(column, row.cells[column]));
+  if (row.why_not !== null) grid.append(element("p", {}, `Not run: ${row.why_not}`));
+  const about = row.about + (row.user ? " (by an unprivileged user)" : "") +
+    (row.append ? ` (booted with ${row.append})` : "");
+  tr.after(element("tr", { class: "more" },
+    element("td", { colspan: String(3 + columns.length) }, element("p", {}, about), grid)));
+}
+
+function shown(row, text, treatment, what) {
+  if (treatment && row.class !== treatment) return false;
+  if (what === "tuned" && !columns.some((c) => c.startsWith("tuned") && row.interrupts[c])) return false;
+  if (what === "nothing" && columns.some((c) => c.startsWith("stock") && row.interrupts[c])) return false;
+  if (what === "not" && row.runs) return false;
+  if (what === "run" && !row.runs) return false;
+  return !text || `${row.row} ${row.name} ${row.about}`.toLowerCase().includes(text.toLowerCase());
+}
+
+function draw() {
+  const body = document.querySelector("tbody");
+  body.replaceChildren();
+  const [text, treatment, what] = ["text", "class", "what"].map((id) => document.getElementById(id).value);
+  let count = 0;
+  for (const row of report.rows) {
+    if (!shown(row, text, treatment, what)) continue;
+    count++;
+    const tr = element("tr", { tabindex: "0" }, element("td", { class: "dim" }, row.row),
+      element("td", { title: row.about }, row.name), element("td", {}, row.class));
+    for (const column of columns) {
+      const cell = row.cells[column];
+      tr.append(element("td", { class: row.runs ? cellClass(row, column, cell) : "" },
+        row.runs ? cellText(cell) : ""));
+    }
+    if (!row.runs) tr.classList.add("dim");
+    tr.addEventListener("click", () => toggle(tr, row));
+    tr.addEventListener("keydown", (event) => { if (event.key === "Enter") toggle(tr, row); });
+    body.append(tr);
+  }
+  document.getElementById("count").textContent = `${count} rows`;
+}
+
+for (const name of [...new Set(report.rows.map((row) => row.class))].sort())
+  document.getElementById("class").append(element("option", { value: name }, name));
+for (const column of columns) document.getElementById("head").append(element("th", {}, column));
+for (const id of ["text", "class", "what"]) document.getElementById(id).addEventListener("input", draw);
+document.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
+draw();

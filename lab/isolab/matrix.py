@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isolab matrix: every row of the catalogue against every configuration."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+from . import campaign, catalogue, cells, header, kernel, matrixclaims, matrixpage, qemu, term
+from .cells import Cell
+from .guest import Event, Outcome, boot
+from .header import Trigger
+from .kernel import Kernel
+from .paths import LAB, OUT, SCHEMAS, TOP
+
+FLAVOURS = ("rt", "nort")
+MAX_BOOTS = 5
+PAGE = TOP / "docs" / "catalogue.md"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A configuration on a preemption model, and the kernel that it boots."""
+
+    config: campaign.Config
+    flavour: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.config.name}-{self.flavour}"
+
+    def kernel(self) -> Kernel:
+        return kernel.build(self.flavour, self.config.stock)
+
+
+def columns(configs: list[str] | None, flavours: list[str] | None) -> list[Column]:
+    return [
+        Column(config, flavour)
+        for flavour in FLAVOURS
+        if not flavours or flavour in flavours
+        for config in campaign.CONFIGS
+        if not configs or config.name in configs
+    ]
+
+
+def _source(trigger: Trigger) -> str:
+    """What a cell was measured with: it is worth nothing once the trigger has changed."""
+    files = (LAB / "triggers").glob(f"{trigger.name}.*")
+    path = next(p for p in files if p.suffix in (".c", ".sh"))
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+
+
+class Matrix:
+    """The cells measured so far, out/matrix.json on disk after every boot."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.cells: dict[tuple[str, str], Cell] = {}
+        self.columns: dict[str, dict[str, Any]] = {}
+        self.load()
+
+    def load(self) -> None:
+        if not self.path.exists():
+            return
+        try:
+            old = json.loads(self.path.read_text())
+        except json.JSONDecodeError:
+            return
+        if old.get("schema") != "isolator.matrix" or old.get("version") != 1:
+            return
+        self.columns = old["columns"]
+        for row in old["rows"]:
+            for column, cell in row["cells"].items():
+                self.cells[row["name"], column] = cell
+
+    def has(self, trigger: Trigger, column: Column, built: Kernel) -> bool:
+        cell = self.cells.get((trigger.name, column.name))
+        return bool(
+            cell
+            and cell["kernel"] == built.path.name
+            and cell["trigger"] == _source(trigger)
+            and cell["returned"]
+            and cell["worked"]
+        )
+
+    def drop_stale(self, triggers: list[Trigger]) -> None:
+        """Cells of triggers that are gone or were changed since."""
+        sources = {t.name: _source(t) for t in triggers}
+        self.cells = {
+            key: cell for key, cell in self.cells.items() if sources.get(key[0]) == cell["trigger"]
+        }
+
+
+def _progress(column: Column, event: Event) -> None:
+    text = campaign.progress(column.config, event)
+    if text and not event["name"].startswith(("arm", "begin-causes", "causes")):
+        term.say(text.replace(column.config.name, column.name, 1))
+
+
+def _boot(
+    column: Column, built: Kernel, batch: list[Trigger], where: Path
+) -> tuple[Outcome, str | None]:
+    """One guest; it ends after the first trigger that does not come back."""
+    early = Outcome()
+    lost: list[str] = []
+
+    def on_event(event: Event) -> str | None:
+        _progress(column, event)
+        early.events.append(event)
+        if event.get("returned") is False and event["event"] in ("run", "ctl"):
+            lost.append(event["name"])
+        if event["name"].startswith("causes.") and lost:
+            return f"{lost[0]} did not come back"
+        return campaign.no_clocks(early)
+
+    outcome = boot(cells.guest(column.config, built, batch), where, on_event)
+    return outcome, campaign.void(column.config, outcome) if not lost else None
+
+
+def _measure_batch(
+    matrix: Matrix,
+    column: Column,
+    built: Kernel,
+    batch: list[Trigger],
+    attempts: list[dict[str, Any]],
+) -> None:
+    """Boots until each trigger of @batch has its cell, or five guests were void."""
+    left, void_boots = list(batch), 0
+    while left:
+        where = OUT / "matrix" / f"{column.name}-{len(attempts) + 1}"
+        outcome, void = _boot(column, built, left, where)
+        got = []
+        for i, trigger in enumerate(left):
+            cell = None if void else cells.cell(column.config, trigger, i, outcome)
+            if cell is None:
+                continue
+            cell["kernel"], cell["trigger"] = built.path.name, _source(trigger)
+            cell["files"] = str(where.relative_to(OUT))
+            matrix.cells[trigger.name, column.name] = cell
+            got.append(trigger)
+        log = [f.text for f in outcome.findings[:20]]
+        attempts.append(
+            {
+                "files": str(where.relative_to(OUT)),
+                "triggers": [t.name for t in left],
+                "measured": len(got),
+                "void": void or (outcome.died if not got else None),
+                "seconds": round(outcome.seconds, 1),
+                "kernel_log": log,
+            }
+        )
+        quiet = outcome.windows.get(campaign.QUIET)
+        if quiet and got:
+            matrix.columns.setdefault(column.name, {})["quiet"] = campaign.counts(quiet)
+        left = [t for t in left if t not in got]
+        if not got:
+            void_boots += 1
+            term.say(f"{column.name}: void: {attempts[-1]['void']}")
+            if void_boots == MAX_BOOTS:
+                return
+
+
+def _measure(matrix: Matrix, column: Column, triggers: list[Trigger], resume: bool) -> None:
+    built = column.kernel()
+    todo = [t for t in triggers if not (resume and matrix.has(t, column, built))]
+    about = matrix.columns.setdefault(column.name, {})
+    about.update(
+        {
+            "config": column.config.name,
+            "preemption": column.flavour,
+            "about": column.config.about,
+            "append": column.config.append,
+            "kernel": {"name": built.name, "release": built.version, "build": built.path.name},
+        }
+    )
+    attempts: list[dict[str, Any]] = []
+    for batch in cells.batches(todo):
+        _measure_batch(matrix, column, built, batch, attempts)
+    if todo:
+        about["attempts"] = attempts
+
+
+def _rows(matrix: Matrix, triggers: list[Trigger]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for trigger in triggers:
+        of_row = {c: cell for (name, c), cell in matrix.cells.items() if name == trigger.name}
+        row: dict[str, Any] = {
+            "row": trigger.row,
+            "name": trigger.name,
+            "class": trigger.cls,
+            "about": trigger.about,
+            "user": trigger.user,
+            "append": trigger.append,
+            "cpus": trigger.cpus,
+            "runs": len(of_row),
+            "why_not": None,
+            "cells": dict(sorted(of_row.items())),
+        }
+        row["interrupts"] = matrixclaims.interrupts(row, matrix.columns)
+        found.append(row)
+    for number, why in catalogue.untriggered(triggers).items():
+        found.append(
+            {
+                "row": str(number),
+                "name": catalogue.rows()[number].source,
+                "class": catalogue.rows()[number].treatment,
+                "about": catalogue.rows()[number].what,
+                "user": False,
+                "append": "",
+                "cpus": 0,
+                "runs": 0,
+                "why_not": why,
+                "cells": {},
+                "interrupts": {},
+            }
+        )
+    found.sort(key=lambda r: (int(r["row"].split(",")[0]), r["name"]))
+    return found
+
+
+def _pick(names: list[str], sample: bool) -> list[Trigger]:
+    everything = header.triggers()
+    if sample:
+        return [t for t in everything if "check" in t.used_in]
+    if not names:
+        return everything
+    found = [t for t in everything if t.name in names or {str(r) for r in t.rows} & set(names)]
+    if not found:
+        raise term.LabError(
+            f"no row {', '.join(names)}: give a trigger's name (a file of lab/triggers) "
+            "or a number of docs/catalogue.md"
+        )
+    return found
+
+
+def _report(matrix: Matrix, everything: list[Trigger], judged: bool) -> dict[str, Any]:
+    report: dict[str, Any] = {
+        "schema": "isolator.matrix",
+        "version": 1,
+        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "host": platform.platform(),
+        "emulator": f"QEMU {qemu.pick().version}, thread={qemu.pick().threads}",
+        "columns": matrix.columns,
+        "rows": _rows(matrix, everything),
+        "judged": judged,
+        "broken": [],
+    }
+    return report
+
+
+def main(
+    names: list[str],
+    configs: list[str] | None,
+    flavours: list[str] | None,
+    sample: bool,
+    resume: bool,
+) -> int:
+    everything = header.triggers()
+    triggers = _pick(names, sample)
+    chosen = columns(configs, flavours)
+    name = "matrix-sample" if sample else "matrix"
+    path = OUT / f"{name}.json"
+    OUT.mkdir(exist_ok=True)
+    if sample:
+        path.unlink(missing_ok=True)
+    matrix = Matrix(path)
+    matrix.drop_stale(everything)
+    term.say(f"{len(triggers)} rows; configurations: {', '.join(c.name for c in chosen)}")
+    for column in chosen:
+        _measure(matrix, column, triggers, resume)
+        # After each configuration, so that a run that is ended early is not lost.
+        partial = _report(matrix, triggers if sample else everything, False)
+        _write(path, partial)
+    everywhere = {c.name for c in columns(None, None)} <= set(matrix.columns)
+    whole = not names and not sample and everywhere
+    report = _report(matrix, triggers if sample else everything, whole or sample)
+    measured = {(t.name, c.name) for t in triggers for c in chosen}
+    report["broken"] = matrixclaims.broken(report, measured, whole)
+    jsonschema.validate(report, json.loads((SCHEMAS / "matrix.json").read_text()))
+    _write(path, report)
+    (OUT / f"{name}.html").write_text(matrixpage.page(report))
+    if whole:
+        PAGE.write_text(catalogue.page(report))
+    print(matrixpage.text(report, {t.name for t in triggers}))
+    for claim in report["broken"]:
+        print(term.colour(f"does not hold: {claim}", "31"))
+    missing = sorted(measured - {(r["name"], c) for r in report["rows"] for c in r["cells"]})
+    if missing:
+        print(f"inconclusive: no cell for {', '.join('/'.join(m) for m in missing[:10])}")
+        return term.INCONCLUSIVE
+    written = f"out/{name}.json, out/{name}.html{', docs/catalogue.md' if whole else ''}"
+    print(f"{written}; {term.elapsed():.0f} s")
+    return term.EXCEEDED if report["broken"] else term.PASS
+
+
+def _write(path: Path, report: dict[str, Any]) -> None:
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(report, indent=1) + "\n")
+    os.replace(partial, path)

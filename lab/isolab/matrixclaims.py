@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the interference matrix must show; each text returned is a claim that does not hold."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from . import campaign, catalogue
+
+MIN_ROWS = 70
+TICK_S, LEND_S, D_S, D_SPIN_S = 0.010, 0.0005, 1.0, 0.1
+# Between a deadline and its delivery lies the host's scheduling of the emulator.
+SLACK_S = 0.5
+
+
+def _background(quiet: dict[str, Any], cell: dict[str, Any], vector: str) -> float:
+    """How often a vector would have come in the cell's time with nothing going on."""
+    rate = quiet["entries_by_vector"].get(vector, 0) / max(quiet["window_s"], 0.001)
+    return float(rate * cell["window_s"])
+
+
+def interrupts(row: dict[str, Any], columns: dict[str, Any]) -> dict[str, bool]:
+    """Did this row interrupt, per configuration, beyond what comes anyway?
+
+    Where the tick runs, the timer says nothing; else it counts like all others.  What did
+    not come back has shown enough.
+    """
+    found = {}
+    for name, cell in row["cells"].items():
+        quiet = columns.get(name, {}).get("quiet")
+        if quiet is None:
+            continue
+        per_s = quiet["entries_by_vector"].get(campaign.TIMER, 0) / max(quiet["window_s"], 0.001)
+        ticking = campaign.TIMER if per_s > campaign.STOPPED_TICK_PER_S else ""
+        more = 0.0
+        for vector, n in cell["entries_by_vector"].items():
+            if vector == ticking:
+                continue
+            usual = _background(quiet, cell, vector)
+            more += max(0.0, n - usual - 3 * math.sqrt(usual))
+        found[name] = more >= 1 or not cell["returned"]
+    return found
+
+
+def limit_s(row: dict[str, Any], column: str) -> float | None:
+    """The time within which a row of an isolator column must return; None: no base."""
+    stock = row["cells"].get(column.replace("isolator", "stock"))
+    cell = row["cells"][column]
+    if not stock or not stock["returned"]:
+        return None
+    requests = cell["held"] or 0
+    return float(stock["seconds"] + requests * (TICK_S + LEND_S) + D_S)
+
+
+def _isolator(row: dict[str, Any], column: str) -> list[str]:
+    cell = row["cells"][column]
+    where = f"{column}: {row['name']}"
+    bad: list[str] = []
+    if cell["outcome"] == "missing":
+        return bad
+    if not cell["returned"]:
+        bad.append(f"{where} did not come back: {cell['detail'][:200]}")
+    elif not cell["worked"]:
+        bad.append(f"{where} did not work: {cell['detail'][:200]}")
+    if cell["kernel_entries"] and row["class"] != "break":
+        bad.append(f"{where}: {cell['kernel_entries']} kernel entries: {cell['entries_by_vector']}")
+    if cell["breaches"] != 0:
+        bad.append(f"{where}: {cell['breaches']} breaches")
+    if cell["outcome"] == "refused" and row["class"] != "refuse":
+        bad.append(f"{where} was refused")
+    bad += [f"{where}: not accounted for: {text}" for text in cell["unaccounted"]]
+    limit = limit_s(row, column)
+    if cell["returned"] and limit is not None and cell["seconds"] > limit:
+        bad.append(f"{where} took {cell['seconds']:.2f} s, at most {limit:.2f} s were to be")
+    if row["user"] and cell["longest_call_s"] > D_SPIN_S + SLACK_S:
+        bad.append(f"{where}: a user let a CPU spin {cell['longest_call_s']:.2f} s")
+    if row["class"] == "break" and cell["returned"] and not cell["broken"]:
+        bad.append(f"{where}: a break that was not counted as one")
+    return bad
+
+
+def _logs(columns: dict[str, Any]) -> list[str]:
+    """A kernel of ours that complains fails, also in a boot that is void."""
+    return [
+        f"{name}: kernel log: {line}"
+        for name, column in columns.items()
+        if column["config"] == "isolator"
+        for attempt in column.get("attempts", [])
+        if not (attempt["void"] or "").startswith("emulator fault")
+        for line in attempt["kernel_log"][:3]
+    ]
+
+
+def broken(report: dict[str, Any], measured: set[tuple[str, str]], whole: bool) -> list[str]:
+    """The claims that do not hold for the cells @measured; for @whole, those of the whole too."""
+    bad = _logs(report["columns"])
+    for row in report["rows"]:
+        for column, cell in row["cells"].items():
+            if (row["name"], column) not in measured:
+                continue
+            if column.startswith("isolator"):
+                bad += _isolator(row, column)
+            elif (
+                cell["returned"]
+                and not cell["worked"]
+                and cell["outcome"]
+                not in (
+                    "refused",
+                    "missing",
+                )
+            ):
+                bad.append(f"{column}: {row['name']} did not work: {cell['detail'][:200]}")
+    if not whole:
+        return bad
+    for column in report["columns"]:
+        ran = sum(
+            column in row["cells"] and row["cells"][column]["outcome"] != "missing"
+            for row in report["rows"]
+        )
+        if ran < MIN_ROWS:
+            bad.append(f"{column}: only {ran} rows were run, not {MIN_ROWS}")
+    for column, about in report["columns"].items():
+        if about["config"] == "stock" and not any(
+            r["interrupts"].get(column) for r in report["rows"]
+        ):
+            bad.append(f"{column}: no row interrupts: the comparison shows nothing")
+    bad += [
+        f"row {n} of the catalogue has neither a trigger nor a reason"
+        for n in catalogue.open_rows(report["rows"])
+    ]
+    return bad
