@@ -5,7 +5,8 @@ HOURS ?= 24
 
 .DEFAULT_GOAL := help
 ROW ?=
-.PHONY: help run check matrix bench campaign lint units clean
+MINUTES ?= 20
+.PHONY: help run check matrix hunt bench campaign lint units clean
 
 help: ## this list
 	@echo 'Isolator: a CPU core that nothing interrupts, proven from outside.'
@@ -22,6 +23,9 @@ check: ## linters, unit tests, the model, guest tests; closes with "N passed, N 
 
 matrix: ## every source of interruption, every configuration; one row: make matrix ROW=28
 	@tools/isolab matrix $(ROW)
+
+hunt: ## soak an isolated core and name what reaches it: make hunt MINUTES=5
+	@tools/isolab hunt --minutes $(MINUTES)
 
 bench: ## what it costs, in instructions counted from outside
 	@tools/isolab bench

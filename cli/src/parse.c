@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "cpulist.h"
 #include "error.h"
 #include "parse.h"
 #include "scan.h"

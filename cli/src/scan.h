@@ -21,7 +21,7 @@ enum scan_type {
 	SCAN_NUMBER,	/* to.number; decimal, or hexadecimal with 0x */
 	SCAN_INTEGER,	/* to.integer; decimal, may be negative */
 	SCAN_WORD,	/* to.text */
-	SCAN_SYMBOL,	/* to.text; may be followed by a module: " [kvm]" */
+	SCAN_SYMBOL,	/* to.text; may be followed by its module: " [kvm]" */
 	SCAN_REST,	/* to.text; all that is left of the line */
 };
 

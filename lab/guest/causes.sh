@@ -16,6 +16,8 @@ arm_trace() {
 	mkdir "$trace" 2>/dev/null || return 0
 	echo "cpu == ${ISO_CPU:?}" >"$trace/events/ipi/ipi_send_cpu/filter"
 	echo "cpumask & CPUS{$ISO_CPU}" >"$trace/events/ipi/ipi_send_cpumask/filter"
+	echo "cpu == $ISO_CPU" >"$trace/events/csd/csd_queue_cpu/filter"
+	echo 1 >"$trace/events/csd/csd_queue_cpu/enable"
 	echo 1 >"$trace/events/ipi/ipi_send_cpu/enable"
 	echo 1 >"$trace/events/ipi/ipi_send_cpumask/enable"
 }
@@ -27,6 +29,7 @@ totals() {
 # Only what grew since the first file, with what it grew by.
 grown() {
 	awk '
+	{ before = FILENAME == ARGV[1] }
 	/^cpu / {
 		comm = index($0, " comm "); name = substr($0, comm + 6)
 		id = $5 " " $7 " " name
@@ -35,12 +38,12 @@ grown() {
 			n = $(i + 1)
 			if ($i != "longest_ns") {
 				n -= old[id, $i]
-				if (FNR == NR) old[id, $i] = $(i + 1)
+				if (before) old[id, $i] = $(i + 1)
 				some += n
 			}
 			line = line " " $i " " n
 		}
-		show = FNR != NR && some > 0
+		show = !before && some > 0
 		if (show) print line " comm " name
 		next
 	}
@@ -73,16 +76,19 @@ end)
 		{
 			at = match($0, /-[0-9]+ +\[/)
 			comm = substr($0, 1, at - 1); sub(/^ +/, "", comm)
-			call = $0; sub(/.*callback=/, "", call); sub(/\+.*/, "", call)
+			# Cross-calls are named where they are queued, not where they are sent.
+			if (/callback=generic_smp_call/) next
+			kind = /csd_queue_cpu/ ? "call" : "resched"
+			call = $0; sub(/.*(callback|func)=/, "", call); sub(/[+ ].*/, "", call)
 			site = $0; sub(/.*callsite=/, "", site); sub(/ .*/, "", site)
-			n[comm "\t" call "\t" site]++
+			n[comm "\t" kind "\t" call "\t" site]++
 		}
 		END {
 			for (k in n) {
 				split(k, p, "\t")
-				print "cause kind ipi callback " (p[2] ? p[2] : "-") \
+				print "cause kind " p[2] " callback " (p[3] ? p[3] : "-") \
 					" sent " n[k] " comm " p[1]
-				print "  " p[3]
+				print "  " p[4]
 			}
 		}'
 	fi

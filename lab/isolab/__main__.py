@@ -13,6 +13,7 @@ EXAMPLES = """examples:
   tools/isolab run                           the comparison: out/run.json, out/run.html
   tools/isolab matrix                        the whole matrix: out/matrix.json, .html
   tools/isolab matrix static-keys 28         two rows of it
+  tools/isolab hunt --minutes 5              a short hunt: out/hunt.json
   tools/isolab test                          the guest tests of make check
   tools/isolab test --kernel debug --only 'sleep-*'
   tools/isolab test --list
@@ -60,6 +61,10 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="keep the cells of out/matrix.json that the same kernel and trigger gave",
     )
+    hunt = commands.add_parser("hunt", help="soak an isolated core and name what reaches it")
+    hunt.add_argument("--minutes", type=float, default=20, help="how long (20)")
+    hunt.add_argument("--preemption", default="rt", choices=("rt", "nort"))
+    hunt.add_argument("--seed", type=int, help="repeat a hunt")
     test = commands.add_parser("test", help="tests in guests")
     test.add_argument(
         "--suite",
@@ -103,6 +108,10 @@ def main() -> int:
                 arguments.sample,
                 arguments.resume,
             )
+        if arguments.command == "hunt":
+            from . import hunt
+
+            return hunt.main(arguments.minutes, arguments.preemption, arguments.seed)
         if arguments.command == "run":
             from . import run
 

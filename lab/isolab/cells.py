@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from . import campaign
+from . import campaign, dmesg
 from .campaign import HOUSEKEEPING, ISOLATED, Config
 from .guest import Guest, Outcome
 from .header import Trigger
@@ -158,6 +158,14 @@ def cell(config: Config, trigger: Trigger, i: int, outcome: Outcome) -> Cell | N
         if found["outcome"] == "done" and deltas["held"]:
             found["outcome"] = "waited"
     return found
+
+
+def findings(batch: list[Trigger], outcome: Outcome) -> list[dmesg.Finding]:
+    """What the kernel log complains about, but for what the triggers want there."""
+    log = outcome.console
+    for trigger in batch:
+        log = dmesg.without(log, trigger.name, trigger.allows)
+    return dmesg.scan(log)
 
 
 def _exit(trigger: Trigger, outcome: Outcome) -> int | None:

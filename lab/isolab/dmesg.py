@@ -86,6 +86,16 @@ def between(log: str, name: str) -> str:
     return log[begin:] if end < begin else log[begin:end]
 
 
+def without(log: str, name: str, allowed: tuple[str, ...]) -> str:
+    """The log but for those lines of one command that are wanted there."""
+    if not allowed:
+        return log
+    wanted = re.compile("|".join(allowed))
+    section = between(log, name)
+    kept = "\n".join("" if wanted.search(line) else line for line in section.split("\n"))
+    return log.replace(section, kept, 1) if section else log
+
+
 def emulator_fault(log: str) -> str | None:
     """The evidence that the emulator ran a stale translation, if there is any.
 

@@ -53,6 +53,7 @@ class Trigger:
     append: str = ""  # boot parameters: it gets a guest of its own kind
     user: bool = False  # run by somebody without privilege
     used_in: tuple[str, ...] = ()  # beside the matrix: run, check
+    allows: tuple[str, ...] = ()  # lines of the kernel log that are wanted while it runs
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -70,6 +71,16 @@ class Expect:
 
 
 @dataclass(frozen=True)
+class Equal:
+    """Two windows of which the observer must have counted the same, but for some percent."""
+
+    first: int
+    second: int
+    what: str
+    percent: float
+
+
+@dataclass(frozen=True)
 class GuestTest:
     name: str
     cpus: int
@@ -82,6 +93,7 @@ class GuestTest:
     append: str  # boot parameters, for a test that is alone
     long: bool  # only in the full suites
     expects: tuple[Expect, ...]
+    equals: tuple[Equal, ...]
 
 
 def _name(path: Path) -> str:
@@ -105,6 +117,7 @@ def triggers() -> list[Trigger]:
             cpus=int(_one(keys, path, "cpus", "2")),
             append=_one(keys, path, "append", ""),
             user=_one(keys, path, "user", "no") == "yes",
+            allows=tuple(keys.get("dmesg", [])),
             used_in=tuple(_choice(w, USES, path) for w in _one(keys, path, "in", "").split()),
         )
         if trigger.name != _name(path):
@@ -120,6 +133,16 @@ def _expects(values: list[str], path: Path) -> tuple[Expect, ...]:
         if len(words) != 3 or not words[0].isdigit() or not words[2].isdigit():
             raise term.LabError(f"{path}: observe: wants WINDOW VECTOR|any COUNT")
         found.append(Expect(int(words[0]), words[1], int(words[2])))
+    return tuple(found)
+
+
+def _equals(values: list[str], path: Path) -> tuple[Equal, ...]:
+    found = []
+    for value in values:
+        words = value.split()
+        if len(words) != 4 or not words[0].isdigit() or not words[1].isdigit():
+            raise term.LabError(f"{path}: equal: wants WINDOW WINDOW COUNTER PERCENT")
+        found.append(Equal(int(words[0]), int(words[1]), words[2], float(words[3])))
     return tuple(found)
 
 
@@ -141,6 +164,7 @@ def tests() -> list[GuestTest]:
             append=_one(keys, path, "append", ""),
             long=_one(keys, path, "long", "no") == "yes",
             expects=_expects(keys.get("observe", []), path),
+            equals=_equals(keys.get("equal", []), path),
         )
         if test.name != _name(path):
             raise term.LabError(f"{path}: name: {test.name} is not the file's name")

@@ -146,7 +146,7 @@ def _measure_batch(
             cell["files"] = str(where.relative_to(OUT))
             matrix.cells[trigger.name, column.name] = cell
             got.append(trigger)
-        log = [f.text for f in outcome.findings[:20]]
+        log = [f.text for f in cells.findings(left, outcome)[:20]]
         attempts.append(
             {
                 "files": str(where.relative_to(OUT)),

@@ -133,6 +133,14 @@ def _judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | Non
                 f"window {expect.window}: {seen} entries by {expect.vector}, "
                 f"not {expect.count}: {window['entries_by_vector']}"
             )
+    for equal in test.equals if event and event["exit"] == 0 else ():
+        pair = [outcome.windows.get(number) for number in (equal.first, equal.second)]
+        one, other = (int(w[equal.what]) if w else 0 for w in pair)
+        if not one or not other or abs(other - one) > one * equal.percent / 100:
+            result.why.append(
+                f"windows {equal.first} and {equal.second}: {equal.what} is {one} and {other}, "
+                f"not the same within {equal.percent:g} %"
+            )
     if result.status != "skipped" or logged:
         result.status = "failed" if result.why else "passed"
 

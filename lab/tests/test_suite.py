@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 from isolab import suite
 from isolab.guest import ENDED, Outcome
-from isolab.header import Expect, GuestTest
+from isolab.header import Equal, Expect, GuestTest
 from isolab.kernel import Kernel
 from isolab.paths import SCHEMAS
 
@@ -29,7 +29,7 @@ DONE = {
 
 
 def _test(**more: Any) -> GuestTest:
-    base = GuestTest("t", 2, "any", 10, "a", False, None, (), "", False, ())
+    base = GuestTest("t", 2, "any", 10, "a", False, None, (), "", False, (), ())
     return dataclasses.replace(base, **more)
 
 
@@ -96,6 +96,14 @@ def test_observer_must_agree() -> None:
     ):
         assert _judge(test, DONE, windows={1: wrong}).status == "failed"
     assert _judge(test, DONE, windows={}).status == "failed"
+
+
+def test_windows_must_be_equal() -> None:
+    test = _test(equals=(Equal(1, 2, "kernel_instructions", 2),))
+    one, same, other = ({"kernel_instructions": n} for n in (1000, 1019, 1021))
+    assert _judge(test, DONE, windows={1: one, 2: same}).why == []
+    for wrong in ({1: one, 2: other}, {1: one}, {1: {"kernel_instructions": 0}, 2: same}):
+        assert _judge(test, DONE, windows=wrong).status == "failed"
 
 
 def test_result_fits_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

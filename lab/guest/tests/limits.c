@@ -4,10 +4,11 @@
  * cpus: 2
  * kernel: isolator
  * timeout: 30
- * about: the administrator caps both deadlines and chooses between refusing and holding counters
+ * about: the administrator caps both deadlines and chooses between refusing and holding readers
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -69,6 +70,20 @@ static void caps(void)
 	put_file(LIMITS, "spin_ns 1000000000");
 }
 
+/* The time stamp counter; 0 or -errno. */
+static int read_msr_cpu1(void)
+{
+	int fd = open("/dev/cpu/1/msr", O_RDONLY), error = 0;
+	uint64_t value;
+
+	if (fd < 0)
+		return -errno;
+	if (pread(fd, &value, sizeof(value), 0x10) != sizeof(value))
+		error = -errno;
+	close(fd);
+	return error;
+}
+
 static void counters(void)
 {
 	struct worker *w = worker_new(1);
@@ -82,6 +97,10 @@ static void counters(void)
 	ok(!put_file(LIMITS, "perf hold"), "perf hold");
 	ok(!count_cpu1(), "the counter waits for a tick instead");
 	ok(!put_file(LIMITS, "perf refuse") && count_cpu1() == -EBUSY, "perf refuse: EBUSY again");
+	ok(read_msr_cpu1() == -EBUSY, "a register of the isolated CPU: EBUSY");
+	ok(!put_file(LIMITS, "msr hold") && file_has(LIMITS, "msr hold", NULL), "msr hold");
+	ok(!read_msr_cpu1(), "reading the register waits for a tick instead");
+	ok(!put_file(LIMITS, "msr refuse") && read_msr_cpu1() == -EBUSY, "msr refuse: EBUSY again");
 	get_file(CLOCK "available_clocksource", clocks, sizeof(clocks));
 	strtok(clocks, " \n");
 	ok(put_file(CLOCK "current_clocksource", clocks) == -EBUSY,
@@ -107,7 +126,7 @@ int main(void)
 {
 	static const char *const bad[] = {
 		"deadline_ns", "deadline_ns 0", "deadline_ns 999999", "deadline_ns 3600000000001",
-		"spin_ns 1000000001", "spin_ns x", "perf", "perf x", "x 1", "",
+		"spin_ns 1000000001", "spin_ns x", "perf", "perf x", "msr", "msr off", "x 1", "x hold", "",
 	};
 	int status;
 	pid_t pid;

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The subcommands that have files of their own. */
+#ifndef COMMAND_H
+#define COMMAND_H
+
+#include "options.h"
+
+extern const struct command stat_command;
+extern const struct command why_command;
+
+#endif

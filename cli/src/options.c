@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "options.h"
+
+#define FIRST 256	/* getopt_long()'s value of the table's first; above any letter */
+#define SECONDS_MAX 1e9
+#define DIGITS "0123456789"
+
+static bool to_number(const char *text, unsigned int min, unsigned int *number)
+{
+	unsigned long value;
+
+	if (!*text || text[strspn(text, DIGITS)])
+		return false;
+	errno = 0;
+	value = strtoul(text, NULL, 10);
+	if (errno || value < min || value > UINT_MAX)
+		return false;
+	*number = (unsigned int)value;
+	return true;
+}
+
+static bool to_ns(const char *text, uint64_t *ns)
+{
+	double seconds;
+	char *end;
+
+	/* No sign, no exponent, no nan: strtod() alone takes them all. */
+	if (text[strspn(text, DIGITS ".")])
+		return false;
+	seconds = strtod(text, &end);
+	if (end == text || *end || seconds < 1e-9 || seconds > SECONDS_MAX)
+		return false;
+	*ns = (uint64_t)(seconds * 1e9);
+	return true;
+}
+
+/* False: said why. */
+static bool set(const struct option_spec *spec, const char *text)
+{
+	switch (spec->type) {
+	case OPTION_HELP:
+		break;
+	case OPTION_FLAG:
+		*spec->to.flag = true;
+		break;
+	case OPTION_NUMBER:
+		if (to_number(text, spec->min, spec->to.number))
+			break;
+		error_say("--%s wants a whole number from %u on, not \"%s\"", spec->name,
+			  spec->min, text);
+		return false;
+	case OPTION_SECONDS:
+		if (to_ns(text, spec->to.ns))
+			break;
+		error_say("--%s wants seconds, more than 0, such as 1 or 0.5, not \"%s\"",
+			  spec->name, text);
+		return false;
+	case OPTION_CPUS:
+		if (cpulist_parse(text, spec->to.cpus))
+			break;
+		error_say("--%s wants a list of CPUs below %d, such as 1 or 1,3-5, not \"%s\"",
+			  spec->name, CPULIST_MAX, text);
+		return false;
+	case OPTION_DIRECTORY:
+		*spec->to.text = text;
+		break;
+	}
+	return true;
+}
+
+static const struct option_spec *by_letter(const struct command *command, int letter)
+{
+	for (const struct option_spec *spec = command->options; spec->name; spec++)
+		if (spec->letter && spec->letter == letter)
+			return spec;
+	return NULL;
+}
+
+/* What getopt_long() met that is in no table, or lacks its argument. */
+static void complain(const struct command *command, int result, const char *word)
+{
+	const char *where = strcmp(command->name, "isolator") ? command->name : "";
+	const char *space = *where ? " " : "";
+
+	if (result == ':')
+		error_say("%s wants an argument; see isolator%s%s --help", word, space, where);
+	else if (optopt >= FIRST)
+		error_say("%.*s takes no argument; see isolator%s%s --help",
+			  (int)strcspn(word, "="), word, space, where);
+	else if (optopt)
+		error_say("there is no option -%c; see isolator%s%s --help", optopt, space,
+			  where);
+	else
+		error_say("there is no option %s, or more than one that begins so; see isolator%s%s --help",
+			  word, space, where);
+}
+
+enum options_result options_parse(const struct command *command, int argc, char **argv)
+{
+	enum options_result result = OPTIONS_RUN;
+	/* "+" stops at the first operand, ":" tells a missing argument apart. */
+	char letters[3 + UCHAR_MAX] = "+:";
+	struct option *longs;
+	size_t count = 0;
+	int got;
+
+	while (command->options[count].name)
+		count++;
+	longs = calloc(count + 1, sizeof(*longs));
+	if (!longs)
+		exit(error_say("no memory"));
+	for (size_t i = 0; i < count; i++) {
+		const struct option_spec *spec = &command->options[i];
+
+		longs[i] = (struct option){ spec->name,
+			spec->argument ? required_argument : no_argument, NULL, FIRST + (int)i };
+		if (spec->letter)
+			strncat(letters, &spec->letter, 1);
+	}
+	optind = 0;
+	opterr = 0;
+	while (result == OPTIONS_RUN &&
+	       (got = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		const struct option_spec *spec = got >= FIRST ?
+			&command->options[got - FIRST] : by_letter(command, got);
+
+		if (!spec) {
+			complain(command, got, argv[optind - 1]);
+			result = OPTIONS_WRONG;
+		} else if (spec->type == OPTION_HELP) {
+			result = OPTIONS_WANT_HELP;
+		} else if (!set(spec, optarg)) {
+			result = OPTIONS_WRONG;
+		}
+	}
+	free(longs);
+	if (result != OPTIONS_RUN)
+		return result;
+	if (argc - optind < command->min_operands || argc - optind > command->max_operands) {
+		if (argc - optind < command->min_operands)
+			error_say("it wants a word more: %s; see --help", command->operands);
+		else
+			error_say("\"%s\" is one word too many; see --help",
+				  argv[optind + command->max_operands]);
+		return OPTIONS_WRONG;
+	}
+	return OPTIONS_RUN;
+}

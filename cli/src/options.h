@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One table says all of a subcommand's options: from it they are parsed, and help,
+ * completion and the manual's section are written (help.h).
+ */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cpulist.h"
+
+enum option_type {
+	OPTION_HELP,
+	OPTION_FLAG,		/* to.flag becomes true */
+	OPTION_NUMBER,		/* to.number, at least min */
+	OPTION_SECONDS,		/* to.ns, more than 0; decimals are allowed */
+	OPTION_CPUS,		/* to.cpus */
+	OPTION_DIRECTORY,	/* to.text */
+};
+
+struct option_spec {
+	const char *name;	/* without the dashes; NULL ends the table */
+	char letter;		/* 0: none */
+	enum option_type type;
+	const char *argument;	/* its name; NULL: it takes none */
+	const char *about;
+	union {
+		bool *flag;
+		unsigned int *number;
+		uint64_t *ns;
+		struct cpulist *cpus;
+		const char **text;
+	} to;
+	unsigned int min;
+};
+
+/* Each table's first entry. */
+#define OPTION_HELP_SPEC { "help", 'h', OPTION_HELP, NULL, "this text", { NULL }, 0 }
+
+/* A command line, and what is said of it; the texts of exits and examples are lines. */
+struct command {
+	const char *name;
+	const char *operands;	/* as the usage shows them; NULL: it takes none */
+	const char *words;	/* what completion offers as operands, may be NULL */
+	bool names_commands;	/* it offers the subcommands */
+	int min_operands, max_operands;
+	const char *summary;	/* a few words, for the list of subcommands */
+	const char *about;	/* a paragraph */
+	const struct option_spec *options;
+	const char *const *examples;	/* pairs: a command line, what it does; NULL ends */
+	const char *const *exits;	/* pairs: a code, what it says; NULL ends */
+	bool hidden;		/* for the build, not for users */
+	int (*run)(int argc, char **argv);	/* the operands; returns the exit code */
+};
+
+enum options_result {
+	OPTIONS_RUN,		/* operands begin at optind */
+	OPTIONS_WANT_HELP,
+	OPTIONS_WRONG,		/* said why */
+};
+
+/* @argv[0] is the command's name.  Stops at the first operand. */
+enum options_result options_parse(const struct command *command, int argc, char **argv);
+
+#endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "cpulist.h"
+#include "proc_json.h"
+
+#define SCHEMA_VERSION 1
+
+static void put_list(struct json *json, const char *key, const char *text)
+{
+	struct cpulist list = { 0 };
+
+	json_open(json, key, '[');
+	/* An empty one is no list, and every list that was parsed is one. */
+	if (cpulist_parse(text, &list))
+		for (int cpu = 0; cpu < CPULIST_MAX; cpu++)
+			if (cpulist_has(&list, cpu))
+				json_integer(json, NULL, cpu);
+	json_close(json, ']');
+}
+
+void proc_json_open(struct json *json, const char *schema, const struct proc_sample *sample)
+{
+	static const char *const names[] = {
+		[NAMES_SEEN] = "seen",
+		[NAMES_DENIED] = "denied",
+		[NAMES_ABSENT] = "absent",
+	};
+	struct utsname kernel = { 0 };
+	time_t now = time(NULL);
+	struct tm utc = { 0 };
+	char when[32];
+
+	uname(&kernel);
+	gmtime_r(&now, &utc);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	json_open(json, NULL, '{');
+	json_string(json, "schema", schema);
+	json_integer(json, "version", SCHEMA_VERSION);
+	json_string(json, "kernel", kernel.release);
+	json_string(json, "time", when);
+	json_number(json, "monotonic_ns", sample->taken_ns);
+	put_list(json, "allowed", sample->allowed);
+	put_list(json, "isolated", sample->isolated);
+	json_string(json, "names", names[sample->names]);
+	json_bool(json, "consistent", sample->consistent);
+}
+
+void proc_json_close(struct json *json)
+{
+	json_close(json, '}');
+	fputc('\n', json->out);
+	json->comma = false;
+}
+
+void proc_json_cpu(struct json *json, const struct proc_cpu *cpu)
+{
+	json_open(json, NULL, '{');
+	json_integer(json, "cpu", cpu->cpu);
+	json_string(json, "state", cpu->isolated ? "isolated" : "ended");
+	json_string(json, "end", cpu->end);
+}
+
+void proc_json_counts(struct json *json, const char *key, const struct counts *counts)
+{
+	json_open(json, key, '{');
+	for (int i = 0; i < COUNTS; i++)
+		json_number(json, count_names[i], counts->n[i]);
+	json_close(json, '}');
+}
+
+void proc_json_stack(struct json *json, const struct proc_stack *stack)
+{
+	json_open(json, "stack", '[');
+	for (size_t i = 0; i < stack->count; i++)
+		json_string(json, NULL, stack->lines[i]);
+	json_close(json, ']');
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The sentences that all subcommands have in common. */
+#ifndef PROC_TEXT_H
+#define PROC_TEXT_H
+
+#include <stdio.h>
+
+#include "cpulist.h"
+#include "proc.h"
+
+/* Nothing to look at: why, and how to isolate a CPU. */
+void proc_text_nothing(FILE *out, const struct proc_sample *sample,
+		       const struct cpulist *only);
+
+/* What a reader without privilege does not see, and how to see it; else nothing. */
+void proc_text_names(FILE *out, const struct proc_sample *sample, const char *command);
+
+/* How an isolation ended; what status says if this command does not know the word. */
+const char *proc_text_end(const char *end);
+
+#endif

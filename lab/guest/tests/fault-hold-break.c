@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: fault-hold-break
+ * cpus: 2
+ * kernel: isolator-debug
+ * timeout: 60
+ * about: planted fault: SIGKILL waits like any other signal
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "fault.h"
+
+/* SIGKILL ends a task that never ticks, long before its deadline. */
+static bool check(void)
+{
+	struct worker *w = worker_new(1);
+	uint64_t start, took;
+	int status;
+
+	w->deadline_ns = 4 * SEC;
+	w->life_s = 20;		/* the fault lasts no longer */
+	if (!worker_process(w))
+		bail_out("no isolated worker");
+	sleep_ms(10);
+	start = now_ns();
+	kill(w->tid, SIGKILL);
+	if (waitpid(w->tid, &status, 0) != w->tid)
+		bail_out("waitpid");
+	took = now_ns() - start;
+	diag("dead after %lu ms", took / MS);
+	return WIFSIGNALED(status) && took < 2 * SEC;
+}
+
+int main(void)
+{
+	iso_require(2);
+	return with_fault("hold_break", check);
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: flood
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 240
+ * alone: yes
+ * about: a million deferred requests leave no more behind than ten thousand, and cost no more
+ * observe: 11 entry_SYSCALL_64 1
+ * observe: 12 entry_SYSCALL_64 1
+ * equal: 11 12 kernel_instructions 2
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../marker.h"
+#include "../tap.h"
+
+#define FLOOD	"/proc/isolator/flood"
+enum { FEW = 10000, MANY = 1000000, READY = 1 };
+
+MARK_WINDOW_TABLE();
+
+static _Atomic unsigned int wanted, window;
+
+/* After each flood one system call in a window of its own; a probe stands before the first. */
+static void each(struct worker *w)
+{
+	unsigned int now = wanted;
+
+	(void)w;
+	if (now == window)
+		return;
+	if (now == READY) {
+		mark_target();
+		mark_probe();
+		syscall(SYS_getpid);
+		window = now;
+		return;
+	}
+	mark_window_begin(now);
+	syscall(SYS_getpid);
+	mark_window_end(now);
+	window = now;
+}
+
+static long memory_kb(const char *key)
+{
+	FILE *f = fopen("/proc/meminfo", "r");
+	char line[128];
+	long kb = -1;
+
+	while (f && kb < 0 && fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, strlen(key)))
+			sscanf(line + strlen(key), ": %ld", &kb);
+	if (f)
+		fclose(f);
+	return kb;
+}
+
+static void enter(unsigned int number)
+{
+	wanted = number;
+	while (window != number)
+		sleep_ms(1);
+}
+
+/* Makes @n requests and has the CPU enter; the last thousand's least time over the first's. */
+static double flood(struct worker *w, int n, unsigned int number, uint64_t *deferred)
+{
+	unsigned long long requests, first, last;
+	char text[256];
+
+	*deferred = w->iso.page->deferred;
+	snprintf(text, sizeof(text), "%d", n);
+	if (put_file(FLOOD, text) || get_file(FLOOD, text, sizeof(text)) ||
+	    sscanf(text, "requests %llu batch %*d first_ns %llu last_ns %llu", &requests, &first,
+		   &last) != 3)
+		bail_out("no flood");
+	*deferred = w->iso.page->deferred - *deferred;
+	enter(number);
+	diag("%d requests: %s", n, text);
+	return (double)last / (double)first;
+}
+
+int main(void)
+{
+	uint64_t few, many;
+	struct worker *w;
+	double growth;
+	long before;
+
+	iso_require(2);
+	if (access(FLOOD, F_OK))
+		skip_all("no " FLOOD ": wants CONFIG_ISOLATOR_FLOOD");
+	w = worker_new(1);
+	w->each = each;
+	w->deadline_ns = 120 * SEC;
+	w->life_s = 200;
+	if (!worker_thread(w))
+		bail_out("no isolated worker");
+	enter(READY);
+	flood(w, FEW, 11, &few);
+	before = memory_kb("Slab") + memory_kb("VmallocUsed");
+	growth = flood(w, MANY, 12, &many);
+	before = memory_kb("Slab") + memory_kb("VmallocUsed") - before;
+	ok(few == FEW && many == MANY, "%lu and %lu requests were deferred", few, many);
+	ok(before < 256, "kernel memory grew by %ld KiB: nothing for each request", before);
+	ok(growth < 1.5, "the last thousand took %.2f times the first", growth);
+	ok(!w->iso.page->due && !w->iso.page->held, "nothing is due, nothing was held");
+	ok(!w->iso.page->breaches, "no breach");
+	worker_end(w);
+	return done_testing();
+}

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isolab hunt: soaks an isolated core in whatever there is, and names what reaches it."""
+
+from __future__ import annotations
+
+import json
+import platform
+import random
+import shlex
+import time
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import jsonschema
+
+from . import campaign, cells, dmesg, header, kernel, qemu, stressors, term
+from .guest import Event, Guest, Outcome, boot
+from .kernel import Kernel
+from .paths import BUILD, LAB, OUT, SCHEMAS
+
+CONFIG = next(c for c in campaign.CONFIGS if c.isolates)
+SLICE_S = 5.0
+# One guest lives so long: one that dies takes no more than this with it.
+BOOT_S = 240.0
+MAX_VOID = 5
+TOP = 10
+ALL_CPUS = "ff"
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Some seconds of a hunt: what runs, in words and as a command."""
+
+    about: str
+    command: str
+
+
+def _stress(rng: random.Random) -> Slice:
+    cls = rng.choice(stressors.CLASSES)
+    chosen = rng.sample(stressors.of_class(cls), 3)
+    words = " ".join(f"--{name} 1" for name in chosen)
+    user = rng.random() < 0.5 or any(name in stressors.UNPRIVILEGED for name in chosen)
+    return Slice(
+        f"stress-ng, class {cls}: {', '.join(chosen)}{' (user)' if user else ''}",
+        f"{'setuidgid nobody ' if user else ''}stress-ng --quiet --timeout {SLICE_S:g} "
+        f"--vm-bytes 48M --temp-path /tmp {words}",
+    )
+
+
+def _selftest(rng: random.Random) -> Slice | None:
+    tests = sorted(p.name for p in (BUILD / "lab" / "selftests").glob("*") if p.is_file())
+    if not tests:
+        return None
+    chosen = rng.sample(tests, min(2, len(tests)))
+    commands = " & ".join(f"/lab/selftests/{t}" for t in chosen)
+    return Slice(f"kernel selftests: {', '.join(chosen)}", f"{commands} & wait")
+
+
+def _mix(rng: random.Random, names: list[str]) -> Slice:
+    chosen = rng.sample(names, 4)
+    return Slice(
+        f"triggers: {', '.join(chosen)}",
+        " & ".join(f"/lab/triggers/{name}" for name in chosen) + " & wait",
+    )
+
+
+def slices(seed: int) -> Iterator[Slice]:
+    """Without end; the same for the same seed."""
+    rng = random.Random(seed)
+    names = sorted(
+        t.name
+        for t in header.triggers()
+        if t.kind != "self" and t.cls != "break" and not t.append and t.cpus == 2
+    )
+    while True:
+        draw = rng.random()
+        found = _stress(rng) if draw < 0.5 else _selftest(rng) if draw < 0.7 else None
+        found = found or _mix(rng, names)
+        # Wherever the task's own CPU is not the only one: placement has to keep them off.
+        anywhere = rng.random() < 0.5
+        yield Slice(
+            found.about + (" (any CPU)" if anywhere else ""),
+            f"{f'taskset {ALL_CPUS} ' if anywhere else ''}sh -c {shlex.quote(found.command)}",
+        )
+
+
+def _job(batch: list[Slice]) -> str:
+    lines = [
+        f"cpus {campaign.HOUSEKEEPING}",
+        f"env ISO_CPU {campaign.ISOLATED}",
+        f"env HK_CPU {campaign.HOUSEKEEPING}",
+        f"run settings 5000 {CONFIG.settings}",
+        f"run expand 10000 {campaign.EXPAND}",
+        f"run facts 15000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list",
+        *campaign.spinner(CONFIG),
+    ]
+    for i, part in enumerate(batch):
+        ms = int((SLICE_S + 40) * 1000)
+        lines += [
+            f"run begin-causes.{i} 10000 exec causes begin",
+            *campaign.window(
+                campaign.TRIGGER + i,
+                str(i),
+                [
+                    f"run slice.{i} {ms} timeout -s KILL {SLICE_S + 10:g} {part.command}",
+                    f"sleep {campaign.AFTER_MS}",
+                ],
+            ),
+            f"run causes.{i} 10000 exec causes end",
+            f"file breaches.{i} /proc/isolator/breaches",
+        ]
+    lines += [
+        "file status /proc/isolator/status",
+        "ctl probe 5000 probe",
+        "ctl quit 5000 quit",
+        "kill spinner 5000",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def known_callbacks() -> dict[str, int]:
+    """Callbacks that the catalogue knows, and their rows."""
+    data = tomllib.loads((LAB / "catalogue" / "callbacks.toml").read_text())
+    return {name: int(row) for name, row in data["callbacks"].items()}
+
+
+def _read(part: Slice, i: int, outcome: Outcome) -> dict[str, Any] | None:
+    window = outcome.windows.get(campaign.TRIGGER + i)
+    said = outcome.event("run", f"causes.{i}")
+    if window is None or said is None:
+        return None
+    text = said["out"] or ""
+    page = campaign.page(outcome, str(i))
+    listed = (outcome.event("file", f"breaches.{i}") or {}).get("text") or ""
+    return {
+        "about": part.about,
+        "command": part.command,
+        **campaign.counts(window),
+        "breaches": page.get("breaches"),
+        "longest_hold_s": campaign.longest(text),
+        "causes": cells.causes(text),
+        "unaccounted": cells.accounted(text),
+        "breach_list": listed.splitlines()[:40] if page.get("breaches") else [],
+        "entry_log": window["log"][:10],
+        "kernel_log": [
+            f.text for f in dmesg.scan(dmesg.between(outcome.console, f"slice.{i}"))[:10]
+        ],
+    }
+
+
+def unknown(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Callbacks that no row of the catalogue names: each is proposed as one."""
+    known = known_callbacks()
+    proposed: dict[str, dict[str, Any]] = {}
+    for part in found:
+        for cause in part["causes"]:
+            name = cause["callback"]
+            if name == "-" or name in known:
+                continue
+            entry = proposed.setdefault(
+                name,
+                {"callback": name, "senders": [], "counts": {}, "stack": cause["stack"], "in": []},
+            )
+            for what, n in cause["counts"].items():
+                entry["counts"][what] = entry["counts"].get(what, 0) + n
+            for key, value in (("senders", cause["sender"]), ("in", part["about"])):
+                if value not in entry[key] and len(entry[key]) < TOP:
+                    entry[key].append(value)
+    return sorted(proposed.values(), key=lambda e: -sum(e["counts"].values()))
+
+
+def longest(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was held longest, by callback and sender."""
+    worst: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for part in found:
+        for cause in part["causes"]:
+            key = (cause["kind"], cause["callback"], cause["sender"])
+            if cause["longest_ns"] > worst.get(key, {"longest_ns": 0})["longest_ns"]:
+                worst[key] = {**cause, "in": part["about"]}
+    return sorted(worst.values(), key=lambda c: -c["longest_ns"])[:TOP]
+
+
+def broken(report: dict[str, Any]) -> list[str]:
+    bad = []
+    for part in report["slices"]:
+        if part["kernel_entries"]:
+            bad.append(
+                f"{part['about']}: {part['kernel_entries']} kernel entries: "
+                f"{part['entries_by_vector']}"
+            )
+        if part["breaches"] != 0:
+            bad.append(f"{part['about']}: {part['breaches']} breaches")
+        bad += [f"{part['about']}: not accounted for: {text}" for text in part["unaccounted"]]
+        bad += [f"{part['about']}: kernel log: {line}" for line in part["kernel_log"][:3]]
+    bad += [f"unknown callback {e['callback']}: {e['in'][0]}" for e in report["unknown"]]
+    bad += [f"a guest ended early: {why}" for why in report["ended_early"]]
+    return bad
+
+
+def _text(report: dict[str, Any]) -> str:
+    lines = [
+        f"{len(report['slices'])} slices, {report['seconds_hunted']:.0f} s, seed {report['seed']}"
+    ]
+    entries = sum(p["kernel_entries"] for p in report["slices"])
+    breaches = sum(p["breaches"] or 0 for p in report["slices"])
+    lines.append(f"{entries} kernel entries, {breaches} breaches; held longest:")
+    for cause in report["longest"]:
+        what = cause["callback"] if cause["callback"] != "-" else cause["kind"]
+        lines.append(
+            f"  {cause['longest_ns'] / 1e6:8.1f} ms  {what} from {cause['sender']} ({cause['in']})"
+        )
+    for entry in report["unknown"]:
+        lines += [
+            f"proposed as a row of the catalogue: {entry['callback']} {entry['counts']} "
+            f"from {', '.join(entry['senders'])}",
+            *(f"      {frame}" for frame in entry["stack"]),
+        ]
+    return "\n".join(lines)
+
+
+def _hunt(built: Kernel, seed: int, seconds: float) -> tuple[list[dict[str, Any]], list[str], int]:
+    found: list[dict[str, Any]] = []
+    early: list[str] = []
+    source, void, boots, begin = slices(seed), 0, 0, time.monotonic()
+
+    def on_event(event: Event) -> str | None:
+        if event["event"] == "run" and event["name"].startswith("slice."):
+            i = int(event["name"].split(".")[1])
+            term.say(f"{batch[i].about}: {event['seconds']:.1f} s")
+        return campaign.no_clocks(Outcome(events=[event]))
+
+    while time.monotonic() - begin < seconds and void < MAX_VOID:
+        left = seconds - (time.monotonic() - begin)
+        batch = [next(source) for _ in range(max(1, int(min(left, BOOT_S) / (SLICE_S + 2))))]
+        boots += 1
+        guest = Guest(
+            built,
+            _job(batch),
+            append=campaign.COMMON,
+            memory="2G",
+            silence_s=SLICE_S + 100,
+            total_s=60 + len(batch) * (SLICE_S + 20),
+        )
+        outcome = boot(guest, OUT / "hunt" / f"boot-{boots}", on_event)
+        got = [r for i, part in enumerate(batch) if (r := _read(part, i, outcome))]
+        found += got
+        if outcome.emulator_fault or campaign.no_clocks(outcome):
+            void += 1
+            term.say(f"void: {outcome.emulator_fault or campaign.no_clocks(outcome)}")
+        elif outcome.died or len(got) < len(batch):
+            where = batch[len(got)].about if len(got) < len(batch) else "its end"
+            early.append(f"{outcome.died or 'windows are missing'}, in: {where}")
+            void += 1
+    return found, early, boots
+
+
+def main(minutes: float, flavour: str, seed: int | None) -> int:
+    seed = seed if seed is not None else int(time.time())
+    built = kernel.build(flavour)
+    term.say(f"hunting for {minutes:g} minutes, seed {seed} (--seed repeats it)")
+    found, early, boots = _hunt(built, seed, minutes * 60)
+    report: dict[str, Any] = {
+        "schema": "isolator.hunt",
+        "version": 1,
+        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "host": platform.platform(),
+        "emulator": f"QEMU {qemu.pick().version}, thread={qemu.pick().threads}",
+        "kernel": {"name": built.name, "release": built.version, "build": built.path.name},
+        "seed": seed,
+        "minutes": minutes,
+        "boots": boots,
+        "seconds_hunted": round(sum(p["window_s"] for p in found), 1),
+        "slices": found,
+        "longest": longest(found),
+        "unknown": unknown(found),
+        "ended_early": early,
+    }
+    report["broken"] = broken(report)
+    jsonschema.validate(report, json.loads((SCHEMAS / "hunt.json").read_text()))
+    OUT.mkdir(exist_ok=True)
+    (OUT / "hunt.json").write_text(json.dumps(report, indent=1) + "\n")
+    print(_text(report))
+    for claim in report["broken"]:
+        print(term.colour(f"does not hold: {claim}", "31"))
+    if not found:
+        print("inconclusive: nothing was measured; see out/hunt")
+        return term.INCONCLUSIVE
+    print(f"out/hunt.json; {term.elapsed():.0f} s")
+    return term.EXCEEDED if report["broken"] else term.PASS

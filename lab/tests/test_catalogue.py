@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The catalogue of interference as data: complete, and every word in it a known one."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import pytest
+from isolab import catalogue, header
+from isolab.paths import LAB
+
+ARCH = {"x86", "arm64", "other"}
+TREATMENTS = {*header.CLASSES, "none"}
+TEXTS = ("source", "what", "trigger", "how")
+KEYS = {"number", "arch", "stock", "treatment", "untriggered", "note", *TEXTS}
+
+
+def _file(name: str) -> dict[str, Any]:
+    return tomllib.loads((LAB / "catalogue" / f"{name}.toml").read_text())
+
+
+def _rows() -> list[dict[str, Any]]:
+    return [row for name in catalogue.ORDER for row in _file(name)["row"]]
+
+
+def test_every_file_is_a_section() -> None:
+    assert {p.stem for p in (LAB / "catalogue").glob("*.toml")} == set(catalogue.ORDER)
+    titles = [_file(name)["title"] for name in catalogue.ORDER]
+    assert all(titles)
+    assert len(set(titles)) == len(titles)
+
+
+def test_rows_are_numbered_without_a_gap() -> None:
+    numbers = [row["number"] for row in _rows()]
+    assert sorted(numbers) == list(range(1, len(numbers) + 1))
+    assert len(numbers) >= 88
+
+
+@pytest.mark.parametrize("row", _rows(), ids=lambda row: str(row["number"]))
+def test_a_row_says_everything_in_known_words(row: dict[str, Any]) -> None:
+    assert set(row) == KEYS
+    assert row["arch"]
+    assert set(row["arch"]) <= ARCH
+    assert row["stock"] in catalogue.SPARED
+    assert row["treatment"] in TREATMENTS
+    for key in TEXTS:
+        assert row[key].strip(), key
+        # The page is Markdown: an angle bracket begins a tag.
+        assert "<" not in row[key], key
+    for key in ("what", "how"):
+        assert row[key].endswith("."), key
+
+
+@pytest.mark.parametrize("row", _rows(), ids=lambda row: str(row["number"]))
+def test_what_no_guest_can_run_has_a_reason(row: dict[str, Any]) -> None:
+    assert row["untriggered"] == "" or len(row["untriggered"]) >= 10
+    if row["stock"] == "hardware" or "x86" not in row["arch"]:
+        assert row["untriggered"]

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reading a cell, judging the matrix."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+from isolab import cells, header, matrixclaims, matrixpage
+from isolab.paths import SCHEMAS
+
+TOTAL = "cpu 1 total deferred {} excluded 0 held {} breached 0 broken 0 refused 0"
+SAID = """begin {begin}
+begun {begin}
+end {end}
+ended {end}
+cause kind call callback do_sync_core deferred 3 excluded 0 held 0 longest_ns 0 comm insmod
+  text_poke_bp_batch+0x94/0x270
+  __static_key_slow_inc+0x10/0x20
+cause kind thread callback - deferred 0 excluded 0 held 2 longest_ns 1500000 comm kworker/1:1
+cpu 1 kind call longest_ns 0
+""".format(begin=TOTAL.format(7, 1), end=TOTAL.format(10, 3))
+
+
+def test_causes_are_read_with_their_stacks() -> None:
+    first, second = cells.causes(SAID)
+    assert first["callback"] == "do_sync_core" and first["sender"] == "insmod"
+    assert first["counts"] == {"deferred": 3}
+    assert first["stack"] == [
+        "text_poke_bp_batch+0x94/0x270",
+        "__static_key_slow_inc+0x10/0x20",
+    ]
+    assert second["kind"] == "thread" and second["longest_ns"] == 1500000
+
+
+def test_a_senders_name_may_hold_blanks() -> None:
+    line = "cause kind call callback f[m] held 1 longest_ns 5 comm a b comm c"
+    assert cells.causes(line)[0]["sender"] == "a b comm c"
+
+
+def test_sums_that_agree_are_accounted_for() -> None:
+    assert cells.accounted(SAID) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("deferred 3", "deferred 2"), ("held 2", "held 3"), ("kind thread", "kind others")],
+)
+def test_what_has_no_sender_is_said(old: str, new: str) -> None:
+    assert cells.accounted(SAID.replace(old, new, 1))
+
+
+def test_without_totals_nothing_is_accounted_for() -> None:
+    assert cells.accounted("") and cells.accounted(None)
+
+
+def _cell(**changes: Any) -> dict[str, Any]:
+    cell: dict[str, Any] = {
+        "name": "x",
+        "worked": True,
+        "outcome": "done",
+        "returned": True,
+        "seconds": 0.2,
+        "detail": "",
+        "window_s": 0.3,
+        "kernel_entries": 0,
+        "tick_entries": 0,
+        "kernel_instructions": 0,
+        "user_instructions": 10,
+        "entries_by_vector": {},
+        "tick_kernel_instructions_max": 0,
+        "ticks": 3,
+        "breaches": 0,
+        "held": 2,
+        "longest_hold_s": 0.01,
+        "longest_call_s": 0.01,
+        "causes": cells.causes(SAID),
+        "unaccounted": [],
+        "kernel": "rt-1",
+        "trigger": "t",
+        "files": "matrix/x",
+        "deferred": 3,
+        "excluded": 0,
+        "breached": 0,
+        "broken": 0,
+        "refused": 0,
+    }
+    return cell | changes
+
+
+def _column(config: str) -> dict[str, Any]:
+    return {
+        "config": config,
+        "preemption": "rt",
+        "about": "",
+        "append": "",
+        "kernel": {"name": "rt", "release": "6", "build": "rt-1"},
+        "quiet": {
+            "window_s": 1.0,
+            "entries_by_vector": {"sysvec_apic_timer_interrupt": 1000 if config == "stock" else 1},
+        },
+        "attempts": [],
+    }
+
+
+def _report() -> dict[str, Any]:
+    stock = _cell(
+        kernel_entries=320,
+        entries_by_vector={"sysvec_apic_timer_interrupt": 300, "sysvec_call_function": 20},
+        breaches=None,
+        held=None,
+        longest_hold_s=None,
+        longest_call_s=None,
+    )
+    row = {
+        "row": "1, 10",
+        "name": "x",
+        "class": "hold",
+        "about": "",
+        "user": False,
+        "append": "",
+        "cpus": 2,
+        "runs": 2,
+        "why_not": None,
+        "cells": {"stock-rt": stock, "isolator-rt": _cell()},
+        "interrupts": {},
+    }
+    columns = {f"{c}-rt": _column(c) for c in ("stock", "isolator")}
+    row["interrupts"] = matrixclaims.interrupts(row, columns)
+    return {
+        "schema": "isolator.matrix",
+        "version": 1,
+        "when": "",
+        "host": "",
+        "emulator": "",
+        "columns": columns,
+        "rows": [row],
+        "judged": False,
+        "broken": [],
+    }
+
+
+ALL = {("x", "stock-rt"), ("x", "isolator-rt")}
+
+
+def test_a_good_matrix_holds_and_fits_its_schema() -> None:
+    report = _report()
+    assert matrixclaims.broken(report, ALL, False) == []
+    jsonschema.validate(report, json.loads((SCHEMAS / "matrix.json").read_text()))
+    assert report["rows"][0]["interrupts"] == {"stock-rt": True, "isolator-rt": False}
+    assert "<script" in matrixpage.page(report) and "x" in matrixpage.text(report, {"x"})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kernel_entries": 1},
+        {"breaches": 1},
+        {"worked": False},
+        {"returned": False},
+        {"unaccounted": ["held"]},
+        {"outcome": "refused"},
+        {"seconds": 9.0},
+    ],
+)
+def test_each_fault_breaks_a_claim(changes: dict[str, Any]) -> None:
+    report = _report()
+    report["rows"][0]["cells"]["isolator-rt"].update(changes)
+    assert matrixclaims.broken(report, ALL, False)
+
+
+def test_only_what_was_measured_is_judged() -> None:
+    report = _report()
+    report["rows"][0]["cells"]["isolator-rt"]["breaches"] = 1
+    assert not matrixclaims.broken(report, {("x", "stock-rt")}, False)
+
+
+def test_a_break_may_interrupt_but_must_be_counted() -> None:
+    report = _report()
+    row = report["rows"][0]
+    row["class"] = "break"
+    row["cells"]["isolator-rt"].update(kernel_entries=2, broken=1)
+    assert not matrixclaims.broken(report, ALL, False)
+    row["cells"]["isolator-rt"]["broken"] = 0
+    assert matrixclaims.broken(report, ALL, False)
+
+
+def test_a_user_may_not_let_a_cpu_spin() -> None:
+    report = _report()
+    report["rows"][0]["user"] = True
+    report["rows"][0]["cells"]["isolator-rt"]["longest_call_s"] = 0.9
+    assert matrixclaims.broken(report, ALL, False)
+
+
+def test_held_requests_lengthen_the_limit() -> None:
+    row = _report()["rows"][0]
+    short = matrixclaims.limit_s(row, "isolator-rt")
+    row["cells"]["isolator-rt"]["held"] = 100
+    longer = matrixclaims.limit_s(row, "isolator-rt")
+    assert short is not None and longer is not None and longer > short + 1
+
+
+def test_the_tick_itself_does_not_count_as_interference() -> None:
+    report = _report()
+    row = copy.deepcopy(report["rows"][0])
+    row["cells"]["stock-rt"]["entries_by_vector"] = {"sysvec_apic_timer_interrupt": 400}
+    assert matrixclaims.interrupts(row, report["columns"])["stock-rt"] is False
+
+
+def test_the_whole_wants_its_rows() -> None:
+    assert any("only 1 rows" in b for b in matrixclaims.broken(_report(), ALL, True))
+
+
+def test_triggers_that_share_a_guest_want_the_same_machine() -> None:
+    for batch in cells.batches(header.triggers()):
+        assert len({(t.cpus, t.append) for t in batch}) == 1

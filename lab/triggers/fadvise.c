@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: fadvise
+ * row: 28
+ * class: quiesce
+ * kind: program
+ * notick: no
+ * about: a program tells the kernel that it no longer needs a file's pages
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "trigger.h"
+
+enum { ROUNDS = 3, PAGES = 16, PAGE = 4096 };
+
+/* On tmpfs the advice does nothing: a file system of our own. */
+static const char make[] =
+	"cd /tmp && dd if=/dev/zero of=lab-fadvise.img bs=64k count=16 &&"
+	"mke2fs -F lab-fadvise.img && mkdir lab-fadvise &&"
+	"mount -t ext2 -o loop lab-fadvise.img lab-fadvise";
+static const char unmake[] =
+	"cd /tmp && umount -d lab-fadvise && rmdir lab-fadvise; rm -f lab-fadvise.img";
+
+static int resident(int fd)
+{
+	void *p = mmap(NULL, PAGES * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	unsigned char in[PAGES];
+	int n = 0;
+
+	need(p != MAP_FAILED && !mincore(p, PAGES * PAGE, in));
+	munmap(p, PAGES * PAGE);
+	for (int i = 0; i < PAGES; i++)
+		n += in[i] & 1;
+	return n;
+}
+
+int main(void)
+{
+	static char text[PAGES * PAGE];
+	int kept = 0, gone = 0, fd;
+
+	freopen("/dev/null", "w", stderr);
+	if (system(make))
+		answer(false, "done", "no ext2 on a loop device");
+	fd = open("/tmp/lab-fadvise/file", O_RDWR | O_CREAT, 0600);
+	need(fd >= 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		memset(text, 'a' + i, sizeof(text));
+		need(pwrite(fd, text, sizeof(text), 0) == sizeof(text));
+		/* What is not yet written cannot go: every CPU's batches are looked at for it. */
+		need(!posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED));
+		kept += resident(fd) > 0;
+		need(!fdatasync(fd));
+		need(!posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED));
+		gone += !resident(fd);
+	}
+	close(fd);
+	if (system(unmake))
+		answer(false, "done", "the file system does not go");
+	answer(kept == ROUNDS && gone == ROUNDS, "done",
+	       "%d times kept while dirty, %d times gone, of %d", kept, gone, ROUNDS);
+}

@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# name: mce-interval
+# row: 63, 77
+# class: hold
+# kind: script
+# notick: no
+# about: the time between looks for machine checks is changed: each CPU starts its timer again
+# shellcheck source=lab/guest/trigger.sh
+. "${LAB:-/lab}/lib/trigger.sh"
+
+file=/sys/devices/system/machinecheck/machinecheck0/check_interval
+[ -e "$file" ] || missing "machine checks"
+old=$(cat $file)
+n=0
+for want in 200 "$(printf '%d' "0x$old")" 100 "$(printf '%d' "0x$old")"; do
+	put "$want" "$file"
+	[ "$(printf '%d' "0x$(cat $file)")" = "$want" ] && n=$((n + 1))
+done
+[ $n = 4 ] && answer true "changed twice, and back to 0x$old"
+answer false "$n of 4 changes read back"

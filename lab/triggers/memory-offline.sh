@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# name: memory-offline
+# row: 29, 34
+# class: quiesce
+# kind: script
+# notick: no
+# append: movablecore=256M
+# about: a block of memory is taken offline and online again
+# shellcheck source=lab/guest/trigger.sh
+. "${LAB:-/lab}/lib/trigger.sh"
+
+dir=/sys/devices/system/memory
+[ -d "$dir" ] || missing "memory hot-plug"
+total() {
+	while read -r key value _; do
+		[ "$key" = MemTotal: ] && echo "$value"
+	done </proc/meminfo
+}
+
+before=$(total)
+for block in $(find "$dir" -name 'memory[0-9]*' | sed 's/.*memory//' | sort -rn); do
+	state=$dir/memory$block/state
+	[ "$(cat "$dir/memory$block/valid_zones")" = Movable ] || continue
+	[ "$(cat "$state")" = online ] || continue
+	# Pages that cannot be moved are tried again until a signal comes.
+	timeout 3 sh -c "echo offline >$state" 2>/dev/null || continue
+	[ "$(cat "$state")" = offline ] && less=$((before - $(total)))
+	put online_movable "$state"
+	[ "$(cat "$state")" = online ] || answer false "block $block does not come back"
+	[ "$(total)" = "$before" ] || answer false "memory was $before kB, is $(total) kB"
+	[ "${less:-0}" -gt 0 ] && answer true "block $block with $less kB went and came back"
+done
+answer false "no block of the movable zone could be taken offline"

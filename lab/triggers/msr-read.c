@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: msr-read
+ * row: 70
+ * class: refuse
+ * kind: program
+ * notick: no
+ * about: registers of the isolated CPU are read through its device file
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdint.h>
+#include <unistd.h>
+#include "trigger.h"
+
+enum { ROUNDS = 3, MSR_TSC = 0x10, MSR_PAT = 0x277 };
+
+/* 0 and the value, or an error. */
+static int msr(int cpu, unsigned int number, uint64_t *value)
+{
+	char name[32];
+	int fd, error = 0;
+
+	snprintf(name, sizeof(name), "/dev/cpu/%d/msr", cpu);
+	fd = open(name, O_RDONLY);
+	if (fd < 0)
+		return errno;
+	if (pread(fd, value, sizeof(*value), number) != sizeof(*value))
+		error = errno;
+	close(fd);
+	return error;
+}
+
+int main(void)
+{
+	int iso = env_number("ISO_CPU"), read = 0, refused = 0;
+	uint64_t tsc, last = 0, here, there;
+
+	errno = msr(env_number("HK_CPU"), MSR_PAT, &here);
+	if (errno == ENOENT)
+		answer(false, "done", "missing: /dev/cpu/*/msr");
+	need(!errno);
+	for (int i = 0; i < ROUNDS; i++) {
+		errno = msr(iso, MSR_TSC, &tsc);
+		if (!errno)
+			errno = msr(iso, MSR_PAT, &there);
+		if (errno == EBUSY) {
+			refused++;
+			continue;
+		}
+		need(!errno);
+		read += tsc > last && there == here;
+		last = tsc;
+	}
+	if (refused)
+		answer(refused == ROUNDS, "refused", "EBUSY %d times of %d",
+		       refused, ROUNDS);
+	answer(read == ROUNDS, "done",
+	       "%d of %d times its TSC had moved and its PAT was ours", read, ROUNDS);
+}

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# name: mtrr-write
+# row: 41
+# class: break
+# kind: script
+# notick: no
+# about: a range of memory where nothing lies gets another caching type: all CPUs stop for that
+# shellcheck source=lab/guest/trigger.sh
+. "${LAB:-/lab}/lib/trigger.sh"
+
+file=/proc/mtrr
+[ -e "$file" ] || missing "memory type range registers"
+n=0
+for type in write-combining uncachable; do
+	put "base=0x80000000 size=0x100000 type=$type" "$file"
+	line=$(grep "base=0x080000000 .*: $type" $file)
+	[ -n "$line" ] && n=$((n + 1))
+	number=${line%%:*}
+	put "disable=$((${number#reg}))" "$file"
+	grep -q 'base=0x080000000 ' $file || n=$((n + 1))
+done
+[ $n = 4 ] && answer true "2 ranges came and went"
+answer false "$n of 4 steps seen in $file"

@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# name: numa-balancing
+# row: new
+# class: catch-up
+# kind: script
+# notick: no
+# about: the balancing of memory between nodes is switched on and off
+# shellcheck source=lab/guest/trigger.sh
+. "${LAB:-/lab}/lib/trigger.sh"
+
+file=/proc/sys/kernel/numa_balancing
+[ -e "$file" ] || missing "NUMA balancing"
+old=$(cat $file)
+n=0
+for want in 1 0 1 0; do
+	put $want "$file"
+	[ "$(cat $file)" = $want ] && n=$((n + 1))
+done
+put "$old" "$file"
+[ $n = 4 ] && answer true "4 switches"
+answer false "$n of 4 switches read back"

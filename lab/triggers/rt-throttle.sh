@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# name: rt-throttle
+# row: 52
+# class: exclude
+# kind: script
+# notick: no
+# about: the share of time that real-time tasks may have is changed and restored
+# shellcheck source=lab/guest/trigger.sh
+. "${LAB:-/lab}/lib/trigger.sh"
+
+file=/proc/sys/kernel/sched_rt_runtime_us
+[ -e "$file" ] || missing sched_rt_runtime_us
+old=$(cat $file)
+n=0
+for want in 900000 950000 -1; do
+	put $want "$file"
+	[ "$(cat $file)" = $want ] && n=$((n + 1))
+done
+put "$old" "$file"
+[ "$(cat $file)" = "$old" ] && n=$((n + 1))
+[ $n = 4 ] && answer true "3 shares, and back to $old"
+answer false "$n of 4 changes read back"

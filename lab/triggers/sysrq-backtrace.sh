@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# name: sysrq-backtrace
+# row: 85
+# class: break
+# kind: script
+# notick: no
+# about: an administrator asks what every CPU does: a non-maskable interrupt answers
+# shellcheck source=lab/guest/trigger.sh
+. "${LAB:-/lab}/lib/trigger.sh"
+
+[ -e /proc/sysrq-trigger ] || missing sysrq
+seen() {
+	dmesg | grep -c "NMI backtrace for cpu ${ISO_CPU:?}"
+}
+# Not on the console, where a backtrace would look like a failure of the kernel.
+level=$(cut -f 1 /proc/sys/kernel/printk)
+before=$(seen)
+dmesg -n 1
+echo l >/proc/sysrq-trigger
+sleep 0.3
+dmesg -n "$level"
+after=$(seen)
+[ $((after - before)) = 1 ] && answer true "CPU $ISO_CPU showed where it was"
+answer false "$((after - before)) backtraces of CPU $ISO_CPU in the log"
