@@ -33,12 +33,6 @@ void parse_free(struct proc_cpu *cpu)
 	free(cpu->breaches);
 }
 
-/* The rest of a line whose words nobody asks for. */
-static int pass(struct scan *scan)
-{
-	return scan_keys(scan, NULL, 0);
-}
-
 /* Fills @keys with one key for each count. */
 static size_t count_keys(struct scan_key *keys, struct counts *counts)
 {
@@ -91,7 +85,7 @@ static int status_cpu(struct scan *scan, struct proc_sample *sample)
 	if (state && !strcmp(state, "ended")) {
 		cpu->end = scan_word(scan);
 		if (cpu->end && *cpu->end)
-			return pass(scan);
+			return scan_keys(scan, NULL, 0);
 	}
 	return scan_fail(scan, "a CPU is \"isolated\" or \"ended\" by something");
 }
@@ -132,8 +126,7 @@ int parse_status(struct proc_sample *sample, const char *file, char *text)
 		} else if (!strcmp(word, "cpu")) {
 			error = status_cpu(&scan, sample);
 		} else {
-			scan.at = (char *)word;
-			error = scan_fail(&scan, "\"%.40s\" is nothing that stands there", word);
+			error = scan_pass(&scan, word);
 		}
 		if (error)
 			return -1;
@@ -194,7 +187,7 @@ static int stats_entry(struct scan *scan, const char *word, struct proc_cpu *cpu
 		return stats_kind(scan, cpu);
 	if (!strcmp(word, "callback"))
 		return stats_callback(scan, cpu);
-	return pass(scan);
+	return scan_pass(scan, word);
 }
 
 /* What the kernel writes for no address. */
@@ -216,7 +209,7 @@ static int senders_entry(struct scan *scan, const char *word, struct proc_cpu *c
 
 	*stack = NULL;
 	if (strcmp(word, "sender"))
-		return pass(scan);
+		return scan_pass(scan, word);
 	count_keys(keys + 4, &sender.counts);
 	if (scan_keys(scan, keys, ARRAY_SIZE(keys)))
 		return -1;
@@ -245,7 +238,7 @@ static int breaches_entry(struct scan *scan, const char *word, struct proc_cpu *
 
 	*stack = NULL;
 	if (!breach.forced && strcmp(word, "breach"))
-		return pass(scan);
+		return scan_pass(scan, word);
 	if (scan_keys(scan, keys, ARRAY_SIZE(keys)))
 		return -1;
 	breach.named = breach.comm != NULL;

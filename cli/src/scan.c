@@ -120,6 +120,19 @@ static int value(struct scan *scan, struct scan_key *key)
 	return 0;
 }
 
+static bool is_name(const char *word)
+{
+	return *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_")];
+}
+
+int scan_pass(struct scan *scan, const char *word)
+{
+	if (!is_name(word) || !scan->at)
+		return scan_fail(scan, "\"%.40s\" is nothing that stands there", word);
+	scan->at = NULL;
+	return 0;
+}
+
 int scan_keys(struct scan *scan, struct scan_key *keys, size_t count)
 {
 	const char *name;
@@ -133,7 +146,7 @@ int scan_keys(struct scan *scan, struct scan_key *keys, size_t count)
 		if (i < count)
 			continue;
 		/* A newer kernel's key, or no key at all. */
-		if (!*name || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")])
+		if (!is_name(name))
 			return scan_fail(scan, "\"%.40s\" is no key", name);
 		if (!scan_symbol(scan))
 			return scan_fail(scan, "\"%.40s\" has no value", name);

@@ -55,6 +55,12 @@ int scan_number(struct scan *scan, const char *what, uint64_t *number);
  */
 int scan_keys(struct scan *scan, struct scan_key *keys, size_t count);
 
+/*
+ * Passes over the rest of a line that begins with @word, which a newer kernel may
+ * have added.  0 or -1, said why: it is no name.
+ */
+int scan_pass(struct scan *scan, const char *word);
+
 /* Says that the file is none of Isolator's, where and why.  Returns -1. */
 int scan_fail(const struct scan *scan, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -182,18 +182,20 @@ def longest(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(worst.values(), key=lambda c: -c["longest_ns"])[:TOP]
 
 
-def broken(report: dict[str, Any]) -> list[str]:
+def faults(part: dict[str, Any]) -> list[str]:
+    """What must not be, of one slice."""
     bad = []
-    for part in report["slices"]:
-        if part["kernel_entries"]:
-            bad.append(
-                f"{part['about']}: {part['kernel_entries']} kernel entries: "
-                f"{part['entries_by_vector']}"
-            )
-        if part["breaches"] != 0:
-            bad.append(f"{part['about']}: {part['breaches']} breaches")
-        bad += [f"{part['about']}: not accounted for: {text}" for text in part["unaccounted"]]
-        bad += [f"{part['about']}: kernel log: {line}" for line in part["kernel_log"][:3]]
+    if part["kernel_entries"]:
+        bad.append(f"{part['kernel_entries']} kernel entries: {part['entries_by_vector']}")
+    if part["breaches"] != 0:
+        bad.append(f"{part['breaches']} breaches")
+    bad += [f"not accounted for: {text}" for text in part["unaccounted"]]
+    bad += [f"kernel log: {line}" for line in part["kernel_log"][:3]]
+    return [f"{part['about']}: {text}" for text in bad]
+
+
+def broken(report: dict[str, Any]) -> list[str]:
+    bad = [text for part in report["slices"] for text in faults(part)]
     bad += [f"unknown callback {e['callback']}: {e['in'][0]}" for e in report["unknown"]]
     bad += [f"a guest ended early: {why}" for why in report["ended_early"]]
     return bad
@@ -288,4 +290,7 @@ def main(minutes: float, flavour: str, seed: int | None) -> int:
         print("inconclusive: nothing was measured; see out/hunt")
         return term.INCONCLUSIVE
     print(f"out/hunt.json; {term.elapsed():.0f} s")
+    failed = sum(bool(faults(part)) for part in found)
+    others = len(report["unknown"]) + len(early)
+    print(f"{len(found) - failed} passed, {failed + others} failed")
     return term.EXCEEDED if report["broken"] else term.PASS

@@ -283,7 +283,8 @@ def main(
     whole = not names and not sample and everywhere
     report = _report(matrix, triggers if sample else everything, whole or sample)
     measured = {(t.name, c.name) for t in triggers for c in chosen}
-    report["broken"] = matrixclaims.broken(report, measured, whole)
+    claims = matrixclaims.broken(report, measured, whole)
+    report["broken"] = [text for _, text in claims]
     jsonschema.validate(report, json.loads((SCHEMAS / "matrix.json").read_text()))
     _write(path, report)
     (OUT / f"{name}.html").write_text(matrixpage.page(report))
@@ -296,9 +297,19 @@ def main(
     if missing:
         print(f"inconclusive: no cell for {', '.join('/'.join(m) for m in missing[:10])}")
         return term.INCONCLUSIVE
+    failed = {key for key, _ in claims}
+    skipped = {key for key in measured if _outcome(report, key) == "missing"}
     written = f"out/{name}.json, out/{name}.html{', docs/catalogue.md' if whole else ''}"
     print(f"{written}; {term.elapsed():.0f} s")
+    print(
+        f"{len(measured - failed - skipped)} passed, {len(failed)} failed, {len(skipped)} skipped"
+    )
     return term.EXCEEDED if report["broken"] else term.PASS
+
+
+def _outcome(report: dict[str, Any], key: tuple[str, str]) -> str:
+    row = next(r for r in report["rows"] if r["name"] == key[0])
+    return str(row["cells"].get(key[1], {}).get("outcome", ""))
 
 
 def _write(path: Path, report: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from . import campaign, catalogue
 
+Claim = tuple[tuple[str, str], str]
 MIN_ROWS = 70
 TICK_S, LEND_S, D_S, D_SPIN_S = 0.010, 0.0005, 1.0, 0.1
 # Between a deadline and its delivery lies the host's scheduling of the emulator.
@@ -55,35 +56,41 @@ def limit_s(row: dict[str, Any], column: str) -> float | None:
 
 def _isolator(row: dict[str, Any], column: str) -> list[str]:
     cell = row["cells"][column]
-    where = f"{column}: {row['name']}"
     bad: list[str] = []
     if cell["outcome"] == "missing":
         return bad
     if not cell["returned"]:
-        bad.append(f"{where} did not come back: {cell['detail'][:200]}")
+        bad.append(f"did not come back: {cell['detail'][:200]}")
     elif not cell["worked"]:
-        bad.append(f"{where} did not work: {cell['detail'][:200]}")
+        bad.append(f"did not work: {cell['detail'][:200]}")
     if cell["kernel_entries"] and row["class"] != "break":
-        bad.append(f"{where}: {cell['kernel_entries']} kernel entries: {cell['entries_by_vector']}")
+        bad.append(f"{cell['kernel_entries']} kernel entries: {cell['entries_by_vector']}")
     if cell["breaches"] != 0:
-        bad.append(f"{where}: {cell['breaches']} breaches")
+        bad.append(f"{cell['breaches']} breaches")
     if cell["outcome"] == "refused" and row["class"] != "refuse":
-        bad.append(f"{where} was refused")
-    bad += [f"{where}: not accounted for: {text}" for text in cell["unaccounted"]]
+        bad.append("was refused")
+    bad += [f"not accounted for: {text}" for text in cell["unaccounted"]]
     limit = limit_s(row, column)
     if cell["returned"] and limit is not None and cell["seconds"] > limit:
-        bad.append(f"{where} took {cell['seconds']:.2f} s, at most {limit:.2f} s were to be")
+        bad.append(f"took {cell['seconds']:.2f} s, at most {limit:.2f} s were to be")
     if row["user"] and cell["longest_call_s"] > D_SPIN_S + SLACK_S:
-        bad.append(f"{where}: a user let a CPU spin {cell['longest_call_s']:.2f} s")
+        bad.append(f"a user let a CPU spin {cell['longest_call_s']:.2f} s")
     if row["class"] == "break" and cell["returned"] and not cell["broken"]:
-        bad.append(f"{where}: a break that was not counted as one")
+        bad.append("a break that was not counted as one")
     return bad
 
 
-def _logs(columns: dict[str, Any]) -> list[str]:
+def _other(cell: dict[str, Any]) -> list[str]:
+    """What stock Linux is asked for: that the trigger does what it is for."""
+    if cell["worked"] or not cell["returned"] or cell["outcome"] in ("refused", "missing"):
+        return []
+    return [f"did not work: {cell['detail'][:200]}"]
+
+
+def _logs(columns: dict[str, Any]) -> list[Claim]:
     """A kernel of ours that complains fails, also in a boot that is void."""
     return [
-        f"{name}: kernel log: {line}"
+        ((name, line), f"{name}: kernel log: {line}")
         for name, column in columns.items()
         if column["config"] == "isolator"
         for attempt in column.get("attempts", [])
@@ -92,41 +99,39 @@ def _logs(columns: dict[str, Any]) -> list[str]:
     ]
 
 
-def broken(report: dict[str, Any], measured: set[tuple[str, str]], whole: bool) -> list[str]:
-    """The claims that do not hold for the cells @measured; for @whole, those of the whole too."""
-    bad = _logs(report["columns"])
-    for row in report["rows"]:
-        for column, cell in row["cells"].items():
-            if (row["name"], column) not in measured:
-                continue
-            if column.startswith("isolator"):
-                bad += _isolator(row, column)
-            elif (
-                cell["returned"]
-                and not cell["worked"]
-                and cell["outcome"]
-                not in (
-                    "refused",
-                    "missing",
-                )
-            ):
-                bad.append(f"{column}: {row['name']} did not work: {cell['detail'][:200]}")
-    if not whole:
-        return bad
-    for column in report["columns"]:
+def _whole(report: dict[str, Any]) -> list[str]:
+    bad = []
+    for column, about in report["columns"].items():
         ran = sum(
             column in row["cells"] and row["cells"][column]["outcome"] != "missing"
             for row in report["rows"]
         )
         if ran < MIN_ROWS:
             bad.append(f"{column}: only {ran} rows were run, not {MIN_ROWS}")
-    for column, about in report["columns"].items():
         if about["config"] == "stock" and not any(
-            r["interrupts"].get(column) for r in report["rows"]
+            row["interrupts"].get(column) for row in report["rows"]
         ):
             bad.append(f"{column}: no row interrupts: the comparison shows nothing")
     bad += [
         f"row {n} of the catalogue has neither a trigger nor a reason"
         for n in catalogue.open_rows(report["rows"])
     ]
+    return bad
+
+
+def broken(report: dict[str, Any], measured: set[tuple[str, str]], whole: bool) -> list[Claim]:
+    """The claims that do not hold for the cells @measured; for @whole, those of the whole too.
+
+    Each with what it is about: a row and a configuration, or something else.
+    """
+    bad = _logs(report["columns"])
+    for row in report["rows"]:
+        for column, cell in row["cells"].items():
+            key = (row["name"], column)
+            if key not in measured:
+                continue
+            texts = _isolator(row, column) if column.startswith("isolator") else _other(cell)
+            bad += [(key, f"{column}: {row['name']}: {text}") for text in texts]
+    if whole:
+        bad += [((text, ""), text) for text in _whole(report)]
     return bad

@@ -211,7 +211,7 @@ def test_the_tick_itself_does_not_count_as_interference() -> None:
 
 
 def test_the_whole_wants_its_rows() -> None:
-    assert any("only 1 rows" in b for b in matrixclaims.broken(_report(), ALL, True))
+    assert any("only 1 rows" in b for _, b in matrixclaims.broken(_report(), ALL, True))
 
 
 def test_triggers_that_share_a_guest_want_the_same_machine() -> None:

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Drawing and judging a hunt."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from isolab import hunt, stressors
+
+
+@pytest.fixture(autouse=True)
+def _no_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("fork", "vm", "sysfs", "pipe")
+    monkeypatch.setattr(stressors, "of_class", lambda cls: names)
+
+
+def _draw(seed: int, n: int) -> list[hunt.Slice]:
+    return list(itertools.islice(hunt.slices(seed), n))
+
+
+def test_a_seed_repeats_a_hunt() -> None:
+    assert _draw(7, 30) == _draw(7, 30)
+    assert _draw(7, 30) != _draw(8, 30)
+
+
+def test_every_kind_is_drawn() -> None:
+    kinds = {part.about.split(":")[0].split(",")[0] for part in _draw(1, 200)}
+    assert {"stress-ng", "triggers"} <= kinds
+
+
+def test_what_writes_to_files_of_the_kernel_is_no_root() -> None:
+    for part in _draw(3, 200):
+        if "sysfs" in part.about:
+            assert "setuidgid nobody" in part.command
+
+
+def _part(**changes: Any) -> dict[str, Any]:
+    part: dict[str, Any] = {
+        "about": "x",
+        "kernel_entries": 0,
+        "entries_by_vector": {},
+        "breaches": 0,
+        "unaccounted": [],
+        "kernel_log": [],
+        "causes": [],
+    }
+    return part | changes
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kernel_entries": 1, "entries_by_vector": {"sysvec_call_function": 1}},
+        {"breaches": 1},
+        {"breaches": None},
+        {"unaccounted": ["held"]},
+        {"kernel_log": ["WARNING: x"]},
+    ],
+)
+def test_each_fault_is_named(changes: dict[str, Any]) -> None:
+    assert not hunt.faults(_part())
+    assert hunt.faults(_part(**changes))
+
+
+def _cause(callback: str, longest_ns: int = 0) -> dict[str, Any]:
+    return {
+        "kind": "call",
+        "callback": callback,
+        "sender": "sh",
+        "longest_ns": longest_ns,
+        "counts": {"held": 2},
+        "stack": ["somewhere+0x1/0x2"],
+    }
+
+
+def test_unknown_callbacks_are_proposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hunt, "known_callbacks", lambda: {"do_sync_core": 1})
+    parts = [_part(causes=[_cause(c) for c in ("do_sync_core", "-", "new_ipi", "new_ipi")])]
+    (proposed,) = hunt.unknown(parts)
+    assert proposed["callback"] == "new_ipi" and proposed["counts"] == {"held": 4}
+    assert proposed["stack"] and proposed["in"] == ["x"]
+
+
+def test_the_longest_hold_comes_first() -> None:
+    parts = [_part(causes=[_cause("a", 5), _cause("b", 9)]), _part(causes=[_cause("a", 7)])]
+    assert [(c["callback"], c["longest_ns"]) for c in hunt.longest(parts)] == [("b", 9), ("a", 7)]
