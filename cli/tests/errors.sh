@@ -111,8 +111,15 @@ good senders '1s/ kind call/ flavour sweet [mod] kind call/'
 good senders '1s/comm insmod/comm  two  blanks /'
 good breaches '1s/ kind call/ kind telepathy/'
 # CPU 9 was isolated after status had been read.
+# shellcheck disable=SC2016 # sed's $, not sh's
 good stats '$a cpu 9 total deferred 0 excluded 0 held 0 breached 0 broken 0 refused 0'
+# shellcheck disable=SC2016
 good senders '$a cpu 9 sender callback - kind wake deferred 1 excluded 0 held 0 breached 0 broken 0 refused 0 longest_ns 0 comm x'
+# As if CPU 1, with all that it has, was not isolated yet when status was read.
+sed '/^cpu 1 /d; s/^isolated .*/isolated 3/' busy/status >changed/status
+cp busy/senders changed/senders
+out=$("$isolator" why --proc changed 2>&1) && ! echo "$out" | grep -q 'CPU 1'
+check $? "a CPU that status does not have"
 
 echo "1..$n"
 exit $failed

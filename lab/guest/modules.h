@@ -25,14 +25,17 @@ static inline bool module_load(const char *name)
 	return !system(command) && module_loaded(name);
 }
 
-/* Something freed a moment ago may still hold it: that has a second to go. */
+/*
+ * Something freed a moment ago may still hold it: that has a second to go.
+ * What it depended on goes as well, but for what others use.
+ */
 static inline bool module_unload(const char *name)
 {
 	char command[128];
 
 	snprintf(command, sizeof(command), "modprobe -r %s >/dev/null 2>&1", name);
 	for (int wait = 0; wait < 50; wait++) {
-		if (!system(command) && !module_loaded(name))
+		if (system(command) >= 0 && !module_loaded(name))
 			return true;
 		usleep(20000);
 	}

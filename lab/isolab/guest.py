@@ -55,6 +55,7 @@ class Guest:
     total_s: float = 600
     want_kvm: bool = False
     icount: bool = False  # time follows instructions: the same path, the same count
+    extra: Path | None = None  # the kernel's selftests, for those guests that run them
 
 
 @dataclass
@@ -84,7 +85,7 @@ def _socket() -> Path:
 def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
     emulator = qemu.pick()
     use_kvm = guest.want_kvm and not guest.observe and qemu.kvm_usable()
-    initrd = initramfs.with_job(guest.kernel, guest.job, where / "initrd")
+    initrd = initramfs.with_job(guest.kernel, guest.job, where / "initrd", guest.extra)
     command = [
         *emulator.command,
         "-nodefaults",

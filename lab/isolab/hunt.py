@@ -15,10 +15,10 @@ from typing import Any
 
 import jsonschema
 
-from . import campaign, cells, dmesg, header, kernel, qemu, stressors, term
+from . import campaign, cells, dmesg, header, kernel, qemu, selftests, stressors, term
 from .guest import Event, Guest, Outcome, boot
 from .kernel import Kernel
-from .paths import BUILD, LAB, OUT, SCHEMAS
+from .paths import LAB, OUT, SCHEMAS
 
 CONFIG = next(c for c in campaign.CONFIGS if c.isolates)
 SLICE_S = 5.0
@@ -49,12 +49,9 @@ def _stress(rng: random.Random) -> Slice:
     )
 
 
-def _selftest(rng: random.Random) -> Slice | None:
-    tests = sorted(p.name for p in (BUILD / "lab" / "selftests").glob("*") if p.is_file())
-    if not tests:
-        return None
-    chosen = rng.sample(tests, min(2, len(tests)))
-    commands = " & ".join(f"/lab/selftests/{t}" for t in chosen)
+def _selftest(rng: random.Random) -> Slice:
+    chosen = rng.sample(selftests.names(), 2)
+    commands = " & ".join(f"/{selftests.GUEST}/{name}" for name in chosen)
     return Slice(f"kernel selftests: {', '.join(chosen)}", f"{commands} & wait")
 
 
@@ -76,8 +73,7 @@ def slices(seed: int) -> Iterator[Slice]:
     )
     while True:
         draw = rng.random()
-        found = _stress(rng) if draw < 0.5 else _selftest(rng) if draw < 0.7 else None
-        found = found or _mix(rng, names)
+        found = _stress(rng) if draw < 0.5 else _selftest(rng) if draw < 0.7 else _mix(rng, names)
         # Wherever the task's own CPU is not the only one: placement has to keep them off.
         anywhere = rng.random() < 0.5
         yield Slice(
@@ -225,6 +221,7 @@ def _text(report: dict[str, Any]) -> str:
 def _hunt(built: Kernel, seed: int, seconds: float) -> tuple[list[dict[str, Any]], list[str], int]:
     found: list[dict[str, Any]] = []
     early: list[str] = []
+    extra = selftests.directory()
     source, void, boots, begin = slices(seed), 0, 0, time.monotonic()
 
     def on_event(event: Event) -> str | None:
@@ -242,6 +239,7 @@ def _hunt(built: Kernel, seed: int, seconds: float) -> tuple[list[dict[str, Any]
             _job(batch),
             append=campaign.COMMON,
             memory="2G",
+            extra=extra,
             silence_s=SLICE_S + 100,
             total_s=60 + len(batch) * (SLICE_S + 20),
         )

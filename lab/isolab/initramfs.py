@@ -11,7 +11,7 @@ import stat
 import subprocess
 from pathlib import Path
 
-from . import packages, term
+from . import packages, selftests, term
 from .kernel import Kernel
 from .paths import BUILD, LAB, TOP
 
@@ -190,11 +190,18 @@ def _base(kernel: Kernel) -> Path:
     return target
 
 
-def with_job(kernel: Kernel, job: str, target: Path) -> Path:
-    """The base and, laid over it, the job of one boot."""
+def overlay(job: str, extra: Path | None = None) -> bytes:
+    """What is laid over the base: the job of one boot, and @extra as the kernel's selftests."""
     archive = Archive()
     archive.file("job/job", job.encode())
+    if extra:
+        archive.tree(extra, selftests.GUEST)
+    return archive.bytes()
+
+
+def with_job(kernel: Kernel, job: str, target: Path, extra: Path | None = None) -> Path:
+    """The base and, laid over it, what one boot has besides."""
     with open(target, "wb") as out, open(base(kernel), "rb") as first:
         shutil.copyfileobj(first, out)
-        out.write(archive.bytes())
+        out.write(overlay(job, extra))
     return target

@@ -33,8 +33,12 @@ static void set_target(int map, int prog)
 	memset(&attr, 0, sizeof(attr));
 	attr.map_fd = (uint32_t)map;
 	attr.key = (uintptr_t)&key;
+	if (prog < 0) {
+		need(!bpf_ask(BPF_MAP_DELETE_ELEM, &attr));
+		return;
+	}
 	attr.value = (uintptr_t)&prog;
-	need(!bpf_ask(prog < 0 ? BPF_MAP_DELETE_ELEM : BPF_MAP_UPDATE_ELEM, &attr));
+	need(!bpf_ask(BPF_MAP_UPDATE_ELEM, &attr));
 }
 
 int main(void)

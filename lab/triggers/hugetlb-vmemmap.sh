@@ -12,19 +12,24 @@
 knob=/proc/sys/vm/hugetlb_optimize_vmemmap
 file=/proc/sys/vm/nr_hugepages
 [ -e "$knob" ] || missing hugetlb_optimize_vmemmap
+# memmap: pages that hold page descriptors
+memmap() {
+	echo $(($(vmstat nr_memmap_pages) + $(vmstat nr_memmap_boot_pages)))
+}
+
 optimize=$(cat "$knob")
 old=$(cat "$file")
-before=$(vmstat nr_memmap_pages)
+before=$(memmap)
 n=0
 least=$before
 put 1 "$knob"
 for _ in 1 2 3; do
 	put $((old + 8)) "$file"
-	now=$(vmstat nr_memmap_pages)
+	now=$(memmap)
 	[ "$now" -lt "$before" ] && n=$((n + 1))
 	[ "$now" -lt "$least" ] && least=$now
 	put "$old" "$file"
-	[ "$(vmstat nr_memmap_pages)" = "$before" ] && n=$((n + 1))
+	[ "$(memmap)" = "$before" ] && n=$((n + 1))
 done
 put "$optimize" "$knob"
 [ $n = 6 ] && answer true "3 times $((before - least)) pages of descriptors given back and made again"

@@ -13,9 +13,9 @@ file=/sys/devices/system/machinecheck/machinecheck0/check_interval
 [ -e "$file" ] || missing "machine checks"
 old=$(cat $file)
 n=0
-for want in 200 "$(printf '%d' "0x$old")" 100 "$(printf '%d' "0x$old")"; do
+for want in 200 "$old" 100 "$old"; do
 	put "$want" "$file"
-	[ "$(printf '%d' "0x$(cat $file)")" = "$want" ] && n=$((n + 1))
+	[ "$(cat $file)" = "$want" ] && n=$((n + 1))
 done
-[ $n = 4 ] && answer true "changed twice, and back to 0x$old"
+[ $n = 4 ] && answer true "changed twice, and back to $old"
 answer false "$n of 4 changes read back"

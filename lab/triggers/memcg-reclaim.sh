@@ -17,7 +17,8 @@ dir=/tmp/lab-reclaim
 
 # end ANSWER...: nothing of it stays
 end() {
-	umount -d "$dir" 2>/dev/null
+	umount "$dir" 2>/dev/null
+	[ "${loop-}" ] && losetup -d "$loop"
 	rm -rf "$dir" "$dir.img"
 	rmdir "$group"
 	case " $had " in *" memory "*) ;; *) echo -memory >"$top/cgroup.subtree_control" ;; esac
@@ -30,7 +31,9 @@ mkdir "$group" "$dir" || answer false "mkdir failed"
 # A file system that is written back: what is clean can be taken.
 dd if=/dev/zero of="$dir.img" bs=64k count=80 2>/dev/null
 mke2fs -F "$dir.img" >/dev/null 2>&1 || end false "mke2fs failed"
-mount -t ext2 -o loop "$dir.img" "$dir" || end false "mount failed"
+loop=$(losetup -f) || end false "no free loop device"
+losetup "$loop" "$dir.img" || end false "losetup failed"
+mount -t ext2 "$loop" "$dir" || end false "mount failed"
 sh -c "echo \$\$ >$group/cgroup.procs; exec dd if=/dev/zero of=$dir/file bs=64k count=48" 2>/dev/null
 sync
 before=$(cat "$group/memory.current")

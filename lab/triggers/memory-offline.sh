@@ -5,7 +5,7 @@
 # class: quiesce
 # kind: script
 # notick: no
-# append: movablecore=256M
+# append: movablecore=384M
 # about: a block of memory is taken offline and online again
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

@@ -14,14 +14,17 @@ dir=/tmp/lab-ext2
 mkdir "$dir"
 dd if=/dev/zero of="$dir.img" bs=64k count=16 2>/dev/null
 mke2fs -F "$dir.img" >/dev/null 2>&1 || answer false "mke2fs failed"
+loop=$(losetup -f) || answer false "no free loop device"
+losetup "$loop" "$dir.img" || answer false "losetup failed"
 n=0
 for i in 1 2 3; do
-	mount -t ext2 -o loop "$dir.img" "$dir" || answer false "mount failed"
+	mount -t ext2 "$loop" "$dir" || answer false "mount failed"
 	[ $i = 1 ] || [ "$(cat "$dir/file")" = $((i - 1)) ] || answer false "the file was lost"
 	echo $i >"$dir/file"
-	umount -d "$dir" || answer false "umount failed"
+	umount "$dir" || answer false "umount failed"
 	[ -e "$dir/file" ] || n=$((n + 1))
 done
+losetup -d "$loop"
 rm -r "$dir" "$dir.img"
 [ $n = 3 ] && answer true "3 mounts, what was written came back"
 answer false "$n of 3 unmounts seen"

@@ -6,7 +6,7 @@
 # kind: script
 # notick: no
 # timeout: 40
-# about: four less common kinds of RCU are put to the test, each for a second
+# about: four less common kinds of RCU are put to the test, each for a moment
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"
 
@@ -23,7 +23,7 @@ for flavour in tasks tasks-rude tasks-tracing srcu; do
 	# shellcheck disable=SC2086 # several arguments
 	modprobe rcutorture torture_type=$flavour $few ||
 		missing "rcutorture.ko with $flavour in /lib/modules/$(uname -r)"
-	sleep 1
+	sleep 0.5
 	modprobe -r rcutorture || answer false "the module does not go after $flavour"
 	[ "$(successes $flavour)" -gt "$before" ] && n=$((n + 1))
 done

@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# bash completes subcommands, options and arguments.   with-fixtures completion.sh ISOLATOR
+set -eu
+
+isolator=$1
+n=0
+failed=0
+"$isolator" completion bash >script
+bash -n script
+# shellcheck disable=SC1091 # written above
+. ./script
+
+# check WANTED WORD...: what the last word can become
+check() {
+	local wanted=$1 have
+	shift
+	COMP_WORDS=(isolator "$@")
+	COMP_CWORD=$#
+	COMPREPLY=()
+	_isolator
+	have=$(printf '%s\n' "${COMPREPLY[@]+"${COMPREPLY[@]}"}" | sort | tr '\n' ' ')
+	n=$((n + 1))
+	if [ "$have" = "$wanted" ]; then
+		echo "ok $n - isolator $*"
+	else
+		echo "not ok $n - isolator $*: \"$have\", not \"$wanted\""
+		failed=1
+	fi
+}
+
+check '--help --version completion help stat why ' ''
+check 'stat ' st
+check '--version ' --v
+check '--json ' stat --j
+check '--no-stack ' why --no
+check '--count --cpu ' stat --json --c
+check ' ' stat --interval 1
+check 'bash ' completion b
+check 'stat ' help s
+check 'busy busy-later ' stat --proc bu
+check ' ' why --proc nowhere
+check ' ' bogus --
+echo "1..$n"
+exit $failed

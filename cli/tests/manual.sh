@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The manual pages say the options that there are, in the words of --help, and show
+# what is really printed.   with-fixtures manual.sh ISOLATOR VIEW MAN-DIRECTORY
+set -eu
+
+isolator=$1
+view=$2
+man=$3
+n=0
+failed=0
+check() {
+	n=$((n + 1))
+	[ "$1" = 0 ] || {
+		failed=1
+		printf 'not '
+	}
+	printf 'ok %d - %s\n' $n "$2"
+	[ "$1" = 0 ] || sed 's/^/# /' differ
+}
+
+# section PAGE: its OPTIONS
+section() {
+	sed -n '/^\.SH OPTIONS/,/^\.SH/p' "$1" | sed '1!{/^\.SH/d}'
+}
+
+# sample PAGE: what it shows below "# isolator ..."
+sample() {
+	sed -n '/^\.SH HOW TO READ IT/,/^\.EE/p' "$1" | sed '1,/^# isolator/d; /^\.EE/d; s/\\-/-/g'
+}
+
+set +e
+: >differ
+for name in '' stat why; do
+	page=$man/isolator${name:+-$name}.1
+	# shellcheck disable=SC2086 # none is no word
+	"$isolator" manual-options $name >wanted
+	section "$page" >have
+	[ -s have ] && diff wanted have >differ
+	check $? "options of ${page##*/}"
+	for code in $("$isolator" ${name:-help} ${name:+--help} | sed -n '/^exit status/,$s/^  \([0-9]\) .*/\1/p'); do
+		sed -n '/^\.SH EXIT STATUS/,/^\.SH/p' "$page" | grep -qx "\.B $code"
+		check $? "exit code $code in ${page##*/}"
+	done
+done
+"$view" 1 manual manual-later >wanted
+sample "$man/isolator-stat.1" >have
+diff wanted have >differ
+check $? "the sample of isolator-stat.1"
+"$isolator" why --proc manual-later >wanted
+sample "$man/isolator-why.1" >have
+diff wanted have >differ
+check $? "the sample of isolator-why.1"
+echo "1..$n"
+exit $failed

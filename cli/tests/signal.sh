@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What is live ends by a signal, cleanly and at once.   with-fixtures signal.sh ISOLATOR
+set -eu
+
+isolator=$1
+n=0
+failed=0
+check() {
+	n=$((n + 1))
+	[ "$1" = 0 ] || {
+		failed=1
+		printf 'not '
+	}
+	printf 'ok %d - %s\n' $n "$2"
+}
+
+# ends SIGNAL SAYS CODE ARGUMENT...: it says SAYS, gets SIGNAL, exits with CODE
+ends() {
+	signal=$1 says=$2 code=$3
+	shift 3
+	: >said
+	"$isolator" "$@" >said 2>&1 &
+	pid=$!
+	tries=0
+	# What says nothing yet is waited for until it sleeps.
+	until if [ -n "$says" ]; then grep -q "$says" said; else
+		grep -q 'State:.*S' "/proc/$pid/status"
+	fi || [ $tries = 100 ]; do
+		sleep 0.1
+		tries=$((tries + 1))
+	done
+	kill -s "$signal" "$pid"
+	got=0
+	wait "$pid" || got=$?
+	[ $got = "$code" ]
+	check $? "$* ends by SIG$signal with $code (it was $got)"
+}
+
+set +e
+for signal in INT TERM HUP; do
+	ends $signal '^CPU 1' 0 stat --proc quiet --interval 30
+done
+ends INT 'isolator.stat' 0 stat --proc quiet --interval 0.05 --json
+[ -z "$(tail -c 1 said)" ] && tail -n 1 said | grep -q '}$'
+check $? "the last line is whole"
+ends INT '^No CPU' 0 stat --proc none --interval 30
+ends TERM '' 0 why --proc quiet --for 60
+grep -q '^CPU 1, in' said
+check $? "why tells of the span that was cut short"
+
+# Not those that the caller wants ignored.
+(
+	trap '' HUP
+	"$isolator" stat --proc quiet --interval 0.05 --count 6 >said &
+	kill -s HUP $!
+	wait $!
+) && [ "$(grep -c '^CPU 1' said)" = 6 ]
+check $? "nohup is obeyed"
+
+echo "1..$n"
+exit $failed

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The isolator command: its JSON against the schemas, spans, a terminal, large inputs."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import random
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import termios
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+CLI = Path(__file__).resolve().parent.parent
+FIXTURES = ["busy", "busy-later", "ended", "forbidden", "manual", "none", "quiet"]
+COUNTS = ["deferred", "excluded", "held", "breached", "broken", "refused"]
+PATIENCE_S = 20.0
+
+
+@pytest.fixture(scope="session")
+def isolator(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command, built anew and with sanitizers: each test also looks for wrong accesses."""
+    program = tmp_path_factory.mktemp("cli") / "isolator"
+    subprocess.run(
+        ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-g",
+         "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+         f"-I{CLI.parent}/kernel/include/uapi", "-o", program,
+         *sorted((CLI / "src").glob("*.c"))],
+        check=True)
+    return program
+
+
+def _unpack(fixture: str, directory: Path) -> None:
+    subprocess.run([CLI / "tests/fixtures/unpack", CLI / "tests/fixtures" / fixture, directory],
+                   check=True)
+
+
+@pytest.fixture(scope="session")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with each fixture as one of the kernel's; to be copied."""
+    directory = tmp_path_factory.mktemp("fixtures")
+    for fixture in FIXTURES:
+        _unpack(fixture, directory / fixture)
+    return directory
+
+
+@pytest.fixture
+def laid_out(unpacked: Path, tmp_path: Path) -> Path:
+    """The same, to be changed."""
+    return Path(shutil.copytree(unpacked, tmp_path / "proc"))
+
+
+def _schema(name: str) -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads((CLI / "schema" / f"{name}.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return schema
+
+
+def _valid(name: str, line: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(line)
+    jsonschema.validate(document, _schema(name))
+    return document
+
+
+def _run(isolator: Path, name: str, directory: Path, *arguments: str,
+         codes: tuple[int, ...] = (0, 2, 3)) -> dict[str, Any]:
+    done = subprocess.run([isolator, name, "--json", "--proc", directory, *arguments],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode in codes, done.stderr
+    assert done.stdout.count("\n") == 1
+    return _valid(name, done.stdout)
+
+
+def _swap(link: Path, target: Path) -> None:
+    """Let @link lead to @target, at once."""
+    new = link.with_name("new")
+    new.symlink_to(target)
+    new.rename(link)
+
+
+@pytest.mark.parametrize("fixture", FIXTURES)
+@pytest.mark.parametrize("name", ["stat", "why"])
+def test_schema(isolator: Path, laid_out: Path, name: str, fixture: str) -> None:
+    """What is printed is what the schema says."""
+    document = _run(isolator, name, laid_out / fixture)
+    assert document["names"] == "seen" and document["consistent"]
+    if name == "why":
+        _run(isolator, name, laid_out / fixture, "--no-stack", "--top", "1")
+
+
+@pytest.mark.parametrize("name", ["stat", "why"])
+def test_schemas_are_closed(isolator: Path, laid_out: Path, name: str) -> None:
+    """A key that is missing or unknown is not valid."""
+    document = _run(isolator, name, laid_out / "busy")
+    jsonschema.validate(document, _schema(name))
+    for key in list(document):
+        less = {k: v for k, v in document.items() if k != key}
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(less, _schema(name))
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**document, "more": 1}, _schema(name))
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**document, "version": 2}, _schema(name))
+
+
+def test_unprivileged(isolator: Path, laid_out: Path) -> None:
+    """Who is not root sees totals, and null instead of names."""
+    _unpack("unprivileged", laid_out / "unprivileged")
+    program = laid_out / "isolator"
+    program.write_bytes(isolator.read_bytes())
+    program.chmod(0o755)
+    for path in [laid_out, *laid_out.parents][:4]:
+        path.chmod(path.stat().st_mode | 0o055)
+    who: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []}
+    documents = {}
+    for name, code in (("stat", 0), ("why", 2)):
+        done = subprocess.run([program, name, "--json", "--proc", laid_out / "unprivileged"],
+                              capture_output=True, text=True, check=False,
+                              **(who if os.getuid() == 0 else {}))
+        assert done.returncode == code, done.stderr
+        documents[name] = _valid(name, done.stdout)
+        assert documents[name]["names"] == "denied"
+    one = documents["stat"]["cpus"][0]
+    assert one["totals"]["held"] == 58
+    assert one["callbacks"] is None and one["senders"] is None
+    assert one["longest"] == {"ns": 100300000, "kind": "call", "callback": None, "comm": None}
+    assert documents["why"]["culprits"] == []
+    assert [b["waited_ns"] for b in documents["why"]["breaches"]] == [100000000, 0, 100300000]
+    assert all(b["comm"] is None and b["pid"] is None for b in documents["why"]["breaches"])
+
+
+def test_sums(isolator: Path, laid_out: Path) -> None:
+    """Senders add up to totals; where they do not, that is said."""
+    document = _run(isolator, "stat", laid_out / "busy")
+    for cpu in document["cpus"]:
+        for count in COUNTS:
+            assert sum(s["counts"][count] for s in cpu["senders"]) == cpu["totals"][count]
+    stats = laid_out / "busy/stats"
+    stats.write_text(stats.read_text().replace("total deferred 57", "total deferred 58"))
+    assert not _run(isolator, "stat", laid_out / "busy")["consistent"]
+
+
+def test_names_are_kept(isolator: Path, laid_out: Path) -> None:
+    """Names come out as the kernel wrote them, and bytes that are no text do no harm."""
+    senders = laid_out / "busy/senders"
+    senders.write_bytes(senders.read_bytes().replace(b"comm qemu", b'comm q"\xff\xc3'))
+    document = _run(isolator, "stat", laid_out / "busy")
+    names = {s["comm"] for s in document["cpus"][0]["senders"]}
+    assert {"Web Content (2)", "comm x kind y", "a\\033[31mb\\012", "prüf", "",
+            'q"\ufffd\ufffd'} <= names
+
+
+def _samples(isolator: Path, link: Path, *targets: Path) -> list[dict[str, Any]]:
+    """One sample of each of @targets in turn, from one run."""
+    _swap(link, targets[0])
+    process = subprocess.Popen(
+        [isolator, "stat", "--json", "--proc", link, "--interval", "1.5",
+         "--count", str(len(targets))], stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    found = []
+    for target in [*targets[1:], None]:
+        found.append(_valid("stat", process.stdout.readline()))
+        if target:
+            _swap(link, target)
+    assert process.wait(PATIENCE_S) == 0
+    return found
+
+
+def test_rates(isolator: Path, laid_out: Path) -> None:
+    """Rates are differences by time; none in a first sample and after a new start."""
+    first, second = _samples(isolator, laid_out / "proc", laid_out / "busy",
+                             laid_out / "busy-later")
+    assert first["seconds"] is None and all(c["rates"] is None for c in first["cpus"])
+    seconds = second["seconds"]
+    assert 1.4 < seconds < PATIENCE_S
+    rates = {cpu["cpu"]: cpu["rates"] for cpu in second["cpus"]}
+    want = {"deferred": 6, "excluded": 0, "held": 13, "breached": 1, "broken": 0, "refused": 0}
+    assert {k: round(v * seconds, 1) for k, v in rates[1].items()} == want
+    assert rates[2] is None  # its isolation has ended
+    assert rates[3] is None  # another isolation
+
+
+def _why(isolator: Path, link: Path, before: Path, after: Path) -> tuple[int, dict[str, Any]]:
+    """A span in which @before becomes @after; ended by the signal that Ctrl-C sends."""
+    _swap(link, before)
+    process = subprocess.Popen(
+        [isolator, "why", "--json", "--for", "600", "--proc", link],
+        stdout=subprocess.PIPE, text=True)
+    # Asleep with SIGINT caught: it has read the first sample.
+    stop = time.monotonic() + PATIENCE_S
+    while not _waits(process.pid) and time.monotonic() < stop:
+        time.sleep(0.02)
+    _swap(link, after)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=PATIENCE_S)
+    return process.returncode, _valid("why", out)
+
+
+def _waits(pid: int) -> bool:
+    """Does the process sleep, and catch SIGINT?"""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
+    return "State:\tS" in status and bool(int(caught.split()[1], 16) & 1 << signal.SIGINT - 1)
+
+
+def test_span(isolator: Path, laid_out: Path) -> None:
+    """why --for tells of the difference only."""
+    code, document = _why(isolator, laid_out / "proc", laid_out / "busy", laid_out / "busy-later")
+    assert code == 2
+    told = [(c["cpu"], c["comm"], c["longest_ns"]) for c in document["culprits"]]
+    assert told == [(1, "Web Content (2)", 0), (1, "kworker/1:1", 2500000),
+                    (1, "swapper/0", 8000), (1, "insmod", 0), (3, "insmod", 0)]
+    assert [b["at_ns"] for b in document["breaches"]] == [9000000000]
+    assert [(c["cpu"], c["anew"]) for c in document["cpus"]] == [(1, False), (3, True)]
+    assert document["cpus"][0]["counts"]["held"] == 13
+
+
+def test_span_without_a_breach(isolator: Path, laid_out: Path) -> None:
+    """The breaches of before are not of the span: exit 0."""
+    code, document = _why(isolator, laid_out / "proc", laid_out / "busy", laid_out / "busy")
+    assert code == 0 and document["culprits"] == [] and document["breaches"] == []
+
+
+def test_span_in_which_the_isolation_ends(isolator: Path, laid_out: Path) -> None:
+    """It is told with how it ended, and another one that began meanwhile is not."""
+    code, document = _why(isolator, laid_out / "proc", laid_out / "quiet", laid_out / "ended")
+    assert code == 0
+    assert [(c["cpu"], c["state"], c["end"]) for c in document["cpus"]] == [(1, "ended", "stop")]
+    code, document = _why(isolator, laid_out / "proc", laid_out / "quiet", laid_out / "busy")
+    assert [c["cpu"] for c in document["cpus"]] == [1]
+    assert code == 2
+
+
+class Terminal:
+    """A command on a terminal of its own."""
+
+    def __init__(self, rows: int, columns: int, environment: dict[str, str],
+                 *command: str | Path) -> None:
+        self.text = ""
+        self.pid, self.fd = pty.fork()
+        if not self.pid:
+            os.execve(command[0], [str(c) for c in command], environment)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.before = termios.tcgetattr(self.fd)
+
+    def until(self, text: str, times: int = 1) -> None:
+        """Read until @text has come so often."""
+        stop = time.monotonic() + PATIENCE_S
+        while self.text.count(text) < times:
+            assert time.monotonic() < stop, self.text
+            if select.select([self.fd], [], [], 0.1)[0]:
+                self.text += os.read(self.fd, 65536).decode(errors="replace")
+
+    def end(self, keys: bytes = b"\x03") -> int:
+        """Type @keys; the exit code."""
+        os.write(self.fd, keys)
+        stop = time.monotonic() + PATIENCE_S
+        pid = 0
+        while not pid and time.monotonic() < stop:
+            if select.select([self.fd], [], [], 0.05)[0]:
+                with contextlib.suppress(OSError):  # closed on the other side
+                    self.text += os.read(self.fd, 65536).decode(errors="replace")
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+        assert pid, "it does not end"
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(status)
+
+
+def test_live(isolator: Path, laid_out: Path) -> None:
+    """On a terminal: home, lines cut to its size, the rest erased; Ctrl-C ends with 0."""
+    terminal = Terminal(8, 40, {"TERM": "xterm", "NO_COLOR": ""}, isolator, "stat", "--proc",
+                        laid_out / "busy", "--interval", "0.05")
+    # The first screen may be older than the size.
+    terminal.until("\033[H", 6)
+    after = termios.tcgetattr(terminal.fd)
+    assert terminal.end() == 0
+    assert after == terminal.before
+    screens = terminal.text.split("\033[H")
+    lines = screens[4].split("\r\n")
+    assert len(lines) == 8 and lines[-1] == "\033[J"
+    assert all(line.endswith("\033[K") for line in lines[:-1])
+    plain = [line.replace("\033[K", "") for line in lines]
+    for style in ("0", "1", "2", "1;31"):
+        plain = [line.replace(f"\033[{style}m", "") for line in plain]
+    assert max(map(len, plain)) <= 40 and "\033[1m" in screens[4]
+    assert plain[0].startswith("CPU 1: isolated, in user mode; deadline")
+    # The cursor's line is a new one, and no colour is left on.
+    assert terminal.text.endswith("\r\n")
+
+
+@pytest.mark.parametrize("environment", [{"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": "dumb"}, {}])
+def test_no_colours(isolator: Path, laid_out: Path, environment: dict[str, str]) -> None:
+    """Neither with NO_COLOR nor on a terminal that has none."""
+    terminal = Terminal(24, 100, environment, isolator, "stat", "--proc", laid_out / "busy",
+                        "--count", "1")
+    terminal.until("CPU 3")
+    assert terminal.end(b"") == 0
+    assert "\033" not in terminal.text
+
+
+def test_live_waits(isolator: Path, laid_out: Path) -> None:
+    """With no CPU isolated it waits for one."""
+    link = laid_out / "proc"
+    _swap(link, laid_out / "none")
+    terminal = Terminal(24, 80, {"TERM": "xterm"}, isolator, "stat", "--proc", link,
+                        "--interval", "0.05")
+    terminal.until("No CPU is isolated.", 2)
+    _swap(link, laid_out / "quiet")
+    terminal.until("isolated, in user mode")
+    assert terminal.end() == 0
+
+
+def test_json_on_a_terminal(isolator: Path, laid_out: Path) -> None:
+    """JSON lines stay JSON lines."""
+    terminal = Terminal(24, 80, {"TERM": "xterm"}, isolator, "stat", "--proc",
+                        laid_out / "quiet", "--interval", "0.05", "--json")
+    terminal.until("}\r\n", 2)
+    assert terminal.end() == 0
+    for line in terminal.text.replace("^C", "").split():
+        _valid("stat", line)
+
+
+def test_closed_pipe(isolator: Path, laid_out: Path) -> None:
+    """Who reads no more ends it."""
+    process = subprocess.Popen([isolator, "stat", "--proc", laid_out / "quiet",
+                                "--interval", "0.01"], stdout=subprocess.PIPE)
+    assert process.stdout
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(PATIENCE_S) == -signal.SIGPIPE
+
+
+def test_many(isolator: Path, tmp_path: Path) -> None:
+    """Many CPUs, with as many senders and frames as the kernel keeps."""
+    cpus, senders, frames = 64, 512, 8
+    zeros = " ".join(f"{count} 0" for count in COUNTS[1:])
+    with (tmp_path / "status").open("w") as out:
+        out.write(f"version 1\nallowed 1-{cpus}\nisolated 1-{cpus}\n")
+        for cpu in range(1, cpus + 1):
+            out.write(f"cpu {cpu} isolated mask 0x7 got 0x7f depth 1 deadline_ns 1000000000 "
+                      "spin_ns 100000000 lend_ns 500000 user 1\n")
+    with (tmp_path / "stats").open("w") as out:
+        for cpu in range(1, cpus + 1):
+            out.write(f"cpu {cpu} total deferred {senders} {zeros} uncounted_callbacks 0\n")
+    with (tmp_path / "senders").open("w") as out:
+        for cpu in range(1, cpus + 1):
+            for sender in range(senders):
+                out.write(f"cpu {cpu} sender callback do_sync_core kind call deferred 1 {zeros} "
+                          f"longest_ns 0 comm sender {sender}\n")
+                out.write("  a_function_with_a_name+0x1/0x2\n" * frames)
+    (tmp_path / "breaches").write_text("")
+    # The schema of so much would be looked at for a minute.
+    stat = subprocess.run([isolator, "stat", "--json", "--proc", tmp_path],
+                          stdout=subprocess.PIPE, check=True)
+    document = json.loads(stat.stdout)
+    assert document["consistent"] and len(document["cpus"]) == cpus
+    assert all(len(cpu["senders"]) == senders for cpu in document["cpus"])
+    why = subprocess.run([isolator, "why", "--json", "--top", "0", "--proc", tmp_path],
+                         stdout=subprocess.PIPE, check=True)
+    document = json.loads(why.stdout)
+    assert len(document["culprits"]) == cpus * senders
+    assert all(len(c["stack"]) == frames for c in document["culprits"])
+
+
+def _damage(text: bytes, chance: random.Random) -> bytes:
+    """@text with a few bytes changed, lost, doubled, or its lines in disorder."""
+    damaged = bytearray(text)
+    for _ in range(chance.randint(1, 4)):
+        at, source = chance.randrange(len(damaged)), chance.randrange(len(damaged))
+        what = chance.choice(["change", "change", "lose", "double", "disorder"])
+        if what == "change":
+            damaged[at] = chance.choice(b" \n0123456789abc-[]\\x\xff\x00")
+        elif what == "lose":
+            del damaged[at:at + chance.randint(1, 20)]
+        elif what == "double":
+            damaged[at:at] = damaged[source:source + chance.randint(1, 60)]
+        else:
+            lines = bytes(damaged).split(b"\n")
+            chance.shuffle(lines)
+            damaged = bytearray(b"\n".join(lines) + b"\n")
+    return bytes(damaged)
+
+
+@pytest.mark.parametrize("arguments", [["stat", "--json"], ["why"], ["why", "--json"],
+                                       ["stat", "--count", "2", "--interval", "0.001"]])
+def test_damaged(isolator: Path, laid_out: Path, arguments: list[str]) -> None:
+    """Whatever stands in the files: an answer or an error, no crash, no wrong access."""
+    chance = random.Random(" ".join(arguments))
+    codes = set()
+    for _ in range(60):
+        path = laid_out / "busy" / chance.choice(["status", "stats", "senders", "breaches"])
+        whole = path.read_bytes()
+        path.write_bytes(_damage(whole, chance))
+        done = subprocess.run([isolator, *arguments, "--proc", laid_out / "busy"],
+                              capture_output=True, check=False)
+        codes.add(done.returncode)
+        assert done.returncode in (0, 1, 2, 3), done.stderr.decode()
+        assert b"Sanitizer" not in done.stderr and b"runtime error" not in done.stderr
+        assert (done.returncode == 1) == done.stderr.startswith(b"isolator ")
+        if done.returncode != 1 and "--json" in arguments:
+            _valid(arguments[0], done.stdout.decode())
+        path.write_bytes(whole)
+    assert {1} < codes
