@@ -50,20 +50,23 @@ static int names(const char *a, const char *b)
 static int worse_first(const void *left, const void *right)
 {
 	const struct culprit *a = left, *b = right;
-	int order;
+	const int orders[] = {
+		more_first(a->counts.n[BREACHED], b->counts.n[BREACHED]),
+		more_first(a->counts.n[BROKEN], b->counts.n[BROKEN]),
+		more_first(a->longest_ns, b->longest_ns),
+		more_first(a->counts.n[HELD], b->counts.n[HELD]),
+		more_first(counts_sum(&a->counts), counts_sum(&b->counts)),
+		/* Equals always stand in the same order. */
+		names(a->sender->comm, b->sender->comm),
+		names(a->sender->callback, b->sender->callback),
+		names(a->sender->kind, b->sender->kind),
+		a->cpu - b->cpu,
+	};
 
-	if ((order = more_first(a->counts.n[BREACHED], b->counts.n[BREACHED])) ||
-	    (order = more_first(a->counts.n[BROKEN], b->counts.n[BROKEN])) ||
-	    (order = more_first(a->longest_ns, b->longest_ns)) ||
-	    (order = more_first(a->counts.n[HELD], b->counts.n[HELD])) ||
-	    (order = more_first(counts_sum(&a->counts), counts_sum(&b->counts))))
-		return order;
-	/* Equals always stand in the same order. */
-	if ((order = names(a->sender->comm, b->sender->comm)) ||
-	    (order = names(a->sender->callback, b->sender->callback)) ||
-	    (order = names(a->sender->kind, b->sender->kind)))
-		return order;
-	return a->cpu - b->cpu;
+	for (size_t i = 0; i < ARRAY_SIZE(orders); i++)
+		if (orders[i])
+			return orders[i];
+	return 0;
 }
 
 void culprits_rank(struct culprits *culprits)

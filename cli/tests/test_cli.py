@@ -31,6 +31,7 @@ PATIENCE_S = 20.0
 @pytest.fixture(scope="session")
 def isolator(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The command, built anew and with sanitizers: each test also looks for wrong accesses."""
+    subprocess.run([CLI.parent / "tools/install-packages", "cli"], check=True)
     program = tmp_path_factory.mktemp("cli") / "isolator"
     subprocess.run(
         ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-g",

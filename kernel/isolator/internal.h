@@ -240,5 +240,6 @@ int isolator_flood_show(struct seq_file *m, void *v);
 /* proc.c, device.c */
 int isolator_proc_init(void);
 void isolator_show_func(struct seq_file *m, void *func);
+void isolator_show_comm(struct seq_file *m, const char *comm);
 
 #endif /* _ISOLATOR_INTERNAL_H */

@@ -12,6 +12,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/string_helpers.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 
@@ -63,6 +64,12 @@ void isolator_show_func(struct seq_file *m, void *func)
 	if (blank)
 		memmove(blank, blank + 1, strlen(blank));
 	seq_puts(m, name);
+}
+
+/** isolator_show_comm - a task's name, which may hold anything, as printable text */
+void isolator_show_comm(struct seq_file *m, const char *comm)
+{
+	seq_escape_str(m, comm, ESCAPE_OCTAL | ESCAPE_NP | ESCAPE_APPEND, "\\");
 }
 
 static int isolator_status_show(struct seq_file *m, void *v)
@@ -178,7 +185,7 @@ static void isolator_show_breach(struct seq_file *m, int cpu,
 	isolator_show_func(m, b->request.func);
 	seq_printf(m, " caller %pS sender_cpu %d pid %d comm ",
 		   (void *)b->request.caller, b->request.cpu, b->request.pid);
-	seq_escape(m, b->request.comm, "\n\t\\");
+	isolator_show_comm(m, b->request.comm);
 	seq_putc(m, '\n');
 	for (i = 0; i < b->nr_stack; i++)
 		seq_printf(m, "  %pS\n", (void *)b->stack[i]);

@@ -162,7 +162,7 @@ static void isolator_show_sender(struct seq_file *m, int cpu,
 	for (i = 0; i < ISOLATOR_COUNTS; i++)
 		seq_printf(m, " %s %llu", isolator_count_names[i], s->counts[i]);
 	seq_printf(m, " longest_ns %llu comm ", s->longest);
-	seq_escape(m, others ? "-" : s->comm, "\n\t\\");
+	isolator_show_comm(m, others ? "-" : s->comm);
 	seq_putc(m, '\n');
 	for (i = 0; i < s->nr_stack; i++)
 		seq_printf(m, "  %pS\n", (void *)s->stack[i]);

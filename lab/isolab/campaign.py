@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -96,12 +97,17 @@ def window(number: int, name: str, inside: list[str], notick: bool = False) -> l
     ]
 
 
+def as_user(command: str) -> str:
+    """The same by somebody without privilege."""
+    return f"exec su -s /bin/sh nobody -c {shlex.quote(command)}"
+
+
 def fire(trigger: Trigger, prefix: str = "") -> str:
     ms = int(trigger.timeout_s * 1000)
     if trigger.kind == "self":
         return f"ctl {prefix}{trigger.name} {ms} self {trigger.name}"
-    user = "setuidgid nobody " if trigger.user else ""
-    return f"run {prefix}{trigger.name} {ms} exec {user}/lab/triggers/{trigger.name}"
+    what = f"exec /lab/triggers/{trigger.name}"
+    return f"run {prefix}{trigger.name} {ms} {as_user(what) if trigger.user else what}"
 
 
 def _load() -> list[str]:

@@ -42,10 +42,10 @@ def _stress(rng: random.Random) -> Slice:
     chosen = rng.sample(stressors.of_class(cls), 3)
     words = " ".join(f"--{name} 1" for name in chosen)
     user = rng.random() < 0.5 or any(name in stressors.UNPRIVILEGED for name in chosen)
+    command = f"stress-ng --quiet --timeout {SLICE_S:g} --vm-bytes 48M --temp-path /tmp {words}"
     return Slice(
         f"stress-ng, class {cls}: {', '.join(chosen)}{' (user)' if user else ''}",
-        f"{'setuidgid nobody ' if user else ''}stress-ng --quiet --timeout {SLICE_S:g} "
-        f"--vm-bytes 48M --temp-path /tmp {words}",
+        campaign.as_user(command) if user else command,
     )
 
 

@@ -33,7 +33,7 @@ def test_every_kind_is_drawn() -> None:
 def test_what_writes_to_files_of_the_kernel_is_no_root() -> None:
     for part in _draw(3, 200):
         if "sysfs" in part.about:
-            assert "setuidgid nobody" in part.command
+            assert "su -s /bin/sh nobody" in part.command
 
 
 def _part(**changes: Any) -> dict[str, Any]:

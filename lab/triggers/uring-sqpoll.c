@@ -2,7 +2,7 @@
 /*
  * name: uring-sqpoll
  * row: 48
- * class: lend
+ * class: refuse
  * kind: program
  * notick: no
  * about: an io_uring asks for a polling thread of its own that is bound to the isolated CPU
@@ -61,6 +61,8 @@ int main(void)
 
 	if (ring < 0 && errno == ENOSYS)
 		answer(false, "done", "missing: io_uring");
+	if (ring < 0 && errno == EBUSY)
+		answer(true, "refused", "EBUSY");
 	need(ring >= 0);
 	done = completes(ring, &p);
 	close(ring);

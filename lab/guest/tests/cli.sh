@@ -1,0 +1,155 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# name: cli
+# cpus: 2
+# kernel: isolator
+# timeout: 60
+# about: the isolator command names who wanted an isolated CPU, on the real kernel
+# shellcheck source=lab/guest/tap.sh
+. "${LAB:-/lab}/lib/tap.sh"
+
+bin=${LAB:-/lab}/bin
+key=/proc/sys/kernel/sched_schedstats
+
+[ -e /proc/isolator/cpus ] || skip_all "no /proc/isolator: this kernel has no Isolator"
+[ -e $key ] || skip_all "no $key: nothing to patch kernel text with"
+
+# run ARGUMENT...: the command; its output in $out, its exit code in $code
+run() {
+	out=$("$bin/isolator" "$@" 2>&1)
+	code=$?
+}
+
+# as_nobody ARGUMENT...: the same without privilege
+as_nobody() {
+	out=$(su nobody -s /bin/sh -c "$bin/isolator $*" 2>&1)
+	code=$?
+}
+
+# says PATTERN TEXT: it stands in $out
+says() {
+	echo "$out" | grep -q "$1"
+	check $? "$2"
+}
+
+# exits CODE TEXT
+exits() {
+	[ "$code" = "$1" ]
+	check $? "$2: exit $code"
+}
+
+# The exit code of why is that of the breaches that it counts.  There should be none,
+# but an emulated CPU stands still at times.
+fits() {
+	if echo "$out" | grep -q '"breached":[1-9]'; then [ "$code" = 2 ]; else [ "$code" = 0 ]; fi
+	check $? "$1: exit $code"
+}
+
+# By name, not by number: sh, not this script, is who asks.
+patch_text() {
+	/bin/sh -c "for value in 1 0 1 0; do echo \$value >$key; done"
+}
+
+# Each count of CPU 1's senders, added up, and its total.
+# shellcheck disable=SC2016 # awk's $0
+sums='
+function value(text, name) {
+	return substr(text, index(text, "\"" name "\":") + length(name) + 3) + 0
+}
+{
+	n = split("deferred excluded held breached broken refused", names, " ")
+	total = substr($0, index($0, "\"totals\":"))
+	rest = substr($0, index($0, "\"senders\":["))
+	while ((at = index(rest, "\"counts\":{"))) {
+		rest = substr(rest, at + 9)
+		for (i = 1; i <= n; i++)
+			sum[i] += value(rest, names[i])
+	}
+	for (i = 1; i <= n; i++) {
+		printf "# %s: total %d, senders %d\n", names[i], value(total, names[i]), sum[i]
+		wrong += value(total, names[i]) != sum[i]
+		all += sum[i]
+	}
+	exit wrong || !all
+}'
+
+old=$(cat $key)
+echo 1 >/proc/isolator/cpus
+run stat --count 1
+exits 3 "stat with no CPU isolated"
+says '^No CPU is isolated' "and it says so"
+
+"$bin/spinner" --cpu 1 --isolate --tick-ms 20 &
+spinner=$!
+trap 'kill $spinner 2>/dev/null; echo "$old" >$key' EXIT
+tries=0
+until "$bin/spinctl" 'ready?' 2>/dev/null | grep -q '"isolated":true' || [ $tries = 150 ]; do
+	sleep 0.1
+	tries=$((tries + 1))
+done
+run stat --count 1
+exits 0 "stat with CPU 1 isolated"
+says '^CPU 1: isolated' "and it says so"
+
+patch_text
+"$bin/spinctl" 'self sibling-munmap' | sed 's/^/# /'
+! taskset 2 true 2>/dev/null
+check $? "a task that wants CPU 1 only is refused"
+
+run stat --count 1
+echo "$out" | sed 's/^/# /'
+says ' sh: do_sync_core$' "stat: a row for sh and what it deferred"
+says ' spinner: flush_tlb_func$' "stat: a row for the sibling and what it waited for"
+
+run stat --count 1 --json --cpu 1
+exits 0 "stat --json"
+says '"names":"seen","consistent":true' "senders are seen, and add up"
+says '"callback":"do_sync_core","kind":"call","comm":"sh","counts":{"deferred":[1-9]' \
+	"text synchronisation: deferred, by sh"
+says '"callback":"flush_tlb_func","kind":"call","comm":"spinner","counts":{"deferred":0,"excluded":0,"held":[1-9]' \
+	"a flush of the task's memory: held, by its sibling"
+says '"callback":"sched_setaffinity",[^}]*"refused":[1-9]' "an affinity: refused"
+echo "$out" | awk "$sums"
+check $? "counts of the senders add up to the totals"
+
+run why --top 0
+echo "$out" | sed 's/^/# /'
+says 'deferred [0-9]* times*: sh asked for do_sync_core (kind call)' "why: who patched kernel text"
+says 'held [0-9]* times*, .*: spinner asked for flush_tlb_func (kind call)' "why: who unmapped memory"
+says 'another thread of the program unmaps' "why: what that means"
+says '^ *[a-z_0-9.]*+0x[0-9a-f]*/0x[0-9a-f]*$' "why: from where"
+run why --top 0 --json
+fits "why --json"
+says '"comm":"sh",.*"stack":\["' "why --json: with stacks"
+
+{
+	sleep 0.5
+	patch_text
+} &
+run why --for 2 --top 0 --no-stack --json
+wait $!
+fits "why --for"
+says '"callback":"do_sync_core","kind":"call","comm":"sh","counts":{"deferred":[1-9]' \
+	"why --for: who patched kernel text meanwhile"
+! echo "$out" | grep -q '"callback":"flush_tlb_func","kind":"call","comm":"spinner"'
+check $? "why --for: not who asked before"
+
+as_nobody stat --count 1 --json --cpu 1
+exits 0 "stat without privilege"
+says '"names":"denied"' "names are denied"
+says '"totals":{"deferred":[1-9]' "totals are shown"
+says '"callbacks":null,"senders":null' "neither callbacks nor senders are"
+as_nobody stat --count 1
+says 'for root: sudo isolator stat' "and it says how to see them"
+as_nobody why --json
+fits "why without privilege"
+says '"culprits":\[\]' "it names nobody"
+
+"$bin/spinctl" quit >/dev/null
+wait $spinner
+run stat --count 1
+exits 3 "stat after the end"
+run why --top 0
+says '^CPU 1, in its last isolation (' "why tells of the isolation that ended"
+says 'sh asked for do_sync_core' "and of who wanted what"
+done_testing
