@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * name: clock-adjust
- * row: 61
+ * row: 118
  * class: hold
  * kind: program
  * notick: no

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * name: clock-step
- * row: 61, 66
+ * row: 118, 66
  * class: hold
  * kind: program
  * notick: no

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: clocksource-switch
-# row: 60, 61
+# row: 104
 # class: refuse
 # kind: script
 # notick: no
@@ -11,7 +11,7 @@
 
 dir=/sys/devices/system/clocksource/clocksource0
 old=$(cat $dir/current_clocksource)
-for clock in $(cat $dir/available_clocksource); do
+for clock in $(cat "$dir/available_clocksource"); do
 	[ "$clock" = "$old" ] || other=$clock
 done
 [ -n "$other" ] || missing "a second clock"

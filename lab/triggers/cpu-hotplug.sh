@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: cpu-hotplug
-# row: 39, 40
+# row: 39, 40, 105
 # class: break
 # kind: script
 # cpus: 3

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * name: cpu-timer-task
- * row: new
+ * row: 116
  * class: hold
  * kind: program
  * notick: no

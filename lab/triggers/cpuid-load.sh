@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: cpuid-load
-# row: 70
+# row: 103
 # class: lend
 # kind: script
 # notick: no

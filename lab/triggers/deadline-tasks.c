@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * name: deadline-tasks
- * row: new
+ * row: 114
  * class: exclude
  * kind: program
  * cpus: 3

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * name: irq-move
- * row: 64
+ * row: 123, 64
  * class: break
  * kind: program
  * notick: no

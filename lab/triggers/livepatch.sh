@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: livepatch
-# row: 4, 45
+# row: 45, 4, 109
 # class: lend
 # kind: script
 # notick: no

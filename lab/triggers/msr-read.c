@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * name: msr-read
- * row: 70
+ * row: 120
  * class: refuse
  * kind: program
  * notick: no

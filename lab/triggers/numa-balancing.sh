@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: numa-balancing
-# row: new
+# row: 94
 # class: catch-up
 # kind: script
 # notick: no

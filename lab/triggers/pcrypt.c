@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * name: pcrypt
- * row: 57
+ * row: 99, 57
  * class: lend
  * kind: program
  * notick: no

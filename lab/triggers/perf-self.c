@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * name: perf-self
- * row: 1, 69
+ * row: 89, 69
  * class: catch-up
  * kind: program
  * notick: no

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * name: proc-task
- * row: new
+ * row: 125
  * class: exclude
  * kind: program
  * notick: no

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: rcu-flavours
-# row: 67, 68, 46, 57
+# row: 67, 68, 46, 124
 # class: exclude
 # kind: script
 # notick: no

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * name: rcu-sync
- * row: 23, 67
+ * row: 67, 23, 65
  * class: exclude
  * kind: program
  * notick: yes

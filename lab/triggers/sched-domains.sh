@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: sched-domains
-# row: new
+# row: 115
 # class: exclude
 # kind: script
 # cpus: 3

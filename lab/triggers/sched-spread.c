@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * name: sched-spread
- * row: 55
+ * row: 55, 112
  * class: exclude
  * kind: program
  * notick: no

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * name: sibling-setuid
- * row: 50
+ * row: 110, 50
  * class: hold
  * kind: self
  * notick: no

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: slab-destroy
-# row: 35, 3, 10
+# row: 35, 98, 3, 10
 # class: quiesce
 # kind: script
 # notick: no

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: trace-resize
-# row: 47
+# row: 97, 47
 # class: lend
 # kind: script
 # notick: no

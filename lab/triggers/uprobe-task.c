@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * name: uprobe-task
- * row: 17, 8
+ * row: 92, 8
  * class: hold
  * kind: program
  * notick: no

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * name: uring-sqpoll
- * row: 48
+ * row: 126
  * class: refuse
  * kind: program
  * notick: no
