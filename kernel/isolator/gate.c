@@ -14,6 +14,8 @@
 #include <linux/sched/signal.h>
 #include <linux/timekeeping.h>
 
+#include <asm/irq_regs.h>
+
 #include "internal.h"
 
 #define CREATE_TRACE_POINTS
@@ -189,6 +191,18 @@ void isolator_deliver(int cpu)
 	local_irq_restore(flags);
 }
 
+/* Interrupts are off. */
+static void isolator_count_broken(struct isolator_cpu *ic, enum isolator_kind kind,
+				  void *func)
+{
+	char comm[TASK_COMM_LEN];
+
+	isolator_who(comm);
+	raw_spin_lock(&ic->lock);
+	isolator_count_locked(ic, ISOLATOR_COUNT_BROKEN, kind, func, comm);
+	raw_spin_unlock(&ic->lock);
+}
+
 /*
  * Hold or send.  From the mark to the unmark interrupts are off, so that the
  * isolated CPU, which waits for the mark on its way to user mode, waits briefly.
@@ -199,7 +213,7 @@ static void isolator_gate(int cpu, enum isolator_kind kind, int work, u32 mask,
 	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
 	struct isolator_cpu *ic = isolator_of(cpu);
 	unsigned long flags;
-	bool held = false;
+	bool user, held;
 
 	local_irq_save(flags);
 	atomic_inc(&hot->senders);
@@ -211,13 +225,15 @@ static void isolator_gate(int cpu, enum isolator_kind kind, int work, u32 mask,
 	 * work) and at the return to user mode (which then reads the marks).
 	 */
 	smp_mb();
-	if ((READ_ONCE(ic->mask) & mask) && isolator_quiet(cpu)) {
+	/* Looked at once: who comes back to user mode later waits for the unmark. */
+	user = (READ_ONCE(ic->mask) & mask) && isolator_in_user(cpu);
+	held = user && !isolator_bypass();
+	if (held) {
 		isolator_stamp(ic, kind, func, caller, NULL);
-		held = true;
 	} else {
 		/* In a transition nothing is held; it is counted all the same. */
-		if ((READ_ONCE(ic->mask) & mask) && isolator_in_user(cpu))
-			isolator_count(cpu, ISOLATOR_COUNT_BROKEN, func);
+		if (user)
+			isolator_count_broken(ic, kind, func);
 		isolator_send(cpu);
 	}
 	/* Releases what was decided to the CPU that waits for the unmark. */
@@ -304,6 +320,25 @@ void __isolator_resched(int cpu)
 }
 EXPORT_SYMBOL_GPL(__isolator_resched); /* smp_send_reschedule(), for KVM */
 
+static void isolator_record_break(int cpu, void *func, unsigned long caller)
+{
+	struct isolator_cpu *ic = isolator_of(cpu);
+	struct isolator_request req = {
+		.func = func,
+		.caller = caller,
+		.cpu = raw_smp_processor_id(),
+	};
+	unsigned long flags;
+
+	req.pid = isolator_who(req.comm);
+	raw_spin_lock_irqsave(&ic->lock, flags);
+	isolator_count_locked(ic, ISOLATOR_COUNT_BROKEN, ISOLATOR_KIND_CALL, func,
+			      req.comm);
+	isolator_record(ic, ISOLATOR_KIND_CALL, &req, 0, false, true);
+	raw_spin_unlock_irqrestore(&ic->lock, flags);
+	trace_isolator_break(cpu, func);
+}
+
 /**
  * isolator_note_break - @cpu is about to be interrupted: count and remember it
  * @cpu: an isolated CPU
@@ -313,24 +348,25 @@ EXPORT_SYMBOL_GPL(__isolator_resched); /* smp_send_reschedule(), for KVM */
  */
 void isolator_note_break(int cpu, void *func)
 {
-	struct isolator_cpu *ic = isolator_of(cpu);
-	struct isolator_request req = {
-		.func = func,
-		.caller = _RET_IP_,
-		.cpu = raw_smp_processor_id(),
-	};
-	unsigned long flags;
-
 	/* From an NMI: the lock may be held by what it interrupted. */
-	if (!isolator_in_user(cpu) || in_nmi())
-		return;
-	req.pid = isolator_who(req.comm);
-	raw_spin_lock_irqsave(&ic->lock, flags);
-	isolator_count_locked(ic, ISOLATOR_COUNT_BROKEN, ISOLATOR_KIND_CALL, func,
-			      req.comm);
-	isolator_record(ic, ISOLATOR_KIND_CALL, &req, 0, false, true);
-	raw_spin_unlock_irqrestore(&ic->lock, flags);
-	trace_isolator_break(cpu, func);
+	if (isolator_in_user(cpu) && !in_nmi())
+		isolator_record_break(cpu, func, _RET_IP_);
+}
+
+/**
+ * isolator_interrupted - a device interrupts this CPU: count it, if it was quiet
+ * @handler: what deals with it
+ *
+ * Start moves device interrupts away; one that comes has been sent here by the
+ * administrator, whose affinity for it names isolated CPUs only.
+ * Context: hard interrupt, from its entry on.
+ */
+void isolator_interrupted(void *handler)
+{
+	struct pt_regs *regs = get_irq_regs();
+
+	if (this_cpu_read(isolator_hot.armed) && regs && user_mode(regs))
+		isolator_record_break(smp_processor_id(), handler, _RET_IP_);
 }
 
 /**

@@ -11,6 +11,7 @@
 
 dir=/sys/devices/system/clocksource/clocksource0
 old=$(cat $dir/current_clocksource)
+# shellcheck disable=SC2013 # words are wanted
 for clock in $(cat "$dir/available_clocksource"); do
 	[ "$clock" = "$old" ] || other=$clock
 done

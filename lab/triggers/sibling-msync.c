@@ -42,9 +42,10 @@ static void run(struct self_answer *answer)
 	volatile char *p = MAP_FAILED;
 	int fd = -1, seen = 0;
 
-	if (system("dd if=/dev/zero of=" IMAGE " bs=64k count=32" QUIET
+	if (system("dd if=/dev/zero of=" IMAGE " bs=64k count=16" QUIET
 		   " && mke2fs -F " IMAGE QUIET " && mkdir " DISK
-		   " && mount -t ext2 -o loop " IMAGE " " DISK QUIET) == 0)
+		   " && loop=$(losetup -f) && losetup $loop " IMAGE
+		   " && mount -t ext2 $loop " DISK) == 0)
 		fd = open(DISK "/file", O_RDWR | O_CREAT, 0600);
 	if (fd >= 0 && !ftruncate(fd, 4096))
 		p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -56,8 +57,9 @@ static void run(struct self_answer *answer)
 		close(fd);
 	self_say(answer, seen == ROUNDS, "%d of %d writes reached the file (%s)", seen, ROUNDS,
 		 seen == ROUNDS ? "done" : strerror(errno));
-	if (system("umount " DISK QUIET "; rmdir " DISK QUIET "; rm -f " IMAGE))
-		answer->worked = false;
+	if (system("loop=$(losetup -a | sed -n 's|:.*" IMAGE "$||p'); umount " DISK
+		   " && losetup -d $loop && rmdir " DISK " && rm " IMAGE))
+		self_say(answer, false, "the file system did not go");
 }
 
 SELF_TRIGGER(sibling_msync, "sibling-msync", run);

@@ -225,6 +225,7 @@ void __isolator_call(int cpu, void *func, bool sleeps);
 bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue);
 bool __isolator_kick(struct task_struct *p, int cpu);
 void isolator_note_break(int cpu, void *func);
+void isolator_interrupted(void *handler);
 void isolator_break(int cpu, void *func);
 void __isolator_wait_csd(int cpu, void *func, unsigned int *flags,
 			 unsigned int lock);
@@ -348,6 +349,7 @@ static inline bool isolator_queue(int cpu, struct llist_node *node,
 				  struct llist_head *queue) { return false; }
 static inline bool isolator_kick(struct task_struct *p, int cpu) { return false; }
 static inline void isolator_note_break(int cpu, void *func) { }
+static inline void isolator_interrupted(void *handler) { }
 static inline void isolator_break(int cpu, void *func) { }
 static inline void isolator_wait_csd(int cpu, void *func, unsigned int *flags,
 				     unsigned int lock) { }
