@@ -50,6 +50,13 @@ def rows() -> dict[int, Row]:
     return found
 
 
+@functools.cache
+def callbacks() -> dict[str, int]:
+    """Callbacks that an isolated CPU has been asked for, and their rows."""
+    data = tomllib.loads((LAB / "catalogue" / "callbacks.toml").read_text())
+    return {name: int(row) for name, row in data["callbacks"].items()}
+
+
 def untriggered(triggers: list[Trigger]) -> dict[int, str]:
     """Rows that no trigger realises, and why."""
     realised = {n for t in triggers for n in t.rows}

@@ -8,17 +8,16 @@ import platform
 import random
 import shlex
 import time
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import jsonschema
 
-from . import campaign, cells, dmesg, header, kernel, qemu, selftests, stressors, term
+from . import campaign, catalogue, cells, dmesg, header, kernel, qemu, selftests, stressors, term
 from .guest import Event, Guest, Outcome, boot
 from .kernel import Kernel
-from .paths import LAB, OUT, SCHEMAS
+from .paths import OUT, SCHEMAS
 
 CONFIG = next(c for c in campaign.CONFIGS if c.isolates)
 SLICE_S = 5.0
@@ -116,12 +115,6 @@ def _job(batch: list[Slice]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def known_callbacks() -> dict[str, int]:
-    """Callbacks that the catalogue knows, and their rows."""
-    data = tomllib.loads((LAB / "catalogue" / "callbacks.toml").read_text())
-    return {name: int(row) for name, row in data["callbacks"].items()}
-
-
 def _read(part: Slice, i: int, outcome: Outcome) -> dict[str, Any] | None:
     window = outcome.windows.get(campaign.TRIGGER + i)
     said = outcome.event("run", f"causes.{i}")
@@ -148,7 +141,7 @@ def _read(part: Slice, i: int, outcome: Outcome) -> dict[str, Any] | None:
 
 def unknown(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Callbacks that no row of the catalogue names: each is proposed as one."""
-    known = known_callbacks()
+    known = catalogue.callbacks()
     proposed: dict[str, dict[str, Any]] = {}
     for part in found:
         for cause in part["causes"]:

@@ -70,6 +70,11 @@ def _isolator(row: dict[str, Any], column: str) -> list[str]:
     if cell["outcome"] == "refused" and row["class"] != "refuse":
         bad.append("was refused")
     bad += [f"not accounted for: {text}" for text in cell["unaccounted"]]
+    bad += [
+        f"unknown callback {cause['callback']} from {cause['sender']}"
+        for cause in cell["causes"]
+        if cause["callback"] not in ("-", *catalogue.callbacks())
+    ]
     limit = limit_s(row, column)
     if cell["returned"] and limit is not None and cell["seconds"] > limit:
         bad.append(f"took {cell['seconds']:.2f} s, at most {limit:.2f} s were to be")

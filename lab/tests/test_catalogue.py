@@ -25,10 +25,27 @@ def _rows() -> list[dict[str, Any]]:
 
 
 def test_every_file_is_a_section() -> None:
-    assert {p.stem for p in (LAB / "catalogue").glob("*.toml")} == set(catalogue.ORDER)
+    files = {p.stem for p in (LAB / "catalogue").glob("*.toml")}
+    assert files == {*catalogue.ORDER, "callbacks"}
     titles = [_file(name)["title"] for name in catalogue.ORDER]
     assert all(titles)
     assert len(set(titles)) == len(titles)
+
+
+def test_callbacks_belong_to_rows() -> None:
+    assert set(catalogue.callbacks().values()) <= set(catalogue.rows())
+
+
+def test_each_row_has_a_trigger_or_a_reason() -> None:
+    triggers = header.triggers()
+    assert {n for t in triggers for n in t.rows} <= set(catalogue.rows())
+    assert [n for n, why in catalogue.untriggered(triggers).items() if not why] == []
+
+
+def test_the_sample_of_make_check_has_every_class() -> None:
+    sample = [t for t in header.triggers() if "check" in t.used_in]
+    assert {t.cls for t in sample} == set(header.CLASSES)
+    assert any(t.user for t in sample)
 
 
 def test_rows_are_numbered_without_a_gap() -> None:

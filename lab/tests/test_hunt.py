@@ -7,7 +7,7 @@ import itertools
 from typing import Any
 
 import pytest
-from isolab import hunt, stressors
+from isolab import catalogue, hunt, stressors
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +76,7 @@ def _cause(callback: str, longest_ns: int = 0) -> dict[str, Any]:
 
 
 def test_unknown_callbacks_are_proposed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hunt, "known_callbacks", lambda: {"do_sync_core": 1})
+    monkeypatch.setattr(catalogue, "callbacks", lambda: {"do_sync_core": 1})
     parts = [_part(causes=[_cause(c) for c in ("do_sync_core", "-", "new_ipi", "new_ipi")])]
     (proposed,) = hunt.unknown(parts)
     assert proposed["callback"] == "new_ipi" and proposed["counts"] == {"held": 4}

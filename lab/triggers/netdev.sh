@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: netdev
 # row: 67, 80
-# class: lend
+# class: remote
 # kind: script
 # notick: no
 # in: run

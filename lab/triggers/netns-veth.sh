@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: netns-veth
 # row: 80, 67
-# class: lend
+# class: remote
 # kind: script
 # notick: no
 # timeout: 40

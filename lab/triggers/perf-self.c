@@ -6,6 +6,7 @@
  * kind: program
  * notick: no
  * user: yes
+ * in: check
  * about: an unprivileged thread counts its own page faults: the code that counts is patched in
  */
 #define _GNU_SOURCE

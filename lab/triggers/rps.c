@@ -2,9 +2,10 @@
 /*
  * name: rps
  * row: 80
- * class: exclude
+ * class: remote
  * kind: program
  * notick: no
+ * in: check
  * about: packets are to be received on the isolated CPU only, and must arrive all the same
  */
 #define _GNU_SOURCE

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: stat-refresh
 # row: 30
-# class: remote
+# class: exclude
 # kind: script
 # notick: no
+# in: check
 # about: every CPU's memory statistics are added up at once, and the caller waits
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

@@ -5,6 +5,7 @@
 # class: break
 # kind: script
 # notick: no
+# in: check
 # about: an administrator asks what every CPU does: a non-maskable interrupt answers
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"

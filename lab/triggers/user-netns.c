@@ -6,6 +6,7 @@
  * kind: program
  * notick: no
  * user: yes
+ * in: check
  * about: an unprivileged user makes network namespaces, one after the other ended
  */
 #define _GNU_SOURCE

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: watchdog-thresh
 # row: 86
-# class: lend
+# class: quiesce
 # kind: script
 # notick: no
 # in: run
