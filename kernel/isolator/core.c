@@ -281,6 +281,7 @@ static int isolator_nest(struct isolator_cpu *ic, struct isolator_start_args *ar
  * back.  isolator_mutex held.
  */
 static int isolator_take_cpu(struct isolator_cpu *ic, struct page *page,
+			     struct isolator_senders *senders,
 			     const struct isolator_start_args *args)
 {
 	unsigned long flags;
@@ -288,7 +289,9 @@ static int isolator_take_cpu(struct isolator_cpu *ic, struct page *page,
 
 	raw_spin_lock_irqsave(&ic->lock, flags);
 	isolator_reset_stats(ic);
+	swap(ic->senders, senders);
 	raw_spin_unlock_irqrestore(&ic->lock, flags);
+	kvfree(senders);	/* the last session's: whoever uses it has the lock */
 	ic->page = page_address(page);
 	ic->page->magic = ISOLATOR_PAGE_MAGIC;
 	ic->page->version = ISOLATOR_PAGE_VERSION;
@@ -364,6 +367,7 @@ static void isolator_clear_cpu(struct isolator_cpu *ic, u32 mask)
 int isolator_begin(struct isolator_start_args *args)
 {
 	const struct isolator_start_args asked = *args;
+	struct isolator_senders *senders;
 	struct isolator_cpu *ic;
 	struct page *page;
 	int ret;
@@ -376,8 +380,11 @@ int isolator_begin(struct isolator_start_args *args)
 	if (current->nr_cpus_allowed != 1)
 		return -ENOTUNIQ;
 	page = alloc_page(GFP_KERNEL | __GFP_ZERO);
-	if (!page)
-		return -ENOMEM;
+	senders = isolator_senders_make();
+	if (!page || !senders) {
+		ret = -ENOMEM;
+		goto free;
+	}
 
 	/* Sole affinity, and refused to change once we own the CPU. */
 	ic = isolator_of(raw_smp_processor_id());
@@ -387,12 +394,12 @@ int isolator_begin(struct isolator_start_args *args)
 		ret = isolator_nest(ic, args, &asked);
 		goto unused;
 	}
-	ret = isolator_check_cpu(ic->cpu) ?: isolator_senders_make(ic);
+	ret = isolator_check_cpu(ic->cpu);
 	if (ret)
 		goto unused;
 	ct_isolator_key(true);
 	static_branch_inc(&isolator_key);
-	ret = isolator_take_cpu(ic, page, args);
+	ret = isolator_take_cpu(ic, page, senders, args);
 	if (ret) {
 		/* Somebody else's end restores it, too. */
 		if (isolator_disarm(ic, ISOLATOR_END_AFFINITY))
@@ -414,7 +421,10 @@ int isolator_begin(struct isolator_start_args *args)
 
 unused:
 	mutex_unlock(&isolator_mutex);
-	put_page(page);
+free:
+	kvfree(senders);
+	if (page)
+		put_page(page);
 	return ret;
 }
 

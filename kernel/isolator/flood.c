@@ -58,13 +58,14 @@ int isolator_flood_write(char *text)
 			last = min(last, took);
 		if (signal_pending(current)) {
 			ret = -EINTR;
-			break;
+			goto out;
 		}
 		cond_resched();
 	}
-	isolator_flood_requests = batch * ISOLATOR_FLOOD_BATCH;
+	isolator_flood_requests = requests;
 	isolator_flood_first = first;
 	isolator_flood_last = last;
+out:
 	mutex_unlock(&isolator_flood_mutex);
 	return ret;
 }

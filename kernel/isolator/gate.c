@@ -28,6 +28,8 @@ EXPORT_SYMBOL_GPL(isolator_key);
 struct cpumask isolator_cpumask;
 EXPORT_SYMBOL_GPL(isolator_cpumask);
 
+#define ISOLATOR_LOCK_TRIES	100000
+
 /* Hot-plug and power transitions under way: everything is delivered at once. */
 static atomic_t isolator_bypassed = ATOMIC_INIT(0);
 
@@ -320,6 +322,23 @@ void __isolator_resched(int cpu)
 }
 EXPORT_SYMBOL_GPL(__isolator_resched); /* smp_send_reschedule(), for KVM */
 
+/* Takes the lock of @ic, which is held briefly only, if that can be had at all. */
+static bool isolator_lock_soon(struct isolator_cpu *ic, unsigned long *flags)
+{
+	int tries;
+
+	for (tries = 0; tries < ISOLATOR_LOCK_TRIES; tries++) {
+		if (raw_spin_trylock_irqsave(&ic->lock, *flags))
+			return true;
+		cpu_relax();
+	}
+	return false;
+}
+
+/*
+ * Some who come here report that a CPU is stuck, maybe with the lock held: the
+ * count is lost then, not the report.
+ */
 static void isolator_record_break(int cpu, void *func, unsigned long caller)
 {
 	struct isolator_cpu *ic = isolator_of(cpu);
@@ -331,7 +350,8 @@ static void isolator_record_break(int cpu, void *func, unsigned long caller)
 	unsigned long flags;
 
 	req.pid = isolator_who(req.comm);
-	raw_spin_lock_irqsave(&ic->lock, flags);
+	if (!isolator_lock_soon(ic, &flags))
+		return;
 	isolator_count_locked(ic, ISOLATOR_COUNT_BROKEN, ISOLATOR_KIND_CALL, func,
 			      req.comm);
 	isolator_record(ic, ISOLATOR_KIND_CALL, &req, 0, false, true);
@@ -357,8 +377,8 @@ void isolator_note_break(int cpu, void *func)
  * isolator_interrupted - a device interrupts this CPU: count it, if it was quiet
  * @handler: what deals with it
  *
- * Start moves device interrupts away; one that comes has been sent here by the
- * administrator, whose affinity for it names isolated CPUs only.
+ * Start moves device interrupts away.  One that comes could not be moved, or its
+ * affinity names isolated CPUs only.  Once for each handler that is run.
  * Context: hard interrupt, from its entry on.
  */
 void isolator_interrupted(void *handler)
@@ -380,7 +400,8 @@ void isolator_break(int cpu, void *func)
 {
 	if (!isolator_cpu(cpu))
 		return;
-	isolator_note_break(cpu, func);
+	if (isolator_in_user(cpu))
+		isolator_record_break(cpu, func, _RET_IP_);
 	isolator_deliver(cpu);
 }
 

@@ -102,7 +102,7 @@ struct isolator_callback {
  * @ran_since: jiffies when @tick_off was set, or of the last tick since
  * @end: why the last isolation ended
  * @ending: an end has begun and not been restored
- * @senders: who asked for what; there from the first start on
+ * @senders: who asked for what since the last start; NULL before the first
  * @last: the task whose isolation ended, with @last_start
  */
 struct isolator_cpu {
@@ -195,14 +195,13 @@ void isolator_reset_stats(struct isolator_cpu *ic);
 
 /* senders.c */
 pid_t isolator_who(char *comm);
-int isolator_senders_make(struct isolator_cpu *ic);
-void isolator_senders_reset(struct isolator_cpu *ic);
+struct isolator_senders *isolator_senders_make(void);
 void isolator_senders_reset_longest(struct isolator_cpu *ic);
 void isolator_sender_count(struct isolator_cpu *ic, enum isolator_count what,
 			   enum isolator_kind kind, void *func, const char *comm);
 void isolator_sender_wait(struct isolator_cpu *ic, enum isolator_kind kind,
 			  void *func, const char *comm, u64 waited);
-int isolator_senders_show(struct seq_file *m, struct isolator_cpu *ic);
+void isolator_senders_show(struct seq_file *m, struct isolator_cpu *ic);
 
 /* deadline.c */
 void isolator_watch(void);
@@ -239,6 +238,7 @@ int isolator_flood_show(struct seq_file *m, void *v);
 
 /* proc.c, device.c */
 int isolator_proc_init(void);
+void isolator_func_name(char *name, size_t size, void *func);
 void isolator_show_func(struct seq_file *m, void *func);
 void isolator_show_comm(struct seq_file *m, const char *comm);
 

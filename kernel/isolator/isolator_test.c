@@ -175,7 +175,7 @@ static u64 isolator_test_shown(struct kunit *test, struct isolator_cpu *ic,
 
 	m.buf = kvzalloc(m.size, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, m.buf);
-	KUNIT_EXPECT_EQ(test, isolator_senders_show(&m, ic), 0);
+	isolator_senders_show(&m, ic);
 	KUNIT_EXPECT_FALSE(test, seq_has_overflowed(&m));
 	*lines = 0;
 	for (rest = m.buf; (line = strsep(&rest, "\n"));) {
@@ -194,7 +194,8 @@ static void isolator_test_senders_complete(struct kunit *test)
 	struct isolator_cpu *ic = isolator_test_cpu(test);
 	unsigned int lines, i;
 
-	KUNIT_ASSERT_EQ(test, isolator_senders_make(ic), 0);
+	ic->senders = isolator_senders_make();
+	KUNIT_ASSERT_NOT_NULL(test, ic->senders);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, isolator_test_free_senders,
 							ic->senders), 0);
 	for (i = 0; i < 5; i++) {
@@ -217,11 +218,6 @@ static void isolator_test_senders_complete(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, isolator_test_shown(test, ic, " deferred ", &lines),
 			ic->counts[ISOLATOR_COUNT_DEFERRED]);
 	KUNIT_EXPECT_LE(test, lines, ISOLATOR_SENDERS + 1);
-	raw_spin_lock_irq(&ic->lock);
-	isolator_reset_stats(ic);
-	raw_spin_unlock_irq(&ic->lock);
-	isolator_test_shown(test, ic, " held ", &lines);
-	KUNIT_EXPECT_EQ(test, lines, 0);
 }
 
 static void isolator_test_breaches_bounded(struct kunit *test)

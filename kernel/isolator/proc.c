@@ -47,29 +47,37 @@ static bool isolator_may_see(void)
 }
 
 /**
- * isolator_show_func - a callback's name as one word, "-" for none
+ * isolator_func_name - a function's name as one word
  *
- * A module's name follows in brackets, without the blank of %ps.
+ * A module's name follows in brackets, without the blank of %ps.  Context: any.
  */
+void isolator_func_name(char *name, size_t size, void *func)
+{
+	char *blank;
+
+	snprintf(name, size, "%ps", func);
+	blank = strchr(name, ' ');
+	if (blank)
+		memmove(blank, blank + 1, strlen(blank));
+}
+
+/** isolator_show_func - a callback's name as one word, "-" for none */
 void isolator_show_func(struct seq_file *m, void *func)
 {
-	char name[KSYM_SYMBOL_LEN], *blank;
+	char name[KSYM_SYMBOL_LEN];
 
 	if (!func) {
 		seq_putc(m, '-');
 		return;
 	}
-	snprintf(name, sizeof(name), "%ps", func);
-	blank = strchr(name, ' ');
-	if (blank)
-		memmove(blank, blank + 1, strlen(blank));
+	isolator_func_name(name, sizeof(name), func);
 	seq_puts(m, name);
 }
 
-/** isolator_show_comm - a task's name, which may hold anything, as printable text */
+/** isolator_show_comm - a task's name, which may hold anything, as printable ASCII */
 void isolator_show_comm(struct seq_file *m, const char *comm)
 {
-	seq_escape_str(m, comm, ESCAPE_OCTAL | ESCAPE_NP | ESCAPE_APPEND, "\\");
+	seq_escape_str(m, comm, ESCAPE_OCTAL | ESCAPE_NAP | ESCAPE_APPEND, "\\");
 }
 
 static int isolator_status_show(struct seq_file *m, void *v)
@@ -160,13 +168,13 @@ static int isolator_stats_show(struct seq_file *m, void *v)
 
 static int isolator_proc_senders(struct seq_file *m, void *v)
 {
-	int cpu, ret = 0;
+	int cpu;
 
 	if (!isolator_may_see())
 		return -EPERM;
 	for_each_possible_cpu(cpu)
-		ret = ret ?: isolator_senders_show(m, isolator_of(cpu));
-	return ret;
+		isolator_senders_show(m, isolator_of(cpu));
+	return 0;
 }
 
 static void isolator_show_breach(struct seq_file *m, int cpu,

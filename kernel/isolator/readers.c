@@ -7,11 +7,11 @@
 
 #include "internal.h"
 
-/* Would the current task have to make a call on isolated @cpu? */
+/* Would this take a call on isolated @cpu, at a moment when it may be refused? */
 static bool isolator_asks_other(int cpu)
 {
 	return cpu >= 0 && cpu < nr_cpu_ids && isolator_cpu(cpu) &&
-	       !(isolator_is_owner(current) && task_cpu(current) == cpu) &&
+	       raw_smp_processor_id() != cpu && !isolator_bypass() &&
 	       !isolator_fault(ISOLATOR_FAULT_ALLOW_READERS);
 }
 
@@ -20,8 +20,8 @@ static bool isolator_asks_other(int cpu)
  * @task: the task to be counted, NULL for all
  * @cpu: the CPU to be counted on, -1 for all
  *
- * Opening, enabling and reading such an event run on its CPU.  The owner may
- * count itself: it is there when it asks.  The administrator may choose that
+ * Opening, enabling and reading such an event run on its CPU.  Who is there may
+ * count there, the owner among them.  The administrator may choose that
  * others wait, as for any unknown call, instead of being refused.  An event that
  * was opened before the start stays; reading it from elsewhere waits for a tick.
  *
@@ -42,7 +42,7 @@ bool isolator_perf_refused(struct task_struct *task, int cpu)
  * __isolator_read_refused - would this read of a register interrupt @cpu?
  * @cpu: whose MSR or CPUID is to be read
  *
- * As for perf: the owner may, and the administrator may choose that others wait.
+ * As for perf: who is there may, and the administrator may choose that others wait.
  *
  * Context: any in which a cross-call may be waited for.
  */

@@ -6,7 +6,9 @@
  */
 #include <linux/isolator.h>
 #include <linux/jhash.h>
+#include <linux/kernel.h>
 #include <linux/preempt.h>
+#include <linux/random.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/stacktrace.h>
@@ -15,12 +17,14 @@
 #include "internal.h"
 
 #define ISOLATOR_SENDER_STACK	8	/* frames, of the first time it was seen */
+#define ISOLATOR_SENDER_NAME	48	/* of a function of a module, which may go */
 #define ISOLATOR_SENDER_PROBES	8	/* slots looked at before it is one of the others */
 
 struct isolator_sender {
 	bool			used;
 	enum isolator_kind	kind;
 	void			*func;
+	char			name[ISOLATOR_SENDER_NAME];
 	char			comm[TASK_COMM_LEN];
 	u64			counts[ISOLATOR_COUNTS];
 	u64			longest;
@@ -28,7 +32,9 @@ struct isolator_sender {
 	unsigned long		stack[ISOLATOR_SENDER_STACK];
 };
 
+/* The seed: names are the users' choice, the slots they come to are not. */
 struct isolator_senders {
+	u32			seed;
 	struct isolator_sender	slots[ISOLATOR_SENDERS];
 	struct isolator_sender	others;
 };
@@ -51,35 +57,17 @@ pid_t isolator_who(char *comm)
 }
 
 /**
- * isolator_senders_make - room for the senders of a CPU, kept from its first start on
+ * isolator_senders_make - an empty table; NULL without memory
  *
- * Returns 0 or -ENOMEM.  Context: process, may sleep, isolator_mutex held.
+ * Context: process, may sleep.
  */
-int isolator_senders_make(struct isolator_cpu *ic)
+struct isolator_senders *isolator_senders_make(void)
 {
-	struct isolator_senders *table;
+	struct isolator_senders *table = kvzalloc(sizeof(*table), GFP_KERNEL);
 
-	if (ic->senders)
-		return 0;
-	table = kvzalloc(sizeof(*table), GFP_KERNEL);
-	if (!table)
-		return -ENOMEM;
-	table->others.used = true;
-	raw_spin_lock_irq(&ic->lock);
-	ic->senders = table;
-	raw_spin_unlock_irq(&ic->lock);
-	return 0;
-}
-
-/** isolator_senders_reset - a new session starts from zero; lock held */
-void isolator_senders_reset(struct isolator_cpu *ic)
-{
-	struct isolator_senders *table = ic->senders;
-
-	if (!table)
-		return;
-	memset(table, 0, sizeof(*table));
-	table->others.used = true;
+	if (table)
+		table->seed = get_random_u32();
+	return table;
 }
 
 /* Its entry, a new one where there is room, else the others'. */
@@ -88,7 +76,7 @@ static struct isolator_sender *isolator_sender(struct isolator_senders *table,
 					       const char *comm)
 {
 	size_t len = strnlen(comm, TASK_COMM_LEN);
-	u32 slot = jhash(comm, len, hash_ptr(func, 32) + kind);
+	u32 slot = jhash(comm, len, table->seed ^ hash_ptr(func, 32)) + kind;
 	int i;
 
 	for (i = 0; i < ISOLATOR_SENDER_PROBES; i++, slot++) {
@@ -99,6 +87,8 @@ static struct isolator_sender *isolator_sender(struct isolator_senders *table,
 			s->kind = kind;
 			s->func = func;
 			memcpy(s->comm, comm, len);
+			if (func && !core_kernel_text((unsigned long)func))
+				isolator_func_name(s->name, sizeof(s->name), func);
 			s->nr_stack = stack_trace_save(s->stack,
 						       ISOLATOR_SENDER_STACK, 3);
 			return s;
@@ -127,7 +117,11 @@ void isolator_sender_count(struct isolator_cpu *ic, enum isolator_count what,
 		isolator_sender(ic->senders, kind, func, comm)->counts[what]++;
 }
 
-/** isolator_sender_wait - how long a sender's request has waited, in ns; lock held */
+/**
+ * isolator_sender_wait - how long a sender's request has waited; lock held
+ *
+ * Only the oldest request of a kind is timed, those behind it are not.
+ */
 void isolator_sender_wait(struct isolator_cpu *ic, enum isolator_kind kind,
 			  void *func, const char *comm, u64 waited)
 {
@@ -139,16 +133,31 @@ void isolator_sender_wait(struct isolator_cpu *ic, enum isolator_kind kind,
 	s->longest = max(s->longest, waited);
 }
 
-/** isolator_senders_reset_longest - forget the longest waits; lock held */
+/* The i-th entry, the others' after the last; the lock is held. */
+static struct isolator_sender *isolator_sender_at(struct isolator_cpu *ic, int i)
+{
+	if (!ic->senders)
+		return NULL;
+	return i < ISOLATOR_SENDERS ? &ic->senders->slots[i] : &ic->senders->others;
+}
+
+/**
+ * isolator_senders_reset_longest - forget the longest waits
+ *
+ * One entry at a time, as requesters wait for the lock.  Context: process.
+ */
 void isolator_senders_reset_longest(struct isolator_cpu *ic)
 {
+	struct isolator_sender *s;
 	int i;
 
-	if (!ic->senders)
-		return;
-	for (i = 0; i < ISOLATOR_SENDERS; i++)
-		ic->senders->slots[i].longest = 0;
-	ic->senders->others.longest = 0;
+	for (i = 0; i <= ISOLATOR_SENDERS; i++) {
+		raw_spin_lock_irq(&ic->lock);
+		s = isolator_sender_at(ic, i);
+		if (s)
+			s->longest = 0;
+		raw_spin_unlock_irq(&ic->lock);
+	}
 }
 
 static void isolator_show_sender(struct seq_file *m, int cpu,
@@ -157,7 +166,10 @@ static void isolator_show_sender(struct seq_file *m, int cpu,
 	unsigned int i;
 
 	seq_printf(m, "cpu %d sender callback ", cpu);
-	isolator_show_func(m, s->func);
+	if (s->name[0])
+		seq_puts(m, s->name);
+	else
+		isolator_show_func(m, s->func);
 	seq_printf(m, " kind %s", others ? "others" : isolator_kind_names[s->kind]);
 	for (i = 0; i < ISOLATOR_COUNTS; i++)
 		seq_printf(m, " %s %llu", isolator_count_names[i], s->counts[i]);
@@ -171,31 +183,22 @@ static void isolator_show_sender(struct seq_file *m, int cpu,
 /**
  * isolator_senders_show - the senders of a CPU, for those who may see them
  *
- * Returns 0 or -ENOMEM.  Context: process, may sleep.
+ * One entry at a time, as requesters wait for the lock.  Context: process.
  */
-int isolator_senders_show(struct seq_file *m, struct isolator_cpu *ic)
+void isolator_senders_show(struct seq_file *m, struct isolator_cpu *ic)
 {
-	struct isolator_senders *copy;
+	static const u64 none[ISOLATOR_COUNTS];
+	struct isolator_sender copy, *s;
 	int i;
 
-	if (!READ_ONCE(ic->senders))
-		return 0;
-	copy = kvmalloc(sizeof(*copy), GFP_KERNEL);
-	if (!copy)
-		return -ENOMEM;
-	raw_spin_lock_irq(&ic->lock);
-	*copy = *ic->senders;
-	raw_spin_unlock_irq(&ic->lock);
-	for (i = 0; i < ISOLATOR_SENDERS; i++) {
-		if (copy->slots[i].used)
-			isolator_show_sender(m, ic->cpu, &copy->slots[i], false);
+	for (i = 0; i <= ISOLATOR_SENDERS; i++) {
+		memset(&copy, 0, sizeof(copy));
+		raw_spin_lock_irq(&ic->lock);
+		s = isolator_sender_at(ic, i);
+		if (s)
+			copy = *s;
+		raw_spin_unlock_irq(&ic->lock);
+		if (memcmp(copy.counts, none, sizeof(none)))
+			isolator_show_sender(m, ic->cpu, &copy, i == ISOLATOR_SENDERS);
 	}
-	for (i = 0; i < ISOLATOR_COUNTS; i++) {
-		if (copy->others.counts[i]) {
-			isolator_show_sender(m, ic->cpu, &copy->others, true);
-			break;
-		}
-	}
-	kvfree(copy);
-	return 0;
 }

@@ -135,7 +135,6 @@ void isolator_reset_longest(struct isolator_cpu *ic)
 	memset(ic->longest, 0, sizeof(ic->longest));
 	for (i = 0; i < ISOLATOR_CALLBACKS; i++)
 		ic->callbacks[i].longest = 0;
-	isolator_senders_reset_longest(ic);
 	raw_spin_unlock_irq(&ic->lock);
 }
 
@@ -149,5 +148,4 @@ void isolator_reset_stats(struct isolator_cpu *ic)
 	memset(ic->callbacks, 0, sizeof(ic->callbacks));
 	ic->nr_breaches = 0;
 	ic->callbacks_lost = 0;
-	isolator_senders_reset(ic);
 }

@@ -59,16 +59,17 @@ def guest(config: Config, kernel: Kernel, triggers: list[Trigger]) -> Guest:
         job(config, triggers),
         cpus=triggers[0].cpus,
         append=append,
+        memory=triggers[0].memory,
         silence_s=longest + 45,
         total_s=_BOOT_S + sum(_PER_TRIGGER_S + t.timeout_s / 4 for t in triggers) + longest,
     )
 
 
 def batches(triggers: list[Trigger]) -> list[list[Trigger]]:
-    """Triggers that share a guest: the same CPUs, the same boot parameters."""
-    found: dict[tuple[int, str], list[Trigger]] = {}
+    """Triggers that share a guest: the same CPUs, memory and boot parameters."""
+    found: dict[tuple[int, str, str], list[Trigger]] = {}
     for trigger in triggers:
-        found.setdefault((trigger.cpus, trigger.append), []).append(trigger)
+        found.setdefault((trigger.cpus, trigger.memory, trigger.append), []).append(trigger)
     return list(found.values())
 
 

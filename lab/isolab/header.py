@@ -50,6 +50,7 @@ class Trigger:
     notick: bool
     timeout_s: float
     cpus: int = 2
+    memory: str = "1G"
     append: str = ""  # boot parameters: it gets a guest of its own kind
     user: bool = False  # run by somebody without privilege
     used_in: tuple[str, ...] = ()  # beside the matrix: run, check
@@ -115,6 +116,7 @@ def triggers() -> list[Trigger]:
             notick=_one(keys, path, "notick", "no") == "yes",
             timeout_s=float(_one(keys, path, "timeout", "20").rstrip("s")),
             cpus=int(_one(keys, path, "cpus", "2")),
+            memory=_one(keys, path, "memory", "1G"),
             append=_one(keys, path, "append", ""),
             user=_one(keys, path, "user", "no") == "yes",
             allows=tuple(keys.get("dmesg", [])),

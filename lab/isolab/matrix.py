@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -168,7 +169,13 @@ def _measure_batch(
                 return
 
 
-def _measure(matrix: Matrix, column: Column, triggers: list[Trigger], resume: bool) -> None:
+def _measure(
+    matrix: Matrix,
+    column: Column,
+    triggers: list[Trigger],
+    resume: bool,
+    save: Callable[[], None],
+) -> None:
     built = column.kernel()
     todo = [t for t in triggers if not (resume and matrix.has(t, column, built))]
     about = matrix.columns.setdefault(column.name, {})
@@ -184,6 +191,8 @@ def _measure(matrix: Matrix, column: Column, triggers: list[Trigger], resume: bo
     attempts: list[dict[str, Any]] = []
     for batch in cells.batches(todo):
         _measure_batch(matrix, column, built, batch, attempts)
+        # A run that is ended early is not lost.
+        save()
     if todo:
         about["attempts"] = attempts
 
@@ -274,11 +283,12 @@ def main(
     matrix = Matrix(path)
     matrix.drop_stale(everything)
     term.say(f"{len(triggers)} rows; configurations: {', '.join(c.name for c in chosen)}")
+
+    def save() -> None:
+        _write(path, _report(matrix, triggers if sample else everything, False))
+
     for column in chosen:
-        _measure(matrix, column, triggers, resume)
-        # After each configuration, so that a run that is ended early is not lost.
-        partial = _report(matrix, triggers if sample else everything, False)
-        _write(path, partial)
+        _measure(matrix, column, triggers, resume, save)
     everywhere = {c.name for c in columns(None, None)} <= set(matrix.columns)
     whole = not names and not sample and everywhere
     report = _report(matrix, triggers if sample else everything, whole or sample)

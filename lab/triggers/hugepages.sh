@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: hugepages
-# row: 34
-# class: exclude
+# row: 13, 34
+# class: hold
 # kind: script
 # notick: no
 # about: huge pages are reserved and given back

@@ -5,7 +5,8 @@
 # class: quiesce
 # kind: script
 # notick: no
-# append: movablecore=384M
+# memory: 2G
+# append: movablecore=1G
 # about: a block of memory is taken offline and online again
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"
@@ -23,7 +24,8 @@ for block in $(find "$dir" -name 'memory[0-9]*' | sed 's/.*memory//' | sort -rn)
 	state=$dir/memory$block/state
 	[ "$(cat "$dir/memory$block/valid_zones")" = Movable ] || continue
 	[ "$(cat "$state")" = online ] || continue
-	# Pages that cannot be moved are tried again until a signal comes.
+	# Pages that cannot be moved are tried again until a signal comes; those of an
+	# isolated task are such.
 	timeout 3 sh -c "echo offline >$state" 2>/dev/null || continue
 	[ "$(cat "$state")" = offline ] && less=$((before - $(total)))
 	put online_movable "$state"
