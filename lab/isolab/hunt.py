@@ -50,7 +50,9 @@ def _stress(rng: random.Random) -> Slice:
 
 def _selftest(rng: random.Random) -> Slice:
     chosen = rng.sample(selftests.names(), 2)
-    commands = " & ".join(f"/{selftests.GUEST}/{name}" for name in chosen)
+    # Ended before its slice is, which would leave it to the next ones.
+    limit = f"timeout -s KILL {SLICE_S + 8:g}"
+    commands = " & ".join(f"{limit} /{selftests.GUEST}/{name}" for name in chosen)
     return Slice(f"kernel selftests: {', '.join(chosen)}", f"{commands} & wait")
 
 

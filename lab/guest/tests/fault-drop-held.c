@@ -13,13 +13,15 @@
 #include <unistd.h>
 #include "fault.h"
 
-#define DEVICE	"/dev/cpu/1/cpuid"
+#define DEVICE	"/dev/cpu/1/msr"
+#define LIMITS	"/proc/isolator/limits"
+#define PAT	0x277
 
 /* A call to the isolated CPU runs at a tick, and its sender is told. */
 static bool check(void)
 {
 	struct worker *w = worker_new(1);
-	unsigned int regs[4];
+	uint64_t types;
 	bool back = false;
 	pid_t pid;
 
@@ -32,7 +34,7 @@ static bool check(void)
 	if (!pid) {
 		int fd = open(DEVICE, O_RDONLY);
 
-		_exit(pread(fd, regs, sizeof(regs), 0) == sizeof(regs) ? 0 : 1);
+		_exit(pread(fd, &types, sizeof(types), PAT) == sizeof(types) ? 0 : 1);
 	}
 	for (int i = 0; i < 2000 && !back; i++) {
 		int status;
@@ -49,5 +51,8 @@ int main(void)
 	iso_require(2);
 	if (access(DEVICE, R_OK))
 		skip_all("no " DEVICE);
+	/* Such reads are refused, unless the administrator wants them to wait. */
+	if (put_file(LIMITS, "msr hold"))
+		bail_out("reads cannot be made to wait");
 	return with_fault("drop_held", check);
 }

@@ -7,11 +7,12 @@
  * about: planted fault: what means nothing to user mode is held instead of left out
  */
 #define _GNU_SOURCE
+#include <unistd.h>
 #include "fault.h"
 
 #define TRACING	"/sys/kernel/tracing/"
 
-/* The function tracer's barriers come back at once, though the task never ticks. */
+/* A probe's barriers come back at once, though the task never ticks. */
 static bool check(void)
 {
 	struct worker *w = worker_new(1);
@@ -23,22 +24,22 @@ static bool check(void)
 	if (!worker_thread(w))
 		bail_out("no isolated worker");
 	excluded = w->iso.page->excluded;
-	put_file(TRACING "set_ftrace_filter", "__x64_sys_getpid");
-	put_file(TRACING "current_tracer", "function");
-	put_file(TRACING "current_tracer", "nop");
+	put_file(TRACING "kprobe_events", "p:lab/excluded do_sys_openat2");
+	put_file(TRACING "events/lab/excluded/enable", "1");
+	put_file(TRACING "events/lab/excluded/enable", "0");
+	put_file(TRACING "kprobe_events", "-:lab/excluded");
 	excluded = w->iso.page->excluded - excluded;
 	clean = !w->iso.page->breaches;
 	diag("%lu excluded, %llu breaches", excluded,
 	     (unsigned long long)w->iso.page->breaches);
 	worker_end(w);
-	put_file(TRACING "set_ftrace_filter", " ");
 	return excluded > 0 && clean;
 }
 
 int main(void)
 {
 	iso_require(2);
-	if (!file_has(TRACING "available_tracers", "function", NULL))
-		skip_all("no function tracer");
+	if (access(TRACING "kprobe_events", W_OK))
+		skip_all("no kprobe events");
 	return with_fault("hold_excluded", check);
 }
