@@ -77,7 +77,7 @@ bool isolator_quiet(int cpu)
  */
 bool isolator_user(int cpu)
 {
-	if (!isolator_cpu(cpu))
+	if (!isolator_cpu(cpu) || isolator_fault(ISOLATOR_FAULT_HOLD_EXCLUDED))
 		return false;
 	smp_mb(); /* pairs with the atomic on ct->state at kernel entry */
 	return isolator_quiet(cpu);
