@@ -322,19 +322,6 @@ void __isolator_resched(int cpu)
 }
 EXPORT_SYMBOL_GPL(__isolator_resched); /* smp_send_reschedule(), for KVM */
 
-/* Takes the lock of @ic, which is held briefly only, if that can be had at all. */
-static bool isolator_lock_soon(struct isolator_cpu *ic, unsigned long *flags)
-{
-	int tries;
-
-	for (tries = 0; tries < ISOLATOR_LOCK_TRIES; tries++) {
-		if (raw_spin_trylock_irqsave(&ic->lock, *flags))
-			return true;
-		cpu_relax();
-	}
-	return false;
-}
-
 /*
  * Some who come here report that a CPU is stuck, maybe with the lock held: the
  * count is lost then, not the report.
@@ -347,11 +334,15 @@ static void isolator_record_break(int cpu, void *func, unsigned long caller)
 		.caller = caller,
 		.cpu = raw_smp_processor_id(),
 	};
+	int tries = ISOLATOR_LOCK_TRIES;
 	unsigned long flags;
 
 	req.pid = isolator_who(req.comm);
-	if (!isolator_lock_soon(ic, &flags))
-		return;
+	while (!raw_spin_trylock_irqsave(&ic->lock, flags)) {
+		if (!--tries)
+			return;
+		cpu_relax();
+	}
 	isolator_count_locked(ic, ISOLATOR_COUNT_BROKEN, ISOLATOR_KIND_CALL, func,
 			      req.comm);
 	isolator_record(ic, ISOLATOR_KIND_CALL, &req, 0, false, true);
