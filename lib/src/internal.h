@@ -34,6 +34,13 @@ enum isolator_step {
 	STEP_MAP,
 	STEP_TICK,
 	STEP_STOP,
+	STEP_CREATE,
+	STEP_SIDE,
+	STEP_CLOSE,
+	STEP_REGISTER,
+	STEP_STATS,
+	STEP_POST,
+	STEP_POLL,
 };
 
 /* Remember for isolator_strerror() that @step failed; returns -@error. */

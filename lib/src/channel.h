@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A channel's shared memory and a side's private part.
+ *
+ * Positions.  A ring's slots are numbered from 0 on, modulo 2^48; slot n lies at
+ * index n modulo the ring's size.  In the code a number is kept in the upper 48
+ * bits of a word: it wraps by itself and a signed difference compares two.
+ *
+ * The word of a slot: its number, type and length.  The poster marks a slot busy
+ * (number, no length), writes the payload, then the word.  Of a message in several
+ * slots the first word is written last: a message is there as a whole or not at
+ * all, and the furthest FIRST word tells a new poster where to go on.
+ *
+ * What is trusted: nothing here but the own private part.  Both sides move to
+ * higher numbers only, and when they disagree the one that is behind moves up.
+ */
+#ifndef ISOLATOR_SRC_CHANNEL_H
+#define ISOLATOR_SRC_CHANNEL_H
+
+#include <stdatomic.h>
+
+#include "internal.h"
+
+#define CHANNEL_MAGIC	0x6c656e6e61686349ULL	/* "Ichannel" */
+#define CHANNEL_VERSION	1U
+
+#define LINE		64U
+#define SLOT_WORDS	7U	/* of payload */
+#define SLOTS_MIN	8U
+#define SLOTS_MAX	(1U << 20)
+#define MESSAGE_SLOTS	65535U
+
+/* The word of a slot. */
+#define NUMBER_ONE	(1ULL << 16)
+#define NUMBER_MASK	(~0ULL << 16)
+#define WORD_TYPE_SHIFT	8
+#define WORD_TYPE	(0xffULL << WORD_TYPE_SHIFT)
+#define WORD_FIRST	(1ULL << 7)	/* a message begins here */
+#define WORD_MORE	(1ULL << 6)	/* and goes on in the next slot */
+#define WORD_LENGTH	0x3fULL		/* of the payload in this slot, 0..56 */
+/* No slot holds it: the length is too much. */
+#define WORD_NEVER	(~0ULL)
+
+struct slot {
+	_Atomic uint64_t word;
+	_Atomic uint64_t payload[SLOT_WORDS];
+};
+
+_Static_assert(sizeof(struct slot) == LINE, "a message of one slot is one line");
+_Static_assert(SLOT_WORDS * 8 == ISOLATOR_SLOT_BYTES, "what the header promises");
+
+/* What the receiver of a ring says.  Two lines apart: lines are fetched in pairs. */
+struct receiver_line {
+	/*
+	 * Number of the next slot to take, for whoever opens this side next; the
+	 * lower 16 bits: slots before it whose callback has not returned.  Nobody
+	 * else reads it in normal operation, so its line stays where it is.
+	 */
+	_Alignas(2 * LINE) _Atomic uint64_t taken;
+	/* The same, written only every eighth of a ring: what the poster reads. */
+	_Alignas(2 * LINE) _Atomic uint64_t released;
+};
+
+/* Read once, at open. */
+struct channel_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t header_bytes;
+	uint32_t slot_bytes;
+	uint32_t slots;
+	uint32_t message_bytes;
+	uint32_t reserved;
+	uint64_t bytes;
+};
+
+#define HEADER_BYTES	4096U
+
+/* The beginning of the shared memory; ring 0 (from A to B) and ring 1 follow. */
+struct shared {
+	_Alignas(HEADER_BYTES) struct channel_header header;
+	struct receiver_line receiver[2];
+};
+
+_Static_assert(sizeof(struct shared) == HEADER_BYTES, "rings begin behind it");
+
+struct handler {
+	isolator_callback callback;
+	void *context;
+};
+
+struct poster {
+	struct slot *ring;
+	uint64_t mask;
+	uint64_t next;		/* number of the next slot to write */
+	uint64_t limit;		/* number of the first slot that is not known free */
+	struct receiver_line *other;
+	uint64_t message_bytes;
+	_Atomic uint64_t posted, full, resyncs;
+};
+
+struct receiver {
+	struct slot *ring;
+	uint64_t mask;
+	uint64_t next;		/* number of the next slot to take */
+	uint64_t release_at;	/* number at which to write released again */
+	struct receiver_line *own;
+	uint64_t looked;	/* index at which the next closer look begins */
+	struct isolator_gap gap;	/* found at open, to be reported by a poll */
+	unsigned char *message;	/* a message of several slots is put together here */
+	uint64_t message_bytes;
+	uint64_t answered;	/* where the poster was when a message was received last */
+	bool busy;		/* a callback runs */
+	_Atomic uint64_t received, unhandled, gaps, lost, invalid, resyncs;
+	_Alignas(LINE) uint64_t payload[SLOT_WORDS];
+};
+
+struct isolator_channel {
+	_Alignas(LINE) struct isolator_channel_view view;
+	struct receiver rx;
+	struct poster tx;
+	struct handler handlers[ISOLATOR_TYPES + 1];
+	struct shared *shared;
+	size_t bytes;
+	int fd;			/* holds the lock of this side */
+};
+
+/* Is number @a behind @b?  Half of all numbers are. */
+static inline bool number_before(uint64_t a, uint64_t b)
+{
+	return (int64_t)(a - b) < 0;
+}
+
+static inline uint64_t number_index(uint64_t number, uint64_t mask)
+{
+	return (number / NUMBER_ONE) & mask;
+}
+
+static inline uint64_t ring_numbers(uint64_t mask)
+{
+	return (mask + 1) * NUMBER_ONE;
+}
+
+/* The thread that counts is the only one that writes; any may read. */
+static inline void count(_Atomic uint64_t *counter, uint64_t more)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
+			      memory_order_relaxed);
+}
+
+/*
+ * Orders of a slot's payload.  On the poster's side the busy mark comes before the
+ * payload, on the receiver's the payload before the second look at the word: a
+ * receiver that read any of the new payload then sees the mark, or what follows.
+ * One fence each does it; ThreadSanitizer knows no fences, there every access has
+ * the order.
+ */
+#ifdef __SANITIZE_THREAD__
+#define PAYLOAD_STORE	memory_order_release
+#define PAYLOAD_LOAD	memory_order_acquire
+static inline void busy_before_payload(void) {}
+static inline void payload_before_check(void) {}
+#else
+#define PAYLOAD_STORE	memory_order_relaxed
+#define PAYLOAD_LOAD	memory_order_relaxed
+static inline void busy_before_payload(void)
+{
+	/* Pairs with payload_before_check(). */
+	atomic_thread_fence(memory_order_release);
+}
+
+static inline void payload_before_check(void)
+{
+	/* Pairs with busy_before_payload(). */
+	atomic_thread_fence(memory_order_acquire);
+}
+#endif
+
+/*
+ * A hint: this line is about to be written.  Asking for it takes as long as all that
+ * is done until then, so that the two overlap.
+ */
+static inline void expect_write(const struct slot *slot)
+{
+#ifdef __x86_64__
+	/* The compiler's own needs a CPU newer than the oldest, which take this for a
+	 * nop.
+	 */
+	__asm__ volatile("prefetchw %0" : : "m"(*slot));
+#else
+	__builtin_prefetch(slot, 1);
+#endif
+}
+
+/* Does @word say that a message begins in the slot at @index? */
+HIDDEN bool isolator_word_begins(uint64_t word, uint64_t index, uint64_t mask);
+
+/*
+ * Does @word belong to the slot @number as part of the message that @first began?
+ * Only the last part may be shorter than a slot.
+ */
+HIDDEN bool isolator_word_continues(uint64_t word, uint64_t number, uint64_t first);
+
+/* The number behind the furthest message in @ring, or @from when none is further. */
+HIDDEN uint64_t isolator_ring_end(struct slot *ring, uint64_t mask, uint64_t from);
+
+/* The number of the nearest message in @ring from @from on; @from when there is none. */
+HIDDEN uint64_t isolator_ring_nearest(struct slot *ring, uint64_t mask, uint64_t from);
+
+/* Find where this side goes on, from what is in the shared memory. */
+HIDDEN void isolator_post_begin(struct isolator_channel *channel);
+HIDDEN void isolator_poll_begin(struct isolator_channel *channel);
+
+#endif

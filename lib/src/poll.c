@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The receiving half of a side. */
+#include <errno.h>
+#include <string.h>
+
+#include "channel.h"
+
+/* Idle polls until a closer look, and how many slots that looks at. */
+#define PATIENCE	1024U
+#define LOOK_SLOTS	4U
+
+static inline struct slot *next_slot(struct receiver *rx)
+{
+	return &rx->ring[number_index(rx->next, rx->mask)];
+}
+
+/* Make the next poll look at the slot that is next now. */
+static inline void set_view(struct isolator_channel *channel, uint64_t idle)
+{
+	channel->view.word = (const uint64_t *)&next_slot(&channel->rx)->word;
+	channel->view.idle = idle;
+}
+
+/* Precondition: all before @rx->next has been copied, or is given up. */
+static void release_slots(struct receiver *rx)
+{
+	/* Release: the copies come before.  Pairs with find_room(). */
+	atomic_store_explicit(&rx->own->released, rx->next, memory_order_release);
+	rx->release_at = rx->next + ring_numbers(rx->mask) / 8;
+}
+
+/* Pass over @slots, whose callback is about to be called. */
+static inline void take(struct receiver *rx, uint64_t slots)
+{
+	uint64_t next = rx->next + slots * NUMBER_ONE;
+
+	rx->next = next;
+	/* Release: the copies come before.  Pairs with isolator_post_begin(). */
+	atomic_store_explicit(&rx->own->taken, next | slots, memory_order_release);
+	if (__builtin_expect(!number_before(next, rx->release_at), 0))
+		release_slots(rx);
+}
+
+/* The callback has returned: who opens this side next need not ask about it. */
+static inline void taken(struct receiver *rx)
+{
+	/* Release: what the callback did comes before.  Pairs with isolator_poll_begin(). */
+	atomic_store_explicit(&rx->own->taken, rx->next, memory_order_release);
+}
+
+static inline void hand_out(struct isolator_channel *channel, unsigned int type,
+			    const void *data, size_t length)
+{
+	const struct handler *handler = &channel->handlers[type];
+
+	if (__builtin_expect(handler->callback != NULL, 1)) {
+		handler->callback(handler->context, type, data, length);
+		count(&channel->rx.received, 1);
+	} else {
+		count(&channel->rx.unhandled, 1);
+	}
+}
+
+static void report_gap(struct isolator_channel *channel, const struct isolator_gap *gap)
+{
+	const struct handler *handler = &channel->handlers[ISOLATOR_TYPE_GAP];
+	struct isolator_gap copy = *gap;
+
+	count(&channel->rx.gaps, 1);
+	count(&channel->rx.lost, copy.slots);
+	if (handler->callback)
+		handler->callback(handler->context, ISOLATOR_TYPE_GAP, &copy, sizeof(copy));
+}
+
+/* Go on at @number, which is ahead, and say what was left out. */
+static void move_up(struct isolator_channel *channel, uint64_t number)
+{
+	struct receiver *rx = &channel->rx;
+	struct isolator_gap gap = {
+		.first = rx->next / NUMBER_ONE,
+		.slots = (number - rx->next) / NUMBER_ONE,
+	};
+
+	rx->next = number;
+	count(&rx->resyncs, 1);
+	/* Before taken(): killed here, the next one finds and reports it again. */
+	report_gap(channel, &gap);
+	taken(rx);
+	release_slots(rx);
+}
+
+/* A slot that holds no message although its word says so: the other side lies. */
+static void pass_over(struct isolator_channel *channel)
+{
+	struct receiver *rx = &channel->rx;
+	struct isolator_gap gap = { .first = rx->next / NUMBER_ONE, .slots = 1 };
+
+	take(rx, 1);
+	count(&rx->invalid, 1);
+	report_gap(channel, &gap);
+	taken(rx);
+}
+
+/* Copy @slot's payload, then see whether @word still vouched for it. */
+static inline bool copy_slot(struct slot *slot, uint64_t word, uint64_t payload[SLOT_WORDS])
+{
+#pragma GCC unroll 7
+	for (unsigned int i = 0; i < SLOT_WORDS; i++)
+		payload[i] = atomic_load_explicit(&slot->payload[i], PAYLOAD_LOAD);
+	payload_before_check();
+	/* Relaxed: the fence orders it. */
+	return atomic_load_explicit(&slot->word, memory_order_relaxed) == word;
+}
+
+/*
+ * Put the message that @word begins together in @rx->message.  Returns how many
+ * slots it takes, 0 when it is not one; @length is that of the whole.
+ */
+static uint64_t copy_long(struct receiver *rx, uint64_t word, size_t *length)
+{
+	uint64_t number = rx->next;
+	uint64_t first = word;
+	size_t at = 0;
+
+	for (uint64_t slots = 1; slots <= rx->mask; slots++) {
+		struct slot *slot = &rx->ring[number_index(number, rx->mask)];
+		size_t part = word & WORD_LENGTH;
+
+		if (part > rx->message_bytes - at || !copy_slot(slot, word, rx->payload))
+			return 0;
+		memcpy(rx->message + at, rx->payload, part);
+		at += part;
+		*length = at;
+		if (!(word & WORD_MORE))
+			return slots;
+		number += NUMBER_ONE;
+		/* Acquire: pairs with the release in write_slot(). */
+		word = atomic_load_explicit(&rx->ring[number_index(number, rx->mask)].word,
+					    memory_order_acquire);
+		if (!isolator_word_continues(word, number, first))
+			return 0;
+	}
+	return 0;
+}
+
+static int __attribute__((noinline)) receive_long(struct isolator_channel *channel,
+						  uint64_t word)
+{
+	struct receiver *rx = &channel->rx;
+	unsigned int type = (word & WORD_TYPE) >> WORD_TYPE_SHIFT;
+	size_t length = 0;
+	uint64_t slots = 0;
+
+	if ((word & WORD_LENGTH) == ISOLATOR_SLOT_BYTES)
+		slots = copy_long(rx, word, &length);
+	if (!slots) {
+		pass_over(channel);
+		return 0;
+	}
+	take(rx, slots);
+	hand_out(channel, type, rx->message, length);
+	taken(rx);
+	return 1;
+}
+
+/*
+ * The slot that is next holds no message with its number; @word is what it holds.
+ * Returns whether that is how it should be: the word of the round before, or the
+ * mark of a poster at work.
+ */
+static bool word_is_lawful(const struct receiver *rx, uint64_t word)
+{
+	uint64_t before = rx->next - ring_numbers(rx->mask);
+
+	return (word & NUMBER_MASK) == before || word == rx->next ||
+	       (word == 0 && rx->next < ring_numbers(rx->mask));
+}
+
+/*
+ * Nothing has come.  See whether the other side is ahead of us, in a few slots at
+ * a time, and put right what we say about ourselves should somebody have changed
+ * it.  Returns whether there is something to receive after all.
+ */
+static bool __attribute__((noinline)) closer_look(struct isolator_channel *channel,
+						  uint64_t word)
+{
+	struct receiver *rx = &channel->rx;
+	uint64_t index = number_index(rx->next, rx->mask);
+	bool ahead = false;
+	uint64_t nearest;
+
+	/* Relaxed: nothing was copied since take() and release_slots() said it. */
+	if (atomic_load_explicit(&rx->own->taken, memory_order_relaxed) != rx->next)
+		taken(rx);
+	if (rx->next - atomic_load_explicit(&rx->own->released, memory_order_relaxed) >=
+	    ring_numbers(rx->mask) / 8)
+		release_slots(rx);
+
+	for (unsigned int i = 0; i <= LOOK_SLOTS && !ahead; i++) {
+		ahead = isolator_word_begins(word, index, rx->mask) &&
+			!number_before(word & NUMBER_MASK, rx->next);
+		index = ++rx->looked & rx->mask;
+		/* Acquire: who sees a message sees all before it; pairs with the
+		 * release in write_slot().
+		 */
+		word = atomic_load_explicit(&rx->ring[index].word, memory_order_acquire);
+	}
+	if (!ahead)
+		return false;
+	nearest = isolator_ring_nearest(rx->ring, rx->mask, rx->next);
+	/* Posted while we looked?  Then our own slot, loaded after, has it too. */
+	word = atomic_load_explicit(&next_slot(rx)->word, memory_order_acquire);
+	if ((word & (NUMBER_MASK | WORD_FIRST)) == (rx->next | WORD_FIRST))
+		return true;
+	if (nearest == rx->next)
+		return false;
+	move_up(channel, nearest);
+	return true;
+}
+
+/* A long message, an unlawful length or a payload that changed meanwhile. */
+static int __attribute__((noinline)) receive_rest(struct isolator_channel *channel,
+						  uint64_t word)
+{
+	if (word & WORD_MORE)
+		return receive_long(channel, word);
+	pass_over(channel);
+	return 0;
+}
+
+/*
+ * Where one message after the other was answered, this one will be too: have the
+ * answer's slot fetched while the message is copied and handed out.
+ */
+static inline void expect_answer(struct isolator_channel *channel)
+{
+	const struct poster *tx = &channel->tx;
+
+	if (tx->next != channel->rx.answered) {
+		channel->rx.answered = tx->next;
+		expect_write(&tx->ring[number_index(tx->next, tx->mask)]);
+	}
+}
+
+static inline int receive(struct isolator_channel *channel, uint64_t word)
+{
+	struct receiver *rx = &channel->rx;
+	size_t length = word & WORD_LENGTH;
+
+	expect_answer(channel);
+	/* One comparison for both: a length too much, and WORD_MORE above it. */
+	if (__builtin_expect((word & (WORD_MORE | WORD_LENGTH)) > ISOLATOR_SLOT_BYTES, 0) ||
+	    __builtin_expect(!copy_slot(next_slot(rx), word, rx->payload), 0))
+		return receive_rest(channel, word);
+	take(rx, 1);
+	hand_out(channel, (word & WORD_TYPE) >> WORD_TYPE_SHIFT, rx->payload, length);
+	taken(rx);
+	return 1;
+}
+
+EXPORT int isolator_poll_now(struct isolator_channel *channel, unsigned int max)
+{
+	struct receiver *rx = &channel->rx;
+	uint64_t idle = WORD_NEVER;
+	int received = 0;
+
+	if (__builtin_expect(rx->busy, 0))
+		return isolator_failed(STEP_POLL, EDEADLK);
+	rx->busy = true;
+	if (__builtin_expect(rx->gap.slots != 0, 0)) {
+		report_gap(channel, &rx->gap);
+		rx->gap.slots = 0;
+		taken(rx);
+		release_slots(rx);
+	}
+	/* Every round passes a slot or ends: the other side cannot keep us here. */
+	for (unsigned int rounds = 0;; rounds++) {
+		/* Acquire: the payload comes after.  Pairs with the release in
+		 * write_slot().
+		 */
+		uint64_t word = atomic_load_explicit(&next_slot(rx)->word, memory_order_acquire);
+		bool here = (word & (NUMBER_MASK | WORD_FIRST)) == (rx->next | WORD_FIRST);
+
+		if (here && rounds < max) {
+			received += receive(channel, word);
+			continue;
+		}
+		if (here)
+			break;
+		if (word_is_lawful(rx, word)) {
+			idle = word;
+			/* 0 when isolator_poll() has counted it down. */
+			if (channel->view.patience && --channel->view.patience)
+				break;
+			channel->view.patience = PATIENCE;
+		}
+		if (rounds >= max || !closer_look(channel, word))
+			break;
+		idle = WORD_NEVER;
+	}
+	rx->busy = false;
+	if (received) {
+		channel->view.patience = PATIENCE;
+		rx->looked = number_index(rx->next, rx->mask);
+	}
+	set_view(channel, idle);
+	return received;
+}
+
+/*
+ * Go on where the last receiver of this side was.  When the ring has no place for
+ * that, behind all that is in it: nothing is handed out twice.
+ */
+void isolator_poll_begin(struct isolator_channel *channel)
+{
+	struct receiver *rx = &channel->rx;
+	/* Acquire: pairs with the releases in take() and taken(). */
+	uint64_t word = atomic_load_explicit(&rx->own->taken, memory_order_acquire);
+	uint64_t doubt = word & ~NUMBER_MASK;
+	uint64_t end;
+
+	rx->next = word & NUMBER_MASK;
+	end = isolator_ring_end(rx->ring, rx->mask, rx->next);
+	if (end - rx->next > ring_numbers(rx->mask)) {
+		rx->gap.first = rx->next / NUMBER_ONE;
+		rx->gap.slots = (end - rx->next) / NUMBER_ONE;
+		rx->next = end;
+		count(&rx->resyncs, 1);
+	} else if (doubt) {
+		/* The last one died in a callback: nobody knows how far it came. */
+		rx->gap.first = (rx->next / NUMBER_ONE - doubt) & (NUMBER_MASK / NUMBER_ONE);
+		rx->gap.slots = doubt;
+	}
+	rx->looked = number_index(rx->next, rx->mask);
+	/* With a gap it is for the poll that reports it to say so: killed before, the
+	 * next one finds the same.
+	 */
+	rx->release_at = rx->next + ring_numbers(rx->mask) / 8;
+	if (!rx->gap.slots) {
+		taken(rx);
+		release_slots(rx);
+	}
+	channel->view.patience = PATIENCE;
+	set_view(channel, WORD_NEVER);
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The posting half of a side. */
+#include <errno.h>
+#include <string.h>
+
+#include "channel.h"
+
+/* Copy in: @length bytes, up to a slot's.  The rest of the slot keeps what it had. */
+static inline void write_payload(struct slot *slot, const unsigned char *data, size_t length)
+{
+	uint64_t part;
+	size_t at = 0;
+
+#pragma GCC unroll 7
+	for (; at + 8 <= length; at += 8) {
+		memcpy(&part, data + at, 8);
+		atomic_store_explicit(&slot->payload[at / 8], part, PAYLOAD_STORE);
+	}
+	if (at < length) {
+		part = 0;
+		memcpy(&part, data + at, length - at);
+		atomic_store_explicit(&slot->payload[at / 8], part, PAYLOAD_STORE);
+	}
+}
+
+static inline void write_slot(struct slot *slot, uint64_t word, const void *data, size_t length)
+{
+	/* Busy: whoever is killed from here on leaves no word that vouches for the
+	 * payload.  Relaxed: the fence orders it.
+	 */
+	atomic_store_explicit(&slot->word, word & NUMBER_MASK, memory_order_relaxed);
+	busy_before_payload();
+	if (length == ISOLATOR_SLOT_BYTES)
+		write_payload(slot, data, ISOLATOR_SLOT_BYTES);
+	else
+		write_payload(slot, data, length);
+	/* Release: the payload, and of a long message its other slots, come before.
+	 * Pairs with the acquire of the word in isolator_poll_now() and ring.c.
+	 */
+	atomic_store_explicit(&slot->word, word, memory_order_release);
+}
+
+/*
+ * The ring seems full: ask the receiver's line again.  Afterwards @next + @slots
+ * may be written, or it returns false.  What the line says is bounded: it can free
+ * at most the whole ring, and what makes no sense frees nothing.
+ */
+static bool __attribute__((noinline)) find_room(struct poster *tx, uint64_t slots)
+{
+	uint64_t whole = ring_numbers(tx->mask);
+	/* Acquire: the receiver has copied what was in a slot before it gives it
+	 * back.  Pairs with the releases in release_slots().
+	 */
+	uint64_t released = atomic_load_explicit(&tx->other->released, memory_order_acquire) &
+			    NUMBER_MASK;
+	uint64_t taken;
+
+	if (tx->next - released <= whole) {
+		if (number_before(tx->limit, released + whole))
+			tx->limit = released + whole;
+	} else if (number_before(tx->next, released)) {
+		/* The receiver waits for a number that was never reached, when both of
+		 * its lines say so: move up to it.  One number is left out, so that it
+		 * sees a gap.
+		 */
+		taken = atomic_load_explicit(&tx->other->taken, memory_order_acquire) &
+			NUMBER_MASK;
+		if (taken - released <= whole) {
+			tx->next = taken + NUMBER_ONE;
+			tx->limit = taken + whole;
+			count(&tx->resyncs, 1);
+		}
+	}
+	return tx->limit - tx->next >= slots * NUMBER_ONE;
+}
+
+static int __attribute__((noinline)) post_long(struct poster *tx, unsigned int type,
+					       const unsigned char *data, size_t length)
+{
+	uint64_t slots = (length + ISOLATOR_SLOT_BYTES - 1) / ISOLATOR_SLOT_BYTES;
+	uint64_t number;
+
+	if (length > tx->message_bytes)
+		return isolator_failed(STEP_POST, EMSGSIZE);
+	if (tx->limit - tx->next < slots * NUMBER_ONE && !find_room(tx, slots)) {
+		count(&tx->full, 1);
+		return isolator_failed(STEP_POST, EAGAIN);
+	}
+	/* From the last slot to the first, whose word makes all of them a message. */
+	for (uint64_t slot = slots; slot-- > 0;) {
+		size_t begin = slot * ISOLATOR_SLOT_BYTES;
+		size_t part = length - begin;
+		uint64_t word = (uint64_t)type << WORD_TYPE_SHIFT;
+
+		number = tx->next + slot * NUMBER_ONE;
+		if (slot == 0)
+			word |= WORD_FIRST;
+		if (slot + 1 < slots) {
+			word |= WORD_MORE;
+			part = ISOLATOR_SLOT_BYTES;
+		}
+		write_slot(&tx->ring[number_index(number, tx->mask)], number | word | part,
+			   data + begin, part);
+	}
+	tx->next += slots * NUMBER_ONE;
+	count(&tx->posted, 1);
+	return 0;
+}
+
+EXPORT int isolator_post(struct isolator_channel *channel, unsigned int type,
+			 const void *data, size_t length)
+{
+	struct poster *tx = &channel->tx;
+
+	expect_write(&tx->ring[number_index(tx->next, tx->mask)]);
+	if (__builtin_expect(type >= ISOLATOR_TYPES, 0))
+		return isolator_failed(STEP_POST, EINVAL);
+	if (__builtin_expect(length > ISOLATOR_SLOT_BYTES, 0))
+		return post_long(tx, type, data, length);
+	if (__builtin_expect(tx->limit == tx->next, 0) && !find_room(tx, 1)) {
+		count(&tx->full, 1);
+		return isolator_failed(STEP_POST, EAGAIN);
+	}
+	write_slot(&tx->ring[number_index(tx->next, tx->mask)],
+		   tx->next | WORD_FIRST | (uint64_t)type << WORD_TYPE_SHIFT | length,
+		   data, length);
+	tx->next += NUMBER_ONE;
+	count(&tx->posted, 1);
+	return 0;
+}
+
+/*
+ * Go on behind the furthest message, or where the receiver is when that is further.
+ * What lies behind its place is free at once: should the two not fit together, the
+ * receiver moves up and reports the gap.
+ */
+void isolator_post_begin(struct isolator_channel *channel)
+{
+	struct poster *tx = &channel->tx;
+	/* Acquire: as in find_room(). */
+	uint64_t taken = atomic_load_explicit(&tx->other->taken, memory_order_acquire) &
+			 NUMBER_MASK;
+
+	tx->next = isolator_ring_end(tx->ring, tx->mask, taken);
+	tx->limit = tx->next;
+	if (tx->next - taken > ring_numbers(tx->mask)) {
+		tx->limit += ring_numbers(tx->mask);
+		count(&tx->resyncs, 1);
+	} else {
+		tx->limit = taken + ring_numbers(tx->mask);
+	}
+}
