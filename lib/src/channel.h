@@ -11,8 +11,10 @@
  * slots the first word is written last: a message is there as a whole or not at
  * all, and the furthest FIRST word tells a new poster where to go on.
  *
- * What is trusted: nothing here but the own private part.  Both sides move to
- * higher numbers only, and when they disagree the one that is behind moves up.
+ * What is trusted: nothing here but the own private part.  When the two sides are at
+ * numbers that do not fit together, the receiver moves up to the nearest message that
+ * is not too far ahead, never back, so that nothing comes twice; and the poster that
+ * finds no room follows the receiver wherever that is.
  */
 #ifndef ISOLATOR_SRC_CHANNEL_H
 #define ISOLATOR_SRC_CHANNEL_H
@@ -38,8 +40,17 @@
 #define WORD_FIRST	(1ULL << 7)	/* a message begins here */
 #define WORD_MORE	(1ULL << 6)	/* and goes on in the next slot */
 #define WORD_LENGTH	0x3fULL		/* of the payload in this slot, 0..56 */
+/* A number so far ahead is not believed.  Of all numbers it is so small a part that
+ * what is left in a ring cannot lead round in a circle.
+ */
+#define NUMBERS_FAR	(NUMBER_ONE << 32)
 /* No slot holds it: the length is too much. */
 #define WORD_NEVER	(~0ULL)
+/* With a number: what was posted there is gone.  No message has such a length. */
+#define WORD_VOID	(WORD_FIRST | WORD_LENGTH)
+
+/* Idle polls until a closer look at the ring, and refused posts. */
+#define PATIENCE	1024U
 
 struct slot {
 	_Atomic uint64_t word;
@@ -93,6 +104,7 @@ struct poster {
 	uint64_t mask;
 	uint64_t next;		/* number of the next slot to write */
 	uint64_t limit;		/* number of the first slot that is not known free */
+	uint64_t refused;	/* posts since the last that found room */
 	struct receiver_line *other;
 	uint64_t message_bytes;
 	_Atomic uint64_t posted, full, resyncs;
@@ -200,10 +212,16 @@ HIDDEN bool isolator_word_begins(uint64_t word, uint64_t index, uint64_t mask);
  */
 HIDDEN bool isolator_word_continues(uint64_t word, uint64_t number, uint64_t first);
 
-/* The number behind the furthest message in @ring, or @from when none is further. */
+/* The number behind the message that @word begins, as far as its parts are there. */
+HIDDEN uint64_t isolator_message_end(struct slot *ring, uint64_t mask, uint64_t word);
+
+/*
+ * The number behind the last message of those in @ring from @from on, at most a whole
+ * ring further; @from when there is none.
+ */
 HIDDEN uint64_t isolator_ring_end(struct slot *ring, uint64_t mask, uint64_t from);
 
-/* The number of the nearest message in @ring from @from on; @from when there is none. */
+/* The number of the nearest message in @ring from @from on; @from when none is near. */
 HIDDEN uint64_t isolator_ring_nearest(struct slot *ring, uint64_t mask, uint64_t from);
 
 /* Find where this side goes on, from what is in the shared memory. */

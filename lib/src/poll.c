@@ -5,8 +5,7 @@
 
 #include "channel.h"
 
-/* Idle polls until a closer look, and how many slots that looks at. */
-#define PATIENCE	1024U
+/* How many slots a closer look looks at. */
 #define LOOK_SLOTS	4U
 
 static inline struct slot *next_slot(struct receiver *rx)
@@ -198,7 +197,7 @@ static bool __attribute__((noinline)) closer_look(struct isolator_channel *chann
 
 	for (unsigned int i = 0; i <= LOOK_SLOTS && !ahead; i++) {
 		ahead = isolator_word_begins(word, index, rx->mask) &&
-			!number_before(word & NUMBER_MASK, rx->next);
+			(word & NUMBER_MASK) - rx->next < NUMBERS_FAR;
 		index = ++rx->looked & rx->mask;
 		/* Acquire: who sees a message sees all before it; pairs with the
 		 * release in write_slot().
@@ -307,36 +306,24 @@ EXPORT int isolator_poll_now(struct isolator_channel *channel, unsigned int max)
 	return received;
 }
 
-/*
- * Go on where the last receiver of this side was.  When the ring has no place for
- * that, behind all that is in it: nothing is handed out twice.
- */
+/* Go on where the last receiver of this side was. */
 void isolator_poll_begin(struct isolator_channel *channel)
 {
 	struct receiver *rx = &channel->rx;
 	/* Acquire: pairs with the releases in take() and taken(). */
 	uint64_t word = atomic_load_explicit(&rx->own->taken, memory_order_acquire);
 	uint64_t doubt = word & ~NUMBER_MASK;
-	uint64_t end;
 
 	rx->next = word & NUMBER_MASK;
-	end = isolator_ring_end(rx->ring, rx->mask, rx->next);
-	if (end - rx->next > ring_numbers(rx->mask)) {
-		rx->gap.first = rx->next / NUMBER_ONE;
-		rx->gap.slots = (end - rx->next) / NUMBER_ONE;
-		rx->next = end;
-		count(&rx->resyncs, 1);
-	} else if (doubt) {
-		/* The last one died in a callback: nobody knows how far it came. */
+	rx->release_at = rx->next + ring_numbers(rx->mask) / 8;
+	if (doubt) {
+		/* The last one died in a callback: nobody knows how far it came.  The
+		 * poll that reports it takes it back: who is killed before leaves it to
+		 * the next one.
+		 */
 		rx->gap.first = (rx->next / NUMBER_ONE - doubt) & (NUMBER_MASK / NUMBER_ONE);
 		rx->gap.slots = doubt;
-	}
-	rx->looked = number_index(rx->next, rx->mask);
-	/* With a gap it is for the poll that reports it to say so: killed before, the
-	 * next one finds the same.
-	 */
-	rx->release_at = rx->next + ring_numbers(rx->mask) / 8;
-	if (!rx->gap.slots) {
+	} else {
 		taken(rx);
 		release_slots(rx);
 	}

@@ -58,10 +58,10 @@ static bool __attribute__((noinline)) find_room(struct poster *tx, uint64_t slot
 	if (tx->next - released <= whole) {
 		if (number_before(tx->limit, released + whole))
 			tx->limit = released + whole;
-	} else if (number_before(tx->next, released)) {
-		/* The receiver waits for a number that was never reached, when both of
-		 * its lines say so: move up to it.  One number is left out, so that it
-		 * sees a gap.
+	} else {
+		/* The receiver waits for numbers that are nowhere near, if both of its
+		 * lines say so: follow it.  One number is left out, so that it sees a
+		 * gap.  Acquire: as above; pairs with take() and taken().
 		 */
 		taken = atomic_load_explicit(&tx->other->taken, memory_order_acquire) &
 			NUMBER_MASK;
@@ -74,6 +74,43 @@ static bool __attribute__((noinline)) find_room(struct poster *tx, uint64_t slot
 	return tx->limit - tx->next >= slots * NUMBER_ONE;
 }
 
+/*
+ * The ring has been full for long.  Should what was posted have been overwritten, the
+ * receiver waits for it in vain and nothing ever gets free: mark such slots as what
+ * they are, so that it passes over them and reports the gap.  Of the slots that it has
+ * taken meanwhile it sees nothing.
+ */
+static void mend(struct poster *tx)
+{
+	/* Acquire: as in find_room(). */
+	uint64_t number = atomic_load_explicit(&tx->other->taken, memory_order_acquire) &
+			  NUMBER_MASK;
+
+	if (tx->next - number > ring_numbers(tx->mask))
+		return;
+	while (number != tx->next) {
+		uint64_t index = number_index(number, tx->mask);
+		uint64_t word = atomic_load_explicit(&tx->ring[index].word, memory_order_relaxed);
+		uint64_t end = number + NUMBER_ONE;
+
+		if ((word & NUMBER_MASK) == number && isolator_word_begins(word, index, tx->mask))
+			end = isolator_message_end(tx->ring, tx->mask, word);
+		else
+			/* Relaxed: no payload belongs to it. */
+			atomic_store_explicit(&tx->ring[index].word, number | WORD_VOID,
+					      memory_order_relaxed);
+		number = number_before(tx->next, end) ? tx->next : end;
+	}
+}
+
+static int __attribute__((noinline)) refuse(struct poster *tx)
+{
+	count(&tx->full, 1);
+	if (++tx->refused % PATIENCE == 0)
+		mend(tx);
+	return isolator_failed(STEP_POST, EAGAIN);
+}
+
 static int __attribute__((noinline)) post_long(struct poster *tx, unsigned int type,
 					       const unsigned char *data, size_t length)
 {
@@ -82,10 +119,8 @@ static int __attribute__((noinline)) post_long(struct poster *tx, unsigned int t
 
 	if (length > tx->message_bytes)
 		return isolator_failed(STEP_POST, EMSGSIZE);
-	if (tx->limit - tx->next < slots * NUMBER_ONE && !find_room(tx, slots)) {
-		count(&tx->full, 1);
-		return isolator_failed(STEP_POST, EAGAIN);
-	}
+	if (tx->limit - tx->next < slots * NUMBER_ONE && !find_room(tx, slots))
+		return refuse(tx);
 	/* From the last slot to the first, whose word makes all of them a message. */
 	for (uint64_t slot = slots; slot-- > 0;) {
 		size_t begin = slot * ISOLATOR_SLOT_BYTES;
@@ -103,6 +138,7 @@ static int __attribute__((noinline)) post_long(struct poster *tx, unsigned int t
 			   data + begin, part);
 	}
 	tx->next += slots * NUMBER_ONE;
+	tx->refused = 0;
 	count(&tx->posted, 1);
 	return 0;
 }
@@ -117,23 +153,18 @@ EXPORT int isolator_post(struct isolator_channel *channel, unsigned int type,
 		return isolator_failed(STEP_POST, EINVAL);
 	if (__builtin_expect(length > ISOLATOR_SLOT_BYTES, 0))
 		return post_long(tx, type, data, length);
-	if (__builtin_expect(tx->limit == tx->next, 0) && !find_room(tx, 1)) {
-		count(&tx->full, 1);
-		return isolator_failed(STEP_POST, EAGAIN);
-	}
+	if (__builtin_expect(tx->limit == tx->next, 0) && !find_room(tx, 1))
+		return refuse(tx);
 	write_slot(&tx->ring[number_index(tx->next, tx->mask)],
 		   tx->next | WORD_FIRST | (uint64_t)type << WORD_TYPE_SHIFT | length,
 		   data, length);
 	tx->next += NUMBER_ONE;
+	tx->refused = 0;
 	count(&tx->posted, 1);
 	return 0;
 }
 
-/*
- * Go on behind the furthest message, or where the receiver is when that is further.
- * What lies behind its place is free at once: should the two not fit together, the
- * receiver moves up and reports the gap.
- */
+/* Go on behind the last message, counted from where the receiver is. */
 void isolator_post_begin(struct isolator_channel *channel)
 {
 	struct poster *tx = &channel->tx;
@@ -142,11 +173,5 @@ void isolator_post_begin(struct isolator_channel *channel)
 			 NUMBER_MASK;
 
 	tx->next = isolator_ring_end(tx->ring, tx->mask, taken);
-	tx->limit = tx->next;
-	if (tx->next - taken > ring_numbers(tx->mask)) {
-		tx->limit += ring_numbers(tx->mask);
-		count(&tx->resyncs, 1);
-	} else {
-		tx->limit = taken + ring_numbers(tx->mask);
-	}
+	tx->limit = taken + ring_numbers(tx->mask);
 }

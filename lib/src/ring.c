@@ -19,14 +19,13 @@ bool isolator_word_continues(uint64_t word, uint64_t number, uint64_t first)
 	       (!(word & WORD_MORE) || length == ISOLATOR_SLOT_BYTES);
 }
 
-/* The number behind the message that @word begins, as far as its parts are there. */
-static uint64_t message_end(struct slot *ring, uint64_t mask, uint64_t word)
+uint64_t isolator_message_end(struct slot *ring, uint64_t mask, uint64_t word)
 {
 	uint64_t first = word;
 	uint64_t number = (word & NUMBER_MASK) + NUMBER_ONE;
 
 	for (uint64_t slots = 1; (word & WORD_MORE) && slots <= mask; slots++) {
-		/* Acquire: pairs with the release in isolator_post(). */
+		/* Acquire: pairs with the release in write_slot(). */
 		word = atomic_load_explicit(&ring[number_index(number, mask)].word,
 					    memory_order_acquire);
 		if (!isolator_word_continues(word, number, first))
@@ -38,35 +37,33 @@ static uint64_t message_end(struct slot *ring, uint64_t mask, uint64_t word)
 
 uint64_t isolator_ring_end(struct slot *ring, uint64_t mask, uint64_t from)
 {
-	uint64_t end = from;
+	uint64_t furthest = 0;
 
 	for (uint64_t index = 0; index <= mask; index++) {
-		/* Acquire: pairs with the release in isolator_post(). */
+		/* Acquire: pairs with the release in write_slot(). */
 		uint64_t word = atomic_load_explicit(&ring[index].word, memory_order_acquire);
 
 		if (isolator_word_begins(word, index, mask)) {
-			uint64_t behind = message_end(ring, mask, word);
+			uint64_t ahead = isolator_message_end(ring, mask, word) - from;
 
-			if (number_before(end, behind))
-				end = behind;
+			if (ahead <= ring_numbers(mask) && ahead > furthest)
+				furthest = ahead;
 		}
 	}
-	return end;
+	return from + furthest;
 }
 
 uint64_t isolator_ring_nearest(struct slot *ring, uint64_t mask, uint64_t from)
 {
-	uint64_t nearest = from;
+	uint64_t nearest = NUMBERS_FAR;
 
 	for (uint64_t index = 0; index <= mask; index++) {
 		/* Acquire: who sees a message sees all before it; see closer_look(). */
 		uint64_t word = atomic_load_explicit(&ring[index].word, memory_order_acquire);
-		uint64_t number = word & NUMBER_MASK;
+		uint64_t ahead = (word & NUMBER_MASK) - from;
 
-		if (!isolator_word_begins(word, index, mask) || number_before(number, from))
-			continue;
-		if (nearest == from || number_before(number, nearest))
-			nearest = number;
+		if (isolator_word_begins(word, index, mask) && ahead < nearest)
+			nearest = ahead;
 	}
-	return nearest;
+	return nearest < NUMBERS_FAR ? from + nearest : from;
 }
