@@ -189,6 +189,23 @@ static void ring_is_wiped(void)
 	}
 }
 
+/*
+ * A word that is all ones, which the view uses for "look": isolator_poll() takes it
+ * for idle, and must not go on doing so.
+ */
+static void word_of_all_ones(void)
+{
+	begin();
+	CHECK(traffic_post(&traffic, 8));
+	CHECK(traffic_post(&traffic, 8));
+	next_slot()->word = WORD_NEVER;
+	for (unsigned int i = 0; i < 4 * PATIENCE; i++)
+		isolator_poll(traffic.pair.b, 4);
+	CHECK_EQUAL(traffic.gaps, 1);
+	CHECK_EQUAL(pair_stats(traffic.pair.b).lost, 1);
+	end();
+}
+
 /* Full, and nothing of what waits is left: what was lost is reported, none for ever. */
 static void all_that_waits_is_overwritten(void)
 {
@@ -272,6 +289,7 @@ static const struct test tests[] = {
 	{ "invalid slots for ever", invalid_for_ever },
 	{ "a message disappears again", message_disappears },
 	{ "the ring is wiped", ring_is_wiped },
+	{ "a word of all ones", word_of_all_ones },
 	{ "all that waits is overwritten", all_that_waits_is_overwritten },
 	{ "the memory is punched out", memory_is_punched_out },
 	{ "an overrun is a gap", overrun_is_a_gap },
