@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The floor: one word in a line of its own, there and back, and no payload.
+ *
+ * How long a line takes from core to core depends on where its address lies in the
+ * last-level cache, by some 40 %.  A ring averages over that.  So that the floor
+ * does too, each batch of trips uses the next of as many lines as a ring has slots.
+ */
+#include <atomic>
+
+#include "peers.hh"
+
+namespace {
+
+class Floor {
+public:
+	static Floor *make() { return static_cast<Floor *>(shared_memory(sizeof(Floor))); }
+
+	/* Numbers count from 1: a word is 0 before. */
+	void echo(std::uint64_t number)
+	{
+		const std::uint64_t line = number / BATCH % RING;
+
+		while (there_[line].value.load(std::memory_order_acquire) != number)
+			;
+		back_[line].value.store(number, std::memory_order_release);
+	}
+
+	void trip(std::uint64_t number)
+	{
+		const std::uint64_t line = number / BATCH % RING;
+
+		there_[line].value.store(number, std::memory_order_release);
+		while (back_[line].value.load(std::memory_order_acquire) != number)
+			;
+	}
+
+	static void child(void *what, const Options &options)
+	{
+		const std::uint64_t trips = std::uint64_t(options.batches) * BATCH + options.singles;
+
+		for (std::uint64_t number = 1; number <= trips; number++)
+			static_cast<Floor *>(what)->echo(number);
+	}
+
+	static Result parent(void *what, const Options &options)
+	{
+		std::uint64_t number = 0;
+
+		return time_trips(options, [&] { static_cast<Floor *>(what)->trip(++number); });
+	}
+
+private:
+	struct alignas(64) Word {
+		std::atomic<std::uint64_t> value;
+	};
+	Word there_[RING], back_[RING];
+};
+
+} // namespace
+
+Result measure_floor(const Options &options)
+{
+	return run(options, Floor::child, Floor::parent, Floor::make());
+}

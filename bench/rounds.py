@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rounds of a benchmark: figures of many rounds, a verdict, a table, a picture."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from xml.sax.saxutils import escape
+
+PASS, ERROR, EXCEEDED, INCONCLUSIVE = 0, 1, 2, 3
+LIMIT = 1.05  # how much slower than the floor the channel may be
+COVERAGE = 0.95  # of an interval
+INK, SOFT, PAPER, OURS, THEIRS = "#1f2937", "#6b7280", "#ffffff", "#2f855a", "#94a3b8"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """What is measured: its name for channel-trip, the Debian package, what it is."""
+
+    name: str
+    package: str
+    about: str
+
+
+def interval(values: list[float]) -> tuple[float, float]:
+    """Where the median lies with at least 95 % confidence, whatever the distribution.
+
+    Between two of the sorted values: how many of n values are below the true median is
+    binomial.  With fewer than six values it is all of them.
+    """
+    ordered = sorted(values)
+    count = len(ordered)
+    rank = 0
+    outside = 0.0
+    while rank < count // 2:
+        outside += 2 * math.comb(count, rank) / 2**count
+        if outside > 1 - COVERAGE:
+            break
+        rank += 1
+    rank = max(rank - 1, 0)
+    return ordered[rank], ordered[count - 1 - rank]
+
+
+def summary(samples: list[dict[str, float]]) -> dict[str, object]:
+    """The figures of one peer over all rounds."""
+    medians = [sample["ns_p50"] for sample in samples]
+    middle = statistics.median(medians)
+    return {
+        "ns_min": min(sample["ns_min"] for sample in samples),
+        "ns_p50": round(middle, 1),
+        "interval": list(interval(medians)),
+        "ns_p99": round(statistics.median(sample["ns_p99"] for sample in samples), 1),
+        "ns_message": round(statistics.median(sample["ns_message"] for sample in samples), 1),
+        "spread": round((max(medians) - min(medians)) / middle, 4),
+        "rounds": medians,
+    }
+
+
+def judge(floor: float, second: float, ours: float) -> tuple[int, str]:
+    """Exit code and sentence for the medians of both floors and of the channel."""
+    apart = abs(second / floor - 1)
+    ratio = ours / floor
+    said = (f"isolator {ours:.1f} ns, floor {floor:.1f} ns: {ratio:.3f} of it, at most {LIMIT} "
+            f"allowed; floor against floor {apart:.1%}")
+    if apart > LIMIT - 1:
+        return INCONCLUSIVE, f"inconclusive: {said}; run it when the machine is quieter"
+    if ratio > LIMIT:
+        return EXCEEDED, f"exceeded: {said}"
+    return PASS, f"passed: {said}"
+
+
+def table(rows: list[dict[str, object]]) -> str:
+    """The rows as a table in Markdown."""
+    lines = ["| | package | min | p50 | p50 of the rounds, 95 % | p99 | spread | ns a message |",
+             "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    for row in rows:
+        low, high = row["interval"]  # type: ignore[misc]
+        stream = row["ns_message"]
+        lines.append(
+            f"| {row['about']} | {row['package'] or '–'} | {row['ns_min']:.0f} | "
+            f"{row['ns_p50']:.0f} | {low:.0f} … {high:.0f} | {row['ns_p99']:.0f} | "
+            f"{row['spread']:.0%} | {f'{stream:.0f}' if stream else '–'} |")
+    return "\n".join(lines)
+
+
+def picture(rows: list[dict[str, object]], title: str) -> str:
+    """A bar for each row's p50, with its interval, as SVG."""
+    width, left, top, step = 860, 250, 64, 34
+    height = top + step * len(rows) + 40
+    most = max(float(row["interval"][1]) for row in rows)  # type: ignore[index]
+    scale = (width - left - 90) / most
+    parts = [
+        "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->",
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" font-family="sans-serif" font-size="14">',
+        f"<title>{escape(title)}</title>",
+        f'<rect width="{width}" height="{height}" fill="{PAPER}"/>',
+        f'<text x="20" y="30" fill="{INK}" font-size="16" font-weight="bold">'
+        f"{escape(title)}</text>",
+    ]
+    for number, row in enumerate(rows):
+        y = top + step * number
+        low, high = (left + scale * float(x) for x in row["interval"])  # type: ignore[attr-defined]
+        value = float(row["ns_p50"])  # type: ignore[arg-type]
+        ours = row["name"] in ("isolator", "floor")
+        parts += [
+            f'<text x="{left - 10}" y="{y + 16}" fill="{INK}" text-anchor="end">'
+            f"{escape(str(row['about']))}</text>",
+            f'<rect x="{left}" y="{y}" width="{scale * value:.1f}" height="22" '
+            f'fill="{OURS if ours else THEIRS}"/>',
+            f'<path d="M{low:.1f} {y + 11}H{high:.1f}M{low:.1f} {y + 5}v12M{high:.1f} {y + 5}v12" '
+            f'stroke="{INK}" stroke-width="1.5"/>',
+            f'<text x="{high + 8:.1f}" y="{y + 16}" fill="{INK}">{value:.0f} ns</text>',
+        ]
+    parts += [f'<text x="{left}" y="{height - 14}" fill="{SOFT}" font-size="12">'
+              "median of the rounds and its 95 % interval</text>", "</svg>", ""]
+    return "\n".join(parts)
