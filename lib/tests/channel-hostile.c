@@ -197,9 +197,11 @@ static void word_of_all_ones(void)
 {
 	begin();
 	CHECK(traffic_post(&traffic, 8));
-	CHECK(traffic_post(&traffic, 8));
 	next_slot()->word = WORD_NEVER;
-	for (unsigned int i = 0; i < 4 * PATIENCE; i++)
+	for (unsigned int i = 0; i < 3 * PATIENCE; i++)
+		CHECK_EQUAL(isolator_poll(traffic.pair.b, 4), 0);
+	CHECK(traffic_post(&traffic, 8));
+	for (unsigned int i = 0; i < SLOTS; i++)
 		isolator_poll(traffic.pair.b, 4);
 	CHECK_EQUAL(traffic.gaps, 1);
 	CHECK_EQUAL(pair_stats(traffic.pair.b).lost, 1);
