@@ -6,13 +6,23 @@ _Static_assert(ISOLATOR_MASK_ALL == 7, "masks come from the kernel's header");
 _Static_assert(sizeof(struct isolator_options) == 48, "part of the ABI");
 _Static_assert(sizeof(struct isolator_result) == 48, "part of the ABI");
 _Static_assert(sizeof(struct isolator_tick_result) == 16, "part of the ABI");
+_Static_assert(sizeof(struct isolator_channel_options) == 16, "part of the ABI");
+_Static_assert(sizeof(struct isolator_channel_counters) == 72, "part of the ABI");
+_Static_assert(sizeof(struct isolator_gap) == 16, "part of the ABI");
 _Static_assert(TICK_ALL == (TICK_SCHED | TICK_RT | TICK_TSC_SYNC), "short names");
 
 int main(void)
 {
 	struct isolator_options options = ISOLATOR_OPTIONS_INIT;
 	struct isolator_result result = ISOLATOR_RESULT_INIT;
+	struct isolator_channel_options ring = ISOLATOR_CHANNEL_OPTIONS_INIT;
+	struct isolator_channel *channel = 0;
+	int fd = isolator_channel_create(&ring);
 
+	if (fd < 0 || isolator_channel_open(fd, ISOLATOR_SIDE_B, &channel) ||
+	    isolator_poll(channel, 1) || isolator_post(channel, 0, "x", 1) ||
+	    isolator_channel_close(channel))
+		return 1;
 	return options.mask == ISOLATOR_MASK_ALL && result.cpu == -1 &&
 	       isolator_due() == 0 && isolator_tick(TICK_ALL) < 0 ? 0 : 1;
 }

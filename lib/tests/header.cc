@@ -8,7 +8,12 @@ int main()
 {
 	isolator_options options = ISOLATOR_OPTIONS_INIT;
 	isolator_result result = ISOLATOR_RESULT_INIT;
+	isolator_channel_options ring = ISOLATOR_CHANNEL_OPTIONS_INIT;
+	isolator_channel *channel = nullptr;
 
+	if (isolator_channel_open(isolator_channel_create(&ring), ISOLATOR_SIDE_A, &channel) != 0 ||
+	    isolator_poll(channel, 1) != 0 || isolator_channel_close(channel) != 0)
+		return 1;
 	return options.device == nullptr && result.depth == 0 && isolator_page() == nullptr &&
 	       isolator_due() == 0 && isolator_tick(TICK_ALL) < 0 ? 0 : 1;
 }
