@@ -38,8 +38,11 @@ static struct {
 	uint64_t wrong;
 } heard;
 
+/* Some have no payload: only the word orders what they vouch for. */
 static size_t length_of(uint64_t number)
 {
+	if (number % 7 == 0)
+		return 0;
 	return number % 16 ? ISOLATOR_SLOT_BYTES - number % 5 * 8 : 64 + number / 16 % 56 * 8;
 }
 
