@@ -199,15 +199,17 @@ static bool __attribute__((noinline)) closer_look(struct isolator_channel *chann
 		ahead = isolator_word_begins(word, index, rx->mask) &&
 			(word & NUMBER_MASK) - rx->next < NUMBERS_FAR;
 		index = ++rx->looked & rx->mask;
-		/* Acquire: who sees a message sees all before it; pairs with the
+		/* Acquire: who sees a message sees all before it.  Pairs with the
 		 * release in write_slot().
 		 */
 		word = atomic_load_explicit(&rx->ring[index].word, memory_order_acquire);
 	}
 	if (!ahead)
 		return false;
+	/* All that was posted before the one seen above is there by now: the nearest is
+	 * what this finds, or was posted while we looked.  Then our own slot has it too.
+	 */
 	nearest = isolator_ring_nearest(rx->ring, rx->mask, rx->next);
-	/* Posted while we looked?  Then our own slot, loaded after, has it too. */
 	word = atomic_load_explicit(&next_slot(rx)->word, memory_order_acquire);
 	if ((word & (NUMBER_MASK | WORD_FIRST)) == (rx->next | WORD_FIRST))
 		return true;

@@ -188,12 +188,12 @@ static void kill_after(void (*body)(int, const struct scene *), int fd,
 	child = fork();
 	if (child == 0) {
 		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
-			_exit(77);
+			_exit(1);
 		body(fd, scene);
 	}
 	if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) {
-		printf("Bail out! this machine does not allow ptrace\n");
-		exit(WIFEXITED(status) && WEXITSTATUS(status) == 77 ? 77 : 1);
+		printf("# the peer did not come to its call\n");
+		exit(1);
 	}
 	while (peer->phase == BEFORE)
 		step(child);
@@ -362,8 +362,23 @@ static const struct test tests[] = {
 	{ "poll of long ones, answered", poll_long },
 };
 
+/* Some containers forbid it. */
+static bool may_trace(void)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0);
+	return waitpid(child, &status, 0) == child && status == 0;
+}
+
 int main(void)
 {
+	if (!may_trace()) {
+		printf("1..0 # SKIP ptrace is not allowed here\n");
+		return 0;
+	}
 	peer = mmap(NULL, sizeof(*peer), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (peer == MAP_FAILED)
 		return 1;
