@@ -324,28 +324,54 @@ static void limits_of_the_process(void)
 	close(fd);
 }
 
+static int ordered_error;
+
 static void *no_mmap(void *address, size_t length, int protection, int flags, int fd,
 		     off_t offset)
 {
 	(void)address, (void)length, (void)protection, (void)flags, (void)fd, (void)offset;
-	errno = ENOMEM;
+	errno = ordered_error;
 	return MAP_FAILED;
 }
 
-/* A failed map leaves neither a descriptor nor the lock. */
-static void no_memory_to_map(void)
+static int no_open(const char *path, int flags)
 {
+	(void)flags;
+	CHECK(strncmp(path, "/proc/self/fd/", 14) == 0);
+	errno = ordered_error;
+	return -1;
+}
+
+/* What the system refuses leaves neither a descriptor nor the lock. */
+static void the_system_refuses(void)
+{
+	static const struct {
+		bool map;
+		int error;
+		const char *names;
+	} refusals[] = {
+		{ true, ENOMEM, "max_map_count" },
+		{ true, EAGAIN, "RLIMIT_MEMLOCK" },
+		{ false, ENOENT, "/proc" },
+	};
 	struct isolator_channel_options options = ISOLATOR_CHANNEL_OPTIONS_INIT;
-	void *(*real)(void *, size_t, int, int, int, off_t) = isolator_sys.mmap;
+	struct isolator_sys real = isolator_sys;
 	struct isolator_channel *channel;
 	int fd = isolator_channel_create(&options);
 	int before = descriptors();
 
-	isolator_sys.mmap = no_mmap;
-	CHECK_EQUAL(isolator_channel_open(fd, ISOLATOR_SIDE_A, &channel), -ENOMEM);
-	CHECK(strstr(text(ENOMEM), "max_map_count") != NULL);
-	isolator_sys.mmap = real;
-	CHECK_EQUAL(descriptors(), before);
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		ordered_error = refusals[i].error;
+		if (refusals[i].map)
+			isolator_sys.mmap = no_mmap;
+		else
+			isolator_sys.open = no_open;
+		CHECK_EQUAL(isolator_channel_open(fd, ISOLATOR_SIDE_A, &channel),
+			    -refusals[i].error);
+		CHECK(strstr(text(refusals[i].error), refusals[i].names) != NULL);
+		isolator_sys = real;
+		CHECK_EQUAL(descriptors(), before);
+	}
 	CHECK_EQUAL(isolator_channel_open(fd, ISOLATOR_SIDE_A, &channel), 0);
 	isolator_channel_close(channel);
 	close(fd);
@@ -451,7 +477,7 @@ static const struct test tests[] = {
 	{ "a killed holder gives its side back", a_killed_holder_gives_its_side_back },
 	{ "options are checked, nothing is left", options_are_checked },
 	{ "no descriptors left: an error, nothing is left", limits_of_the_process },
-	{ "no mapping: an error, nothing is left", no_memory_to_map },
+	{ "the system refuses: an error, nothing is left", the_system_refuses },
 	{ "descriptors that are no channel", descriptors_that_are_no_channel },
 	{ "the size is sealed", size_is_sealed },
 	{ "every field of the header is checked", every_header_field_is_checked },
