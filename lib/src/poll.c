@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The receiving half of a side. */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "channel.h"
@@ -267,6 +268,8 @@ EXPORT int isolator_poll_now(struct isolator_channel *channel, unsigned int max)
 
 	if (__builtin_expect(rx->busy, 0))
 		return isolator_failed(STEP_POLL, EDEADLK);
+	if (max > INT_MAX)
+		max = INT_MAX;
 	rx->busy = true;
 	if (__builtin_expect(rx->gap.slots != 0, 0)) {
 		report_gap(channel, &rx->gap);
