@@ -297,9 +297,6 @@ EXPORT int isolator_poll_now(struct isolator_channel *channel, unsigned int max)
 			if (channel->view.patience && --channel->view.patience)
 				break;
 			channel->view.patience = PATIENCE;
-		} else {
-			/* The next poll looks too, even if this is WORD_NEVER. */
-			channel->view.patience = 1;
 		}
 		if (rounds >= max || !closer_look(channel, word))
 			break;
@@ -310,6 +307,7 @@ EXPORT int isolator_poll_now(struct isolator_channel *channel, unsigned int max)
 		channel->view.patience = PATIENCE;
 		rx->looked = number_index(rx->next, rx->mask);
 	} else if (!channel->view.patience) {
+		/* The word is unlawful, and by chance WORD_NEVER: look each time. */
 		channel->view.patience = 1;
 	}
 	set_view(channel, idle);

@@ -138,6 +138,33 @@ static void long_message_without_end(void)
 	end();
 }
 
+/* A message of three slots, whose second or third is not of it. */
+static void long_message_with_a_wrong_part(void)
+{
+	static const uint64_t changes[] = {
+		SLOTS * NUMBER_ONE, NUMBER_ONE, 1ULL << WORD_TYPE_SHIFT, WORD_FIRST,
+		ISOLATOR_SLOT_BYTES ^ 63, ISOLATOR_SLOT_BYTES, ISOLATOR_SLOT_BYTES ^ 55, ~0ULL,
+	};
+
+	for (unsigned int i = 0; i < 2 * sizeof(changes) / sizeof(changes[0]); i++) {
+		unsigned int index;
+
+		begin();
+		index = (unsigned int)number_index(traffic.pair.b->rx.next, SLOTS - 1);
+		CHECK(traffic_post(&traffic, 3 * ISOLATOR_SLOT_BYTES));
+		/* One that is shorter than a slot is all right as the last only. */
+		slot(index + 1 + i % 2)->word ^= changes[i / 2];
+		if (i % 2 && changes[i / 2] == (ISOLATOR_SLOT_BYTES ^ 55)) {
+			CHECK_EQUAL(isolator_poll_now(traffic.pair.b, 1), 1);
+		} else {
+			CHECK_EQUAL(isolator_poll_now(traffic.pair.b, 1), 0);
+			CHECK_EQUAL(pair_stats(traffic.pair.b).invalid, 1);
+			CHECK_EQUAL(traffic.gaps, 1);
+		}
+		end();
+	}
+}
+
 /* A poster that writes invalid slots for ever does not keep a poll for ever. */
 static void invalid_for_ever(void)
 {
@@ -205,6 +232,24 @@ static void word_of_all_ones(void)
 		isolator_poll(traffic.pair.b, 4);
 	CHECK_EQUAL(traffic.gaps, 1);
 	CHECK_EQUAL(pair_stats(traffic.pair.b).lost, 1);
+	end();
+}
+
+/* What would be a message elsewhere is none: nobody goes where it says. */
+static void word_in_the_wrong_slot(void)
+{
+	uint64_t next;
+
+	begin();
+	next = traffic.pair.b->rx.next;
+	slot((unsigned int)(next / NUMBER_ONE) + 1)->word = (next + 5 * NUMBER_ONE) | WORD_FIRST | 8;
+	for (unsigned int i = 0; i < 4 * PATIENCE; i++)
+		CHECK_EQUAL(isolator_poll(traffic.pair.b, 4), 0);
+	CHECK_EQUAL(traffic.gaps, 0);
+	traffic_reopen(&traffic, ISOLATOR_SIDE_A);
+	CHECK_EQUAL(traffic.pair.a->tx.next, next);
+	some_traffic(3 * SLOTS);
+	CHECK_EQUAL(traffic.gaps, 0);
 	end();
 }
 
@@ -288,10 +333,12 @@ static const struct test tests[] = {
 	{ "the receiver's lines are garbage", receiver_lines_are_garbage },
 	{ "a slot's word is garbage", words_are_garbage },
 	{ "a long message without an end", long_message_without_end },
+	{ "a long message with a wrong part", long_message_with_a_wrong_part },
 	{ "invalid slots for ever", invalid_for_ever },
 	{ "a message disappears again", message_disappears },
 	{ "the ring is wiped", ring_is_wiped },
 	{ "a word of all ones", word_of_all_ones },
+	{ "a word in the wrong slot", word_in_the_wrong_slot },
 	{ "all that waits is overwritten", all_that_waits_is_overwritten },
 	{ "the memory is punched out", memory_is_punched_out },
 	{ "an overrun is a gap", overrun_is_a_gap },

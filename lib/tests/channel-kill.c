@@ -5,14 +5,11 @@
  * what a gap reports.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
 
 #include "check.h"
 #include "pair.h"
+#include "traced.h"
 
 #define SLOTS		8U
 #define LONG_BYTES	(3 * ISOLATOR_SLOT_BYTES)
@@ -141,10 +138,17 @@ struct scene {
 	unsigned int max;	/* of the poll that is killed */
 };
 
+struct start {
+	int fd;
+	const struct scene *scene;
+};
+
 /* The child: what comes before, then the call whose instructions are counted. */
-static void poster(int fd, const struct scene *scene)
+static void poster(void *argument)
 {
-	struct isolator_channel *channel = open_side(fd, ISOLATOR_SIDE_A, hear);
+	const struct start *start = argument;
+	const struct scene *scene = start->scene;
+	struct isolator_channel *channel = open_side(start->fd, ISOLATOR_SIDE_A, hear);
 
 	raise(SIGSTOP);
 	peer->phase = INSIDE;
@@ -153,54 +157,34 @@ static void poster(int fd, const struct scene *scene)
 	_exit(0);
 }
 
-static void poller(int fd, const struct scene *scene)
+static void poller(void *argument)
 {
-	struct isolator_channel *channel = open_side(fd, ISOLATOR_SIDE_B, hear_and_answer);
+	const struct start *start = argument;
+	struct isolator_channel *channel = open_side(start->fd, ISOLATOR_SIDE_B,
+						     hear_and_answer);
 
 	raise(SIGSTOP);
 	peer->phase = INSIDE;
-	isolator_poll(channel, scene->max);
+	isolator_poll(channel, start->scene->max);
 	peer->phase = AFTER;
 	_exit(0);
 }
 
-static void step(pid_t child)
-{
-	int status;
-
-	if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) < 0 ||
-	    waitpid(child, &status, 0) != child || !WIFSTOPPED(status) ||
-	    WSTOPSIG(status) != SIGTRAP) {
-		printf("# a step failed: %s\n", strerror(errno));
-		exit(1);
-	}
-}
-
 /* Run @body in a child and kill it after @steps instructions of its call. */
-static void kill_after(void (*body)(int, const struct scene *), int fd,
-		       const struct scene *scene, unsigned int steps)
+static void kill_after(void (*body)(void *), int fd, const struct scene *scene,
+		       unsigned int steps)
 {
-	int status;
+	struct start start = { fd, scene };
 	pid_t child;
 
 	peer->phase = BEFORE;
-	fflush(stdout);
-	child = fork();
-	if (child == 0) {
-		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
-			_exit(1);
-		body(fd, scene);
-	}
-	if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) {
-		printf("# the peer did not come to its call\n");
-		exit(1);
-	}
+	child = traced_start(body, &start);
 	while (peer->phase == BEFORE)
-		step(child);
+		traced_step(child);
 	for (unsigned int i = 0; i < steps && peer->phase == INSIDE; i++)
-		step(child);
+		traced_step(child);
 	kill(child, SIGKILL);
-	waitpid(child, &status, 0);
+	waitpid(child, NULL, 0);
 }
 
 static int begin(const struct scene *scene, struct isolator_channel **a,
@@ -362,20 +346,9 @@ static const struct test tests[] = {
 	{ "poll of long ones, answered", poll_long },
 };
 
-/* Some containers forbid it. */
-static bool may_trace(void)
-{
-	int status = -1;
-	pid_t child = fork();
-
-	if (child == 0)
-		_exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0);
-	return waitpid(child, &status, 0) == child && status == 0;
-}
-
 int main(void)
 {
-	if (!may_trace()) {
+	if (!traced_allowed()) {
 		printf("1..0 # SKIP ptrace is not allowed here\n");
 		return 0;
 	}

@@ -446,6 +446,12 @@ static void every_header_field_is_checked(void)
 	bad.message_bytes = 512 * ISOLATOR_SLOT_BYTES + 1;
 	CHECK_EQUAL(pwrite(fd, &bad, sizeof(bad), 0), sizeof(bad));
 	CHECK_EQUAL(isolator_channel_open(fd, ISOLATOR_SIDE_A, &channel), -EPROTO);
+	/* Sound in itself, but of a bigger channel: behind the end there is nothing. */
+	bad = good;
+	bad.slots *= 2;
+	bad.bytes += 2 * good.slots * sizeof(struct slot);
+	CHECK_EQUAL(pwrite(fd, &bad, sizeof(bad), 0), sizeof(bad));
+	CHECK_EQUAL(isolator_channel_open(fd, ISOLATOR_SIDE_A, &channel), -EPROTO);
 	CHECK_EQUAL(pwrite(fd, &good, sizeof(good), 0), sizeof(good));
 	CHECK_EQUAL(isolator_channel_open(fd, ISOLATOR_SIDE_A, &channel), 0);
 	isolator_channel_close(channel);
