@@ -179,7 +179,7 @@ static bool word_is_lawful(const struct receiver *rx, uint64_t word)
 /*
  * Nothing has come.  See whether the other side is ahead of us, in a few slots at
  * a time, and put right what we say about ourselves should somebody have changed
- * it.  Returns whether there is something to receive after all.
+ * it.  Returns whether it has moved up to something.
  */
 static bool __attribute__((noinline)) closer_look(struct isolator_channel *channel,
 						  uint64_t word)
@@ -207,13 +207,10 @@ static bool __attribute__((noinline)) closer_look(struct isolator_channel *chann
 	}
 	if (!ahead)
 		return false;
-	/* All that was posted before the one seen above is there by now: the nearest is
-	 * what this finds, or was posted while we looked.  Then our own slot has it too.
+	/* All that was posted before the one seen above is there by now, also in our own
+	 * slot: that is then the nearest, and for the next poll.
 	 */
 	nearest = isolator_ring_nearest(rx->ring, rx->mask, rx->next);
-	word = atomic_load_explicit(&next_slot(rx)->word, memory_order_acquire);
-	if ((word & (NUMBER_MASK | WORD_FIRST)) == (rx->next | WORD_FIRST))
-		return true;
 	if (nearest == rx->next)
 		return false;
 	move_up(channel, nearest);
