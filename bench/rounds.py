@@ -57,6 +57,16 @@ def summary(samples: list[dict[str, float]]) -> dict[str, object]:
     }
 
 
+def moved(samples: dict[str, list[dict[str, float]]]) -> list[int]:
+    """The rounds, from 1 on, in which something took less than half its own median."""
+    strange = set()
+    for rounds in samples.values():
+        middle = statistics.median(sample["ns_p50"] for sample in rounds)
+        strange |= {number for number, sample in enumerate(rounds, 1)
+                    if min(sample["ns_p50"], sample["ns_min"]) < middle / 2}
+    return sorted(strange)
+
+
 def judge(floor: float, second: float, ours: float) -> tuple[int, str]:
     """Exit code and sentence for the medians of both floors and of the channel."""
     apart = abs(second / floor - 1)
@@ -75,11 +85,11 @@ def table(rows: list[dict[str, object]]) -> str:
     lines = ["| | package | min | p50 | p50 of the rounds, 95 % | p99 | spread | ns a message |",
              "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for row in rows:
-        low, high = row["interval"]  # type: ignore[misc]
+        ends: list[float] = row["interval"]  # type: ignore[assignment]
         stream = row["ns_message"]
         lines.append(
             f"| {row['about']} | {row['package'] or '–'} | {row['ns_min']:.0f} | "
-            f"{row['ns_p50']:.0f} | {low:.0f} … {high:.0f} | {row['ns_p99']:.0f} | "
+            f"{row['ns_p50']:.0f} | {ends[0]:.0f} … {ends[1]:.0f} | {row['ns_p99']:.0f} | "
             f"{row['spread']:.0%} | {f'{stream:.0f}' if stream else '–'} |")
     return "\n".join(lines)
 
@@ -101,9 +111,10 @@ def picture(rows: list[dict[str, object]], title: str) -> str:
     ]
     for number, row in enumerate(rows):
         y = top + step * number
-        low, high = (left + scale * float(x) for x in row["interval"])  # type: ignore[attr-defined]
+        ends: list[float] = row["interval"]  # type: ignore[assignment]
+        low, high = left + scale * ends[0], left + scale * ends[1]
         value = float(row["ns_p50"])  # type: ignore[arg-type]
-        ours = row["name"] in ("isolator", "floor")
+        ours = str(row["name"]).startswith(("isolator", "floor"))
         parts += [
             f'<text x="{left - 10}" y="{y + 16}" fill="{INK}" text-anchor="end">'
             f"{escape(str(row['about']))}</text>",

@@ -12,6 +12,8 @@
 
 namespace {
 
+/* @PAUSE: whoever waits tells the CPU so between two looks. */
+template <bool PAUSE>
 class Floor {
 public:
 	static Floor *make() { return static_cast<Floor *>(shared_memory(sizeof(Floor))); }
@@ -21,8 +23,7 @@ public:
 	{
 		const std::uint64_t line = number / BATCH % RING;
 
-		while (there_[line].value.load(std::memory_order_acquire) != number)
-			;
+		await(there_[line], number);
 		back_[line].value.store(number, std::memory_order_release);
 	}
 
@@ -31,8 +32,7 @@ public:
 		const std::uint64_t line = number / BATCH % RING;
 
 		there_[line].value.store(number, std::memory_order_release);
-		while (back_[line].value.load(std::memory_order_acquire) != number)
-			;
+		await(back_[line], number);
 	}
 
 	static void child(void *what, const Options &options)
@@ -54,12 +54,33 @@ private:
 	struct alignas(64) Word {
 		std::atomic<std::uint64_t> value;
 	};
+
+	static void await(const Word &word, std::uint64_t number)
+	{
+		while (word.value.load(std::memory_order_acquire) != number)
+			if (PAUSE)
+				pause_cpu();
+	}
+
 	Word there_[RING], back_[RING];
 };
+
+template <bool PAUSE>
+Result measure_with(const Options &options)
+{
+	using Peer = Floor<PAUSE>;
+
+	return run(options, Peer::child, Peer::parent, Peer::make());
+}
 
 } // namespace
 
 Result measure_floor(const Options &options)
 {
-	return run(options, Floor::child, Floor::parent, Floor::make());
+	return measure_with<false>(options);
+}
+
+Result measure_floor_pause(const Options &options)
+{
+	return measure_with<true>(options);
 }

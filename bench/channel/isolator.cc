@@ -6,6 +6,8 @@
 
 namespace {
 
+/* @PAUSE: the caller pauses after a poll that found nothing. */
+template <bool PAUSE>
 struct Isolator {
 	int fd;
 
@@ -49,7 +51,8 @@ struct Isolator {
 				callback_ = call<Handler>;
 				isolator_channel_register(channel_, TYPE, callback_, context_);
 			}
-			isolator_poll(channel_, 1);
+			if (isolator_poll(channel_, 1) == 0 && PAUSE)
+				pause_cpu();
 		}
 
 	private:
@@ -73,5 +76,10 @@ struct Isolator {
 
 Result measure_isolator(const Options &options)
 {
-	return measure<Isolator>(options);
+	return measure<Isolator<false>>(options);
+}
+
+Result measure_isolator_pause(const Options &options)
+{
+	return measure<Isolator<true>>(options);
 }

@@ -7,6 +7,9 @@
 
 Result measure_floor(const Options &options);
 Result measure_isolator(const Options &options);
+/* The same two, pausing while they wait. */
+Result measure_floor_pause(const Options &options);
+Result measure_isolator_pause(const Options &options);
 Result measure_atomic_queue(const Options &options);
 Result measure_boost(const Options &options);
 Result measure_ck(const Options &options);

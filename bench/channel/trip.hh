@@ -47,6 +47,17 @@ void become_side(int cpu);
 [[noreturn]] void fail(const char *what);
 
 std::uint64_t now_ns();
+
+/* What a loop that waits may tell the CPU. */
+inline void pause_cpu()
+{
+#ifdef __x86_64__
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
 double percentile(std::vector<std::uint64_t> &values, double part);
 
 /* The child's part: send back what comes, then swallow the stream. */

@@ -46,6 +46,14 @@ def test_judge(floor: float, second: float, ours: float, code: int) -> None:
     assert rounds.judge(floor, second, ours)[0] == code
 
 
+def test_a_round_elsewhere_is_named() -> None:
+    """Two CPUs that come to share a core for a while do not go unnoticed."""
+    usual, near = sample(300.0), sample(60.0)
+    assert rounds.moved({"floor": [usual] * 5 + [near] + [usual] * 9,
+                         "isolator": [usual] * 15}) == [6]
+    assert rounds.moved({"floor": [usual] * 15}) == []
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A place for the results, and packages without a package manager."""
