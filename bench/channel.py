@@ -158,7 +158,8 @@ and min of batches of 32 trips, p99 of single ones; the last column is a stream 
 direction. Medians of {result['rounds']} interleaved rounds; spread is (most - least) / median
 of the rounds' p50.
 The floor is one word there and back, without payload, checks or callback, over as many lines as
-a ring has, since the time of a single one depends on where its address lies in the cache. All sides poll without a pause, but where it says so. {beside}
+a ring has, since the time of a single one depends on where its address lies in the cache.
+All sides poll without a pause, but where it says so. {beside}
 
 {said[0].upper() + said[1:]}.
 A floor that pauses while it waits is another floor: with a pause in the caller's loop the channel
