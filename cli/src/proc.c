@@ -191,6 +191,15 @@ const struct proc_cpu *proc_cpu(const struct proc_sample *sample, int cpu)
 	return NULL;
 }
 
+bool proc_since(const struct proc_cpu *now, const struct proc_cpu *before,
+		struct counts *since)
+{
+	bool same = before && now->started_ns == before->started_ns;
+
+	/* The counts tell it where the kernel does not. */
+	return counts_since(&now->total, same ? &before->total : NULL, since) && same;
+}
+
 const struct proc_kind *proc_longest(const struct proc_cpu *cpu)
 {
 	const struct proc_kind *longest = NULL;

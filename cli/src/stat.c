@@ -46,8 +46,7 @@ const struct proc_cpu *stat_before(const struct stat_view *view, const struct pr
 	const struct proc_cpu *before = proc_cpu(view->before, cpu->cpu);
 	struct counts since;
 
-	if (!before || !before->isolated ||
-	    !counts_since(&cpu->total, &before->total, &since))
+	if (!before || !before->isolated || !proc_since(cpu, before, &since))
 		return NULL;
 	return before;
 }

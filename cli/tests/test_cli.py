@@ -243,6 +243,21 @@ def test_span_in_which_the_isolation_ends(isolator: Path, laid_out: Path) -> Non
     assert code == 2
 
 
+def test_span_with_another_isolation_that_counted_more(isolator: Path, laid_out: Path) -> None:
+    """Counts that only grew are not the proof that it is the same one."""
+    status = laid_out / "busy-later" / "status"
+    text = status.read_text()
+    assert text.count("started_ns 4000000000") == 1
+    try:
+        status.write_text(text.replace("started_ns 4000000000", "started_ns 5000000000"))
+        _, document = _why(isolator, laid_out / "proc", laid_out / "busy",
+                           laid_out / "busy-later")
+    finally:
+        status.write_text(text)
+    assert [(c["cpu"], c["anew"]) for c in document["cpus"]] == [(1, True), (3, True)]
+    assert document["cpus"][0]["counts"]["held"] > 13
+
+
 class Terminal:
     """A command on a terminal of its own."""
 
