@@ -18,6 +18,8 @@
 
 #include <linux/isolator.h>
 
+#include <isolator/alloc.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -34,6 +34,10 @@ enum isolator_step {
 	STEP_MAP,
 	STEP_TICK,
 	STEP_STOP,
+	STEP_POOL,
+	STEP_ALLOC,
+	STEP_FREE,
+	STEP_TOPOLOGY,
 };
 
 /* Remember for isolator_strerror() that @step failed; returns -@error. */

@@ -8,7 +8,11 @@ int main()
 {
 	isolator_options options = ISOLATOR_OPTIONS_INIT;
 	isolator_result result = ISOLATOR_RESULT_INIT;
+	isolator_pool_options pool = ISOLATOR_POOL_OPTIONS_INIT;
+	isolator_pool_stats stats = ISOLATOR_POOL_STATS_INIT;
 
-	return options.device == nullptr && result.depth == 0 && isolator_page() == nullptr &&
+	return pool.cpu == -1 && isolator_pool_stat(nullptr, &stats) < 0 &&
+	       isolator_alloc(1) == nullptr && isolator_free(&result) < 0 &&
+	       options.device == nullptr && result.depth == 0 && isolator_page() == nullptr &&
 	       isolator_due() == 0 && isolator_tick(TICK_ALL) < 0 ? 0 : 1;
 }
