@@ -19,6 +19,7 @@
 #include <linux/isolator.h>
 
 #include <isolator/alloc.h>
+#include <isolator/topology.h>
 
 #ifdef __cplusplus
 extern "C" {

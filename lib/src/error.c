@@ -124,6 +124,20 @@ static const struct text texts[] = {
 	  "free: the thread is no longer on the CPU of its pool; pin it there (sched_setaffinity(2)) to free its blocks" },
 	{ STEP_FREE, EBUSY,
 	  "free: a signal handler frees while its thread is within isolator_alloc() or isolator_free(); handlers must not free" },
+	{ STEP_TOPOLOGY, EINVAL,
+	  "topology: begin each structure with its *_INIT, and leave flags 0" },
+	{ STEP_TOPOLOGY, E2BIG,
+	  "topology: the program asks for something newer than this libisolator; install the one that it was built with" },
+	{ STEP_TOPOLOGY, ENOENT,
+	  "topology: there is no sys/devices/system/cpu/online below the root; mount sysfs, or name a root that has it" },
+	{ STEP_TOPOLOGY, EBADMSG,
+	  "topology: sys/devices/system/cpu/online is no list of CPUs such as 0-3; take the capture again" },
+	{ STEP_TOPOLOGY, ENODEV,
+	  "topology: there is no CPU of that number; see isolator_topology_list() with ISOLATOR_CPU_POSSIBLE" },
+	{ STEP_TOPOLOGY, ENXIO,
+	  "topology: the CPU has no more caches, or they are not known" },
+	{ STEP_TOPOLOGY, ENOMEM,
+	  "topology: there is no memory for it" },
 };
 
 static const char *const ends[] = {
