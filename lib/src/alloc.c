@@ -40,7 +40,6 @@ static void lay_out_classes(struct isolator_pool *pool)
 		struct size_class *size = &pool->classes[i];
 
 		size->bytes = class_bytes[i];
-		size->inverse = (uint32_t)(((1ULL << 32) + size->bytes - 1) / size->bytes);
 		size->capacity = RUN_BYTES / size->bytes;
 		size->partial = RUN_NONE;
 	}
@@ -167,6 +166,8 @@ static __attribute__((noinline)) uint32_t cut_run(struct isolator_pool *pool,
 	run = &pool->runs[index];
 	run->kind = RUN_SMALL;
 	run->class = (uint8_t)class;
+	run->bytes = size->bytes;
+	run->inverse = (uint32_t)(((1ULL << 32) + size->bytes - 1) / size->bytes);
 	run->used = 0;
 	run->words = 0;
 	for (unsigned int word = 0; word < RUN_WORDS; word++) {
@@ -203,9 +204,9 @@ static inline uintptr_t take_small(struct isolator_pool *pool, unsigned int clas
 		run->words &= run->words - 1;
 	if (++run->used == size->capacity)
 		drop_partial(pool, size, index);
-	pool->used_bytes += size->bytes;
+	pool->used_bytes += run->bytes;
 	return pool->base + ((uintptr_t)index << RUN_SHIFT) +
-	       (uintptr_t)(word * 64 + bit) * size->bytes;
+	       (uintptr_t)(word * 64 + bit) * run->bytes;
 }
 
 static __attribute__((noinline)) uintptr_t take_large(struct isolator_pool *pool, size_t bytes)
@@ -282,11 +283,11 @@ static inline int give_small(struct isolator_pool *pool, uint32_t index, uint32_
 {
 	struct run *run = &pool->runs[index];
 	struct size_class *size = &pool->classes[run->class];
-	uint32_t block = (uint32_t)(((uint64_t)offset * size->inverse) >> 32);
+	uint32_t block = (uint32_t)(((uint64_t)offset * run->inverse) >> 32);
 	unsigned int word = block / 64;
 	uint64_t bit = 1ULL << (block % 64);
 
-	if (UNLIKELY(block * size->bytes != offset || block >= size->capacity)) {
+	if (UNLIKELY(block * run->bytes != offset || block >= size->capacity)) {
 		pool->bad_frees++;
 		return EINVAL;
 	}
@@ -298,7 +299,7 @@ static inline int give_small(struct isolator_pool *pool, uint32_t index, uint32_
 	run->words |= 1ULL << word;
 	if (run->used-- == size->capacity)
 		push_partial(pool, size, index);
-	pool->used_bytes -= size->bytes;
+	pool->used_bytes -= run->bytes;
 	if (!run->used)
 		emptied(pool, size, index);
 	return 0;

@@ -50,6 +50,8 @@ enum run_kind {
  * @used: blocks that are allocated
  * @kind: enum run_kind
  * @class: index of the class
+ * @bytes: of a block of the class, here as well: one cache line less to look at
+ * @inverse: 2^32 / @bytes, rounded up: for a division by a multiplication
  * @words: which of @free are not 0
  * @free: a bit for each block that is free
  */
@@ -60,6 +62,8 @@ struct run {
 	uint16_t used;
 	uint8_t kind;
 	uint8_t class;
+	uint32_t bytes;
+	uint32_t inverse;
 	uint64_t words;
 	uint64_t free[RUN_WORDS];
 } __attribute__((aligned(64)));
@@ -67,14 +71,12 @@ struct run {
 /**
  * struct size_class - blocks of one size
  * @bytes: of a block
- * @inverse: 2^32 / @bytes, rounded up: for a division by a multiplication
  * @capacity: blocks in a run
  * @partial: the first run of the class with a free block
  * @empty: the one without an allocated block, if the class is in @empties
  */
 struct size_class {
 	uint32_t bytes;
-	uint32_t inverse;
 	uint32_t capacity;
 	uint32_t partial;
 	uint32_t empty;
