@@ -33,7 +33,7 @@
 #define FINE_MAX	1024U
 /* Lists of free spans: by length up to 16 runs, then 16 to a doubling. */
 #define SPAN_LISTS	16U
-#define SPAN_LEVELS	19
+#define SPAN_LEVELS	18
 
 enum run_kind {
 	RUN_FREE,	/* free, or within a large block */

@@ -6,6 +6,10 @@
  */
 #include "pool.h"
 
+/* A pool is rounded up to its pages, a length to its list: to less than the double. */
+_Static_assert((ISOLATOR_POOL_BYTES_MAX >> RUN_SHIFT) * 2 <= 1ULL << (SPAN_LEVELS + 3),
+	       "each length has a level");
+
 static unsigned int highest(uint32_t value)
 {
 	return 31 - (unsigned int)__builtin_clz(value);
@@ -76,8 +80,6 @@ static uint32_t find_surely(const struct isolator_pool *pool, uint32_t count)
 	if (count >= SPAN_LISTS)
 		count += (1U << (highest(count) - 4)) - 1;
 	list_of(count, &level, &list);
-	if (level >= SPAN_LEVELS)
-		return RUN_NONE;
 	lists = pool->span_lists[level] & (UINT32_MAX << list);
 	if (!lists) {
 		levels = pool->span_levels & (UINT32_MAX << level << 1);
@@ -98,8 +100,6 @@ static uint32_t find(const struct isolator_pool *pool, uint32_t count)
 		return first;
 	/* In the list below some are long enough: the first one is looked at. */
 	list_of(count, &level, &list);
-	if (level >= SPAN_LEVELS)
-		return RUN_NONE;
 	first = pool->span_heads[level][list];
 	if (first != RUN_NONE && pool->runs[first].length >= count)
 		return first;

@@ -105,6 +105,15 @@ static void vm(void)
 	CHECK(strstr(rows[1].text, "boot CPU") != NULL);
 }
 
+/* What is online is possible, whatever the file says. */
+static void online_is_possible(void)
+{
+	tree_vm();
+	tree_put("0\n", "sys/devices/system/cpu/possible");
+	read_tree();
+	check_list(ISOLATOR_CPU_POSSIBLE | ISOLATOR_CPU_ONLINE, "0-1");
+}
+
 static void caches(void)
 {
 	struct isolator_cache cache = ISOLATOR_CACHE_INIT;
@@ -252,6 +261,10 @@ static void board(void)
 	CHECK_EQUAL(rows[0].cpu, 5);
 	CHECK(rows[0].why & ISOLATOR_WHY_PERFORMANCE);
 	CHECK(isolator_topology_shared(topology, 4, 5) & ISOLATOR_SHARE_CLUSTER);
+	/* One without a capacity: nothing can be compared. */
+	tree_drop("sys/devices/system/cpu/cpu1/cpu_capacity");
+	read_tree();
+	check_list(ISOLATOR_CPU_EFFICIENCY, "");
 }
 
 static void who_may_and_who_must_stay(void)
@@ -464,6 +477,7 @@ static void this_machine(void)
 
 static const struct test tests[] = {
 	{ "a virtual machine of 2 CPUs", vm },
+	{ "what is online is possible", online_is_possible },
 	{ "caches", caches },
 	{ "a laptop: two kinds of cores, threads", laptop },
 	{ "the same by its firmware's figures", laptop_by_firmware },
