@@ -397,6 +397,62 @@ static void unknown_is_said(void)
 	CHECK(read_tree() & ISOLATOR_TOPOLOGY_NO_KINDS);
 }
 
+/* Random text in random files: nothing is known of the outcome but that there is one,
+ * and that what is known of a CPU stays within bounds.
+ */
+static void random_text(void)
+{
+	static const char *const files[] = {
+		"sys/devices/system/cpu/online", "sys/devices/system/cpu/possible",
+		"sys/devices/system/cpu/isolated", "sys/devices/system/cpu/nohz_full",
+		"sys/fs/cgroup/cpuset.cpus.isolated", "sys/devices/cpu_core/cpus",
+		"sys/devices/cpu_atom/cpus", "sys/devices/system/node/online",
+		"sys/devices/system/node/node0/cpulist",
+		"sys/devices/system/cpu/cpu1/topology/core_cpus_list",
+		"sys/devices/system/cpu/cpu1/topology/physical_package_id",
+		"sys/devices/system/cpu/cpu1/cpu_capacity",
+		"sys/devices/system/cpu/cpu1/cache/index2/level",
+		"sys/devices/system/cpu/cpu1/cache/index2/size",
+		"sys/devices/system/cpu/cpu1/cache/index2/shared_cpu_list",
+		"proc/thread-self/status", "proc/interrupts", "proc/isolator/status",
+	};
+	static const char letters[] = "0123456789,--\n\n :\tKCPU";
+	unsigned int random = (unsigned int)getpid(), read = 0;
+
+	printf("# seed %u\n", random);
+	tree_vm();
+	for (int round = 0; round < 3000 && !check_failed; round++) {
+		char text[48];
+		size_t length;
+
+		/* Now and then the machine is well again. */
+		if (round % 20 == 0)
+			tree_vm();
+		random = random * 1664525 + 1013904223;
+		length = (random >> 8) % (sizeof(text) - 1);
+		for (size_t at = 0; at < length; at++) {
+			random = random * 1664525 + 1013904223;
+			text[at] = letters[(random >> 8) % (sizeof(letters) - 1)];
+		}
+		text[length] = 0;
+		tree_put(text, "%s", files[(random >> 16) % (sizeof(files) / sizeof(files[0]))]);
+		if (read_tree() < 0)
+			continue;
+		read++;
+		CHECK(isolator_topology_best(topology, rows, ROWS, &row_count) >= 0);
+		CHECK(row_count >= 1);
+		for (size_t i = 0; i < row_count; i++) {
+			struct isolator_cpu cpu = info(rows[i].cpu);
+
+			CHECK(cpu.flags & ISOLATOR_CPU_ONLINE);
+			CHECK(cpu.core <= cpu.cpu && cpu.core >= -1);
+			CHECK(cpu.capacity <= 1024);
+			CHECK(strlen(rows[i].text) > 0);
+		}
+	}
+	CHECK(read > 100);
+}
+
 static void refused(int result, int error, const char *word)
 {
 	CHECK_EQUAL(result, -error);
@@ -486,6 +542,7 @@ static const struct test tests[] = {
 	{ "who may, and who must stay", who_may_and_who_must_stay },
 	{ "each file garbled, each missing", garbled_and_missing },
 	{ "what is not known is said", unknown_is_said },
+	{ "random text in random files", random_text },
 	{ "errors", errors },
 	{ "this machine", this_machine },
 };
