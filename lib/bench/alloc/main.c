@@ -407,7 +407,7 @@ int main(int argc, char **argv)
 			"faults");
 	}
 	if (json)
-		fprintf(json, "{\"schema\": \"isolator-bench-alloc\", \"version\": 1, \"cpu\": %d, "
+		fprintf(json, "{\"schema\": \"isolator.bench.alloc\", \"version\": 1, \"cpu\": %d, "
 			"\"rounds\": %u, \"operations\": %zu, \"timer_ns\": %.1f, "
 			"\"pool_locked\": %s, \"pool_bytes\": %llu, \"pool_huge_bytes\": %llu, "
 			"\"results\": [", options.cpu, options.rounds, options.operations,
