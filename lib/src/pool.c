@@ -253,7 +253,6 @@ static void warm_up(struct isolator_pool *pool)
 	isolator_free(large);
 	if (!isolator_alloc((size_t)pool->bytes + 1))
 		errno = errno_before;
-	isolator_pool_drop_empties(pool);
 	pool->peak_bytes = before.peak_bytes;
 	pool->allocs = before.allocs;
 	pool->frees = before.frees;

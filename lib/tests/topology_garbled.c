@@ -108,6 +108,44 @@ static void unknown_is_said(void)
 	CHECK(read_tree() & ISOLATOR_TOPOLOGY_NO_KINDS);
 }
 
+/* What is too long, too large, or about CPUs that there are not. */
+static void beyond_bounds(void)
+{
+	static char longest[40000];
+
+	tree_vm();
+	/* A list that is longer than any can be, a number too. */
+	for (size_t at = 0; at + 3 < sizeof(longest); at += 2)
+		memcpy(longest + at, "1,", 2);
+	longest[strlen(longest) - 1] = 0;
+	tree_put(longest, "sys/devices/system/cpu/isolated");
+	memset(longest, '0', 100);
+	longest[100] = 0;
+	tree_put(longest, "sys/devices/system/cpu/cpu1/topology/physical_package_id");
+	CHECK(read_tree() & ISOLATOR_TOPOLOGY_NO_BOOT);
+	check_list(ISOLATOR_CPU_ISOLCPUS, "");
+	CHECK_EQUAL(info(1).package, -1);
+	CHECK_EQUAL(info(0).package, 0);
+	tree_vm();
+	tree_put("77\n", "sys/devices/system/cpu/cpu1/cache/index2/level");
+	CHECK(read_tree() & ISOLATOR_TOPOLOGY_NO_CACHES);
+	CHECK_EQUAL(info(1).l2_cpus, 0);
+	tree_vm();
+	tree_put("1025\n", "sys/devices/system/cpu/cpu1/cpu_capacity");
+	CHECK(read_tree() & ISOLATOR_TOPOLOGY_NO_KINDS);
+	CHECK_EQUAL(info(1).capacity, 0);
+	/* CPUs that have gone, or that a capture of another machine has. */
+	tree_vm();
+	tree_put("CPU0 CPU8000\n 4: 3 5 x\n", "proc/interrupts");
+	tree_put("0-8000\n", "sys/fs/cgroup/cpuset.cpus.isolated");
+	tree_put("0-8000\n", "sys/devices/system/node/node0/cpulist");
+	CHECK(read_tree() >= 0);
+	CHECK_EQUAL(info(0).interrupts, 3);
+	check_list(ISOLATOR_CPU_PARTITION, "0-1");
+	tree_put("CPU0 CPU8192\n 4: 3 5 x\n", "proc/interrupts");
+	CHECK(read_tree() & ISOLATOR_TOPOLOGY_NO_INTERRUPTS);
+}
+
 /* Random text in random files: nothing is known of the outcome but that there is one,
  * and that what is known of a CPU stays within bounds.
  */
@@ -219,6 +257,7 @@ static void errors(void)
 static const struct test tests[] = {
 	{ "each file garbled, each missing", garbled_and_missing },
 	{ "what is not known is said", unknown_is_said },
+	{ "beyond all bounds", beyond_bounds },
 	{ "random text in random files", random_text },
 	{ "errors", errors },
 };
