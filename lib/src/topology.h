@@ -43,6 +43,9 @@ HIDDEN int isolator_file_cpus(const char *root, struct cpus *cpus, const char *p
 HIDDEN int isolator_file_number(const char *root, uint64_t *number, const char *path, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* CPUs in isolated partitions; false if not all can be known. */
+HIDDEN bool isolator_cgroup_partitions(const char *root, struct cpus *cpus);
+
 /**
  * struct cpu_facts - what is known of a CPU
  * @info: the same for the caller

@@ -61,7 +61,6 @@ void isolator_topology_states(struct isolator_topology *topology, const char *ro
 	static const unsigned int kept_free = ISOLATOR_CPU_ISOLCPUS | ISOLATOR_CPU_NOHZ_FULL |
 					      ISOLATOR_CPU_PARTITION | ISOLATOR_CPU_ISOLATED;
 	struct cpus cpus;
-	int read;
 
 	affinity(topology, root);
 	if (isolator_file_cpus(root, &cpus, "sys/devices/system/cpu/isolated") <= 0)
@@ -71,12 +70,7 @@ void isolator_topology_states(struct isolator_topology *topology, const char *ro
 	if (isolator_file_cpus(root, &cpus, "sys/devices/system/cpu/nohz_full") < 0)
 		topology->missing |= ISOLATOR_TOPOLOGY_NO_BOOT;
 	set_flag(topology, &cpus, ISOLATOR_CPU_NOHZ_FULL);
-	read = isolator_file_cpus(root, &cpus, "sys/fs/cgroup/cpuset.cpus.isolated");
-	/* Where version 1 has the place of honour. */
-	if (!read)
-		read = isolator_file_cpus(root, &cpus,
-					  "sys/fs/cgroup/unified/cpuset.cpus.isolated");
-	if (read <= 0)
+	if (!isolator_cgroup_partitions(root, &cpus))
 		topology->missing |= ISOLATOR_TOPOLOGY_NO_PARTITIONS;
 	set_flag(topology, &cpus, ISOLATOR_CPU_PARTITION);
 	if (list_in(root, &cpus, "proc/isolator/status", "allowed ") > 0)

@@ -108,6 +108,45 @@ static void unknown_is_said(void)
 	CHECK(read_tree() & ISOLATOR_TOPOLOGY_NO_KINDS);
 }
 
+/* Kernels that do not list the CPUs of isolated partitions: each cpuset is asked. */
+static void partitions_one_by_one(void)
+{
+	char path[256] = "sys/fs/cgroup";
+
+	tree_vm();
+	tree_put("0-3\n", "sys/devices/system/cpu/online");
+	tree_put("0-3\n", "sys/devices/system/cpu/possible");
+	tree_drop("sys/fs/cgroup/cpuset.cpus.isolated");
+	tree_put("cpu io memory\n", "sys/fs/cgroup/cgroup.controllers");
+	CHECK(read_tree() & ISOLATOR_TOPOLOGY_NO_PARTITIONS);
+	tree_put("cpuset cpu io memory\n", "sys/fs/cgroup/cgroup.controllers");
+	CHECK(!(read_tree() & ISOLATOR_TOPOLOGY_NO_PARTITIONS));
+	check_list(ISOLATOR_CPU_PARTITION, "");
+	tree_put("isolated\n", "sys/fs/cgroup/rt.slice/cpuset.cpus.partition");
+	tree_put("1\n", "sys/fs/cgroup/rt.slice/cpuset.cpus.effective");
+	tree_put("root\n", "sys/fs/cgroup/a.slice/cpuset.cpus.partition");
+	tree_put("0\n", "sys/fs/cgroup/a.slice/cpuset.cpus.effective");
+	tree_put("isolated invalid (Cpu list empty)\n",
+		 "sys/fs/cgroup/b.slice/cpuset.cpus.partition");
+	tree_put("2\n", "sys/fs/cgroup/b.slice/cpuset.cpus.effective");
+	tree_put("isolated\n", "sys/fs/cgroup/a.slice/deep/cpuset.cpus.partition");
+	tree_put("3\n", "sys/fs/cgroup/a.slice/deep/cpuset.cpus.effective");
+	CHECK(!(read_tree() & ISOLATOR_TOPOLOGY_NO_PARTITIONS));
+	check_list(ISOLATOR_CPU_PARTITION, "1,3");
+	check_list(ISOLATOR_CPU_HOUSEKEEPING, "0,2");
+	/* One that cannot be read: what is known, and that it is not all. */
+	tree_put("all\n", "sys/fs/cgroup/rt.slice/cpuset.cpus.effective");
+	CHECK(read_tree() & ISOLATOR_TOPOLOGY_NO_PARTITIONS);
+	check_list(ISOLATOR_CPU_PARTITION, "3");
+	tree_put("1\n", "sys/fs/cgroup/rt.slice/cpuset.cpus.effective");
+	/* Deeper than one cares to look. */
+	for (int depth = 0; depth < 20; depth++)
+		strcat(path, "/d");
+	tree_put("\n", "%s/cgroup.procs", path);
+	CHECK(read_tree() & ISOLATOR_TOPOLOGY_NO_PARTITIONS);
+	check_list(ISOLATOR_CPU_PARTITION, "1,3");
+}
+
 /* What is too long, too large, or about CPUs that there are not. */
 static void beyond_bounds(void)
 {
@@ -257,6 +296,7 @@ static void errors(void)
 static const struct test tests[] = {
 	{ "each file garbled, each missing", garbled_and_missing },
 	{ "what is not known is said", unknown_is_said },
+	{ "partitions one by one", partitions_one_by_one },
 	{ "beyond all bounds", beyond_bounds },
 	{ "random text in random files", random_text },
 	{ "errors", errors },
