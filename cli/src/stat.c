@@ -8,6 +8,7 @@
 #include "error.h"
 #include "stat.h"
 #include "term.h"
+#include "text.h"
 #include "wait.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -88,10 +89,8 @@ static void show_live(const struct stat_view *view)
 {
 	char *text;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = text_open(&text, &size);
 
-	if (!out)
-		exit(error_say("no memory"));
 	stat_text(out, view);
 	fclose(out);
 	term_show(stdout, text);

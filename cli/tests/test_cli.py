@@ -28,20 +28,6 @@ COUNTS = ["deferred", "excluded", "held", "breached", "broken", "refused"]
 PATIENCE_S = 20.0
 
 
-@pytest.fixture(scope="session")
-def isolator(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command, built anew and with sanitizers: each test also looks for wrong accesses."""
-    subprocess.run([CLI.parent / "tools/install-packages", "cli"], check=True)
-    program = tmp_path_factory.mktemp("cli") / "isolator"
-    subprocess.run(
-        ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-g",
-         "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-         f"-I{CLI.parent}/kernel/include/uapi", "-o", program,
-         *sorted((CLI / "src").glob("*.c"))],
-        check=True)
-    return program
-
-
 def _unpack(fixture: str, directory: Path) -> None:
     subprocess.run([CLI / "tests/fixtures/unpack", CLI / "tests/fixtures" / fixture, directory],
                    check=True)
