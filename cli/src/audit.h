@@ -84,7 +84,7 @@ struct audit {
 	bool isolator;		/* the kernel has it */
 	const struct audit_group *group;	/* of the check that runs */
 	const struct audit_check *check;
-	unsigned int read, unread;		/* by it: files with something, without */
+	unsigned int read, unread;		/* by it: what was read or found, what was not */
 	unsigned int judged, absent, unreadable;	/* checks */
 	struct audit_finding *findings;
 	size_t count;
@@ -120,11 +120,14 @@ const struct capture_file *audit_mask(struct audit *audit, struct cpulist *list,
 char **audit_names(struct audit *audit, size_t *count, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The check has looked, though at no file of this capture. */
-void audit_looked(struct audit *audit);
-
 /* @path could not be read, and why; once for each path. */
 void audit_unread(struct audit *audit, const char *path, const char *why);
+
+/* The same for an errno. */
+void audit_denied(struct audit *audit, const char *path, int error);
+
+/* Is it one of these?  They come last. */
+bool audit_is_unread(const struct audit_finding *finding);
 
 /* A new finding of the check that runs; it is good until the next one. */
 struct audit_finding *audit_find(struct audit *audit, const char *path, const char *value);

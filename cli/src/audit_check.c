@@ -41,6 +41,7 @@ struct audit_finding *audit_find(struct audit *audit, const char *path, const ch
 {
 	struct audit_finding *finding = add(audit, audit->group, audit->check, path, value);
 
+	audit->read++;
 	if (audit->check->covered && audit->isolator)
 		finding->severity = AUDIT_INFO;
 	return finding;
@@ -48,20 +49,27 @@ struct audit_finding *audit_find(struct audit *audit, const char *path, const ch
 
 void audit_unread(struct audit *audit, const char *path, const char *why)
 {
-	struct audit_finding *finding;
-
 	audit->unread++;
 	for (size_t i = 0; i < audit->count; i++)
-		if (audit->findings[i].check == &unread_check &&
+		if (audit_is_unread(&audit->findings[i]) &&
 		    !strcmp(audit->findings[i].path, path))
 			return;
-	finding = add(audit, &unread_group, &unread_check, path, why);
-	audit_advise(finding, REMEDY_NONE, "run the audit as root, on the machine itself", "");
+	add(audit, &unread_group, &unread_check, path, why);
 }
 
-void audit_looked(struct audit *audit)
+void audit_denied(struct audit *audit, const char *path, int error)
 {
-	audit->read++;
+	size_t before = audit->count;
+
+	audit_unread(audit, path, strerror(error));
+	if (audit->count > before && (error == EACCES || error == EPERM))
+		audit_advise(&audit->findings[before], REMEDY_NONE,
+			     "run the audit as root, on the machine itself", "");
+}
+
+bool audit_is_unread(const struct audit_finding *finding)
+{
+	return finding->check == &unread_check;
 }
 
 /* @path is its own from here on. */
@@ -75,7 +83,7 @@ static const struct capture_file *read_path(struct audit *audit, char *path)
 		return file;
 	}
 	if (file->error != ENOENT)
-		audit_unread(audit, file->path, strerror(file->error));
+		audit_denied(audit, file->path, file->error);
 	return NULL;
 }
 
@@ -156,7 +164,7 @@ char **audit_names(struct audit *audit, size_t *count, const char *format, ...)
 	names = capture_names(audit->capture, path, count);
 	denied = *count ? NULL : capture_find(audit->capture, path);
 	if (denied && denied->error && denied->error != ENOENT)
-		audit_unread(audit, path, strerror(denied->error));
+		audit_denied(audit, path, denied->error);
 	free(path);
 	return names;
 }

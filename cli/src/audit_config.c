@@ -65,7 +65,7 @@ const struct capture_file *audit_config_file(struct audit *audit)
 	else if (file->error == ENOENT)
 		audit_unread(audit, path, "the kernel's configuration is neither here nor in " ZIPPED);
 	else if (file->error)
-		audit_unread(audit, path, strerror(file->error));
+		audit_denied(audit, path, file->error);
 	free(path);
 	return file->error ? NULL : file;
 }

@@ -175,7 +175,6 @@ static void find_balancer(struct audit *audit)
 	const struct capture_file *process = capture_process(audit->capture, "irqbalance");
 	struct cpulist reached = audit->cpus, spared;
 
-	audit_looked(audit);
 	if (!process)
 		return;
 	/* It spares those that were isolated at boot by itself. */

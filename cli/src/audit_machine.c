@@ -21,7 +21,6 @@ static void find_no_rest(struct audit *audit)
 	struct cpulist left = audit->cpus, first = { 0 };
 	char *online, *cpus, *fix;
 
-	audit_looked(audit);
 	if (!cpulist_empty(&audit->rest))
 		return;
 	online = cpulist_text(&audit->online);
@@ -44,7 +43,6 @@ static void find_first(struct audit *audit)
 {
 	char *cpus;
 
-	audit_looked(audit);
 	/* That there is no other is another finding. */
 	if (!cpulist_has(&audit->cpus, 0) || cpulist_empty(&audit->rest))
 		return;

@@ -93,6 +93,20 @@ static void run_check(struct audit *audit, const struct audit_check *check)
 		audit->absent++;
 }
 
+/* What was not read to the end, all else in its order. */
+static void sort(struct audit *audit)
+{
+	struct audit_finding *sorted = NULL;
+	size_t count = 0;
+
+	for (int unread = 0; unread < 2; unread++)
+		for (size_t i = 0; i < audit->count; i++)
+			if (audit_is_unread(&audit->findings[i]) == unread)
+				*ARRAY_ADD(sorted, count) = audit->findings[i];
+	free(audit->findings);
+	audit->findings = sorted;
+}
+
 int audit_run(struct audit *audit, struct capture *capture, const struct cpulist *cpus)
 {
 	const struct capture_file *online = capture_read(capture, ONLINE);
@@ -117,6 +131,7 @@ int audit_run(struct audit *audit, struct capture *capture, const struct cpulist
 		for (const struct audit_check *check = groups[i]->checks; check->id; check++)
 			run_check(audit, check);
 	}
+	sort(audit);
 	free(capture->cpus);
 	capture->cpus = cpulist_text(&audit->cpus);
 	return 0;

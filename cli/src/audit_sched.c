@@ -161,7 +161,6 @@ static void find_tuner(struct audit *audit)
 	const struct capture_file *process = capture_process(audit->capture, "tuned");
 	const struct capture_file *profile;
 
-	audit_looked(audit);
 	if (!process)
 		return;
 	profile = audit_file(audit, "/etc/tuned/active_profile");

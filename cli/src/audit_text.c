@@ -179,7 +179,7 @@ static void put_verdict(FILE *out, const struct audit_view *view, const char *cp
 
 		if (finding->outcome == OUTCOME_FIXED)
 			fixed++;
-		else if (!strcmp(finding->check->id, "audit.unread"))
+		else if (audit_is_unread(finding))
 			unread++;
 		else
 			counts[finding->severity]++;
@@ -217,28 +217,12 @@ void audit_text(FILE *out, const struct audit_view *view)
 	for (size_t i = 0; i < audit->count;) {
 		const struct audit_finding *finding = &audit->findings[i];
 
-		/* They come in the checks' order, but for what was not read. */
-		if (!strcmp(finding->check->id, "audit.unread")) {
-			i++;
-			continue;
-		}
 		if (!before || before->group != finding->group)
 			fprintf(out, "\n%s\n", finding->group->title);
 		if (!before || before->check != finding->check ||
 		    before->severity != finding->severity)
 			put_check(out, view, finding);
 		i += put_findings(out, view, i);
-		before = finding;
-	}
-	before = NULL;
-	for (size_t i = 0; i < audit->count; i++) {
-		const struct audit_finding *finding = &audit->findings[i];
-
-		if (strcmp(finding->check->id, "audit.unread"))
-			continue;
-		if (!before)
-			fprintf(out, "\n%s (%s)\n", finding->group->title, finding->fix);
-		put_path(out, finding);
 		before = finding;
 	}
 	if (audit->count)

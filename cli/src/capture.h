@@ -57,7 +57,7 @@ char **capture_names(struct capture *capture, const char *path, size_t *count);
 
 void capture_names_free(char **names, size_t count);
 
-/* The path of the file "comm" of a process of this name; NULL: none runs. */
+/* The file "comm" of a process of this name; NULL: none runs, or none is known. */
 const struct capture_file *capture_process(struct capture *capture, const char *name);
 
 #endif

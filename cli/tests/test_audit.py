@@ -364,6 +364,22 @@ def test_nothing_there(isolator: Path, tmp_path: Path) -> None:
         assert done.returncode == 1 and words in done.stderr
 
 
+def test_next_to_nothing_there(isolator: Path, tmp_path: Path) -> None:
+    """That CPUs are online says nothing about them."""
+    (tmp_path / CPU[1:]).mkdir(parents=True)
+    (tmp_path / CPU[1:] / "online").write_text("0-3\n")
+    code, document = audit(isolator, tmp_path)
+    assert code == 3 and document["checks"]["judged"] == 0
+    assert "inconclusive, nothing could be read" in text(isolator, tmp_path)
+
+
+def test_no_tickless_kernel(isolator: Path, lay: Lay) -> None:
+    """Without the file no boot parameter helps."""
+    code, document = audit(isolator, lay({**STOCK, f"{CPU}/nohz_full": None}))
+    assert code == 2 and [i for i, _, _ in told(document)] == ["kernel.isolator", "boot.nohz-full"]
+    assert "CONFIG_NO_HZ_FULL" in document["findings"][1]["fix"]
+
+
 def test_cpu_that_is_not_there(isolator: Path, lay: Lay) -> None:
     """Said, with those that are."""
     done = subprocess.run([isolator, "audit", "--root", lay(), "-c", "2,7"], capture_output=True,
