@@ -244,19 +244,6 @@ static bool unescape(char *text)
 	return true;
 }
 
-/* All of @text as it was, into a plain file; 0 or the errno. */
-static int write_plain(const char *root, const char *path, const char *text)
-{
-	int fd = root_open(root, path, O_WRONLY | O_TRUNC), error;
-
-	if (fd < 0)
-		return errno;
-	error = file_write_fd(fd, text, strlen(text));
-	if (close(fd) && !error)
-		error = errno;
-	return error;
-}
-
 /* Puts one change back; false, said why: it stays. */
 static bool put_back(const char *root, char *line)
 {
@@ -276,7 +263,7 @@ static bool put_back(const char *root, char *line)
 		return false;
 	}
 	error = root_live(root) ? setting_write(root, fields[1], fields[2]) :
-		write_plain(root, fields[1], fields[3]);
+		setting_write_text(root, fields[1], fields[3]);
 	if (error) {
 		error_say("%s: %s: it should be \"%s\" again", fields[1], strerror(error),
 			  fields[2]);

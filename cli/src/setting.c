@@ -38,20 +38,26 @@ bool setting_holds(enum setting_kind kind, const char *text, const char *value)
 	return same;
 }
 
-int setting_write(const char *root, const char *path, const char *value)
+int setting_write_text(const char *root, const char *path, const char *text)
 {
 	/* Some files are emptied by being opened so (set_event); no other minds. */
 	int fd = root_open(root, path, O_WRONLY | O_TRUNC), error;
-	char *line;
 
 	if (fd < 0)
 		return errno;
-	line = text_format("%s\n", value);
-	error = file_write_fd(fd, line, strlen(line));
-	free(line);
+	error = file_write_fd(fd, text, strlen(text));
 	/* A remote file system says only now that it could not. */
 	if (close(fd) && !error)
 		error = errno;
+	return error;
+}
+
+int setting_write(const char *root, const char *path, const char *value)
+{
+	char *line = text_format("%s\n", value);
+	int error = setting_write_text(root, path, line);
+
+	free(line);
 	return error;
 }
 

@@ -21,6 +21,9 @@ bool setting_holds(enum setting_kind kind, const char *text, const char *value);
 /* Writes @value and a line's end into the file @path below @root; 0 or the errno. */
 int setting_write(const char *root, const char *path, const char *value);
 
+/* The same of all of @text, as it is. */
+int setting_write_text(const char *root, const char *path, const char *text);
+
 /* What @path below @root shows now, to be freed; NULL with errno. */
 char *setting_read(const char *root, const char *path);
 

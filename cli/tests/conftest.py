@@ -11,8 +11,8 @@ import pytest
 
 CLI = Path(__file__).resolve().parent.parent
 
-# build(NAME, WITH, OPTION...): a program of the command's parts and the file WITH of
-# these tests; without it, of the command's own main().
+# build(NAME, FILES, OPTION...): a program of the command's parts and some files of these
+# tests; with main=False without the command's own main().
 Build = Callable[..., Path]
 
 
@@ -25,10 +25,9 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     for path in [directory, *directory.parents][:4]:
         path.chmod(path.stat().st_mode | 0o055)
 
-    def run(name: str, own: str | None = None, *options: str, main: bool = True) -> Path:
+    def run(name: str, files: tuple[str, ...] = (), *options: str, main: bool = True) -> Path:
         sources = [s for s in sorted((CLI / "src").glob("*.c")) if main or s.name != "main.c"]
-        if own:
-            sources.append(CLI / "tests" / own)
+        sources += [CLI / "tests" / file for file in files]
         subprocess.run(
             ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-g",
              "-fsanitize=address,undefined", "-fno-sanitize-recover=all",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import pty
 import re
 import subprocess
 from collections.abc import Callable
@@ -455,6 +456,27 @@ def test_verdicts(isolator: Path, lay: Lay) -> None:
 
 
 LIMITED: Changes = {"/proc/self/limits": LIMITS + LOCKED.format("unlimited") + PRIORITY.format(0)}
+
+
+def test_colours(isolator: Path, lay: Lay) -> None:
+    """On a terminal, what is bad is red; elsewhere nothing is."""
+    root = lay({f"{CLOCK}/current_clocksource": "hpet\n"})
+    here, there = pty.openpty()
+    with open(here, "rb", buffering=0) as terminal:
+        subprocess.run([isolator, "audit", "--root", root], stdout=there, check=False,
+                       env={"TERM": "xterm"})
+        os.close(there)
+        said = terminal.read(65536).decode()
+    assert "\033[1;31merror  \033[0m  timer.clocksource" in said
+    assert "\033[1;31mCPU 1-3: not fit\033[0m" in said
+    assert "\033" not in text(isolator, root, env={"TERM": "xterm"})
+
+
+def test_this_machine(isolator: Path) -> None:
+    """The running one is read as a capture is; whether it is fit is not for this test."""
+    code, document = audit(isolator, Path("/"))
+    assert code in (0, 2) and document["source"] == "machine"
+    assert document["kernel"] == os.uname().release and document["checks"]["judged"] > 10
 
 
 def test_names_cannot_steer_a_terminal(isolator: Path, lay: Lay) -> None:

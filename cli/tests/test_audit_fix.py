@@ -26,6 +26,8 @@ IRQ = "/proc/irq/24/smp_affinity_list"
 NOBODY: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []} \
     if os.getuid() == 0 else {}
 
+WRAP = ["-Wl,--wrap=setting_write", "-Wl,--wrap=setting_write_text"]
+
 Lay = Callable[..., Path]
 Build = Callable[..., Path]
 Changes = dict[str, str | bytes | None]
@@ -44,13 +46,19 @@ FIXED = {GOVERNOR: "performance\n", THP: "madvise\n", IRQ: "0\n", EVENTS: "\n",
 @pytest.fixture(scope="session")
 def restore(build: Build) -> Path:
     """Puts back what a journal notes."""
-    return build("restore", "restore.c", main=False)
+    return build("restore", ("restore.c",), main=False)
 
 
 @pytest.fixture(scope="session")
 def stubborn(build: Build) -> Path:
     """The command on a machine that does not take every setting."""
-    return build("stubborn", "stubborn.c", "-Wl,--wrap=setting_write")
+    return build("stubborn", ("stubborn.c",), *WRAP)
+
+
+@pytest.fixture(scope="session")
+def stubborn_restore(build: Build) -> Path:
+    """The undo there."""
+    return build("stubborn-restore", ("restore.c", "stubborn.c"), *WRAP, main=False)
 
 
 def audit(isolator: Path, root: Path, *arguments: str,
@@ -150,6 +158,22 @@ def test_setting_that_does_not_stick(
     text = subprocess.run([stubborn, "audit", "--fix", "--root", root], text=True, check=False,
                           capture_output=True, env={**os.environ, variable: GOVERNOR}).stdout
     assert ("not fixed: Input" if variable == "REFUSED" else "did not stick: it is ") in text
+    subprocess.run([restore, root], check=True)
+    assert tree(root) == before
+
+
+def test_undo_that_does_not_stick(isolator: Path, restore: Path, stubborn_restore: Path,
+                                  lay: Lay) -> None:
+    """It is reported, and stays noted until it does."""
+    root = lay({GOVERNOR: "powersave\n", IRQ: "2\n"})
+    before = tree(root)
+    audit(isolator, root, "--fix")
+    done = subprocess.run([stubborn_restore, root], check=False, capture_output=True, text=True,
+                          env={**os.environ, "IGNORED": GOVERNOR})
+    assert done.returncode == 1
+    assert f'{GOVERNOR} was set to "powersave" again, but shows "performance' in done.stderr
+    assert [line[1] for line in journal(root)] == [GOVERNOR]
+    assert (root / IRQ[1:]).read_text() == "2\n"
     subprocess.run([restore, root], check=True)
     assert tree(root) == before
 
