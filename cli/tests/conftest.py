@@ -57,18 +57,17 @@ def good() -> dict[str, tuple[str, int]]:
 
 @pytest.fixture
 def lay(good: dict[str, tuple[str, int]], tmp_path: Path) -> Callable[..., Path]:
-    """lay(CHANGES, NAME): that machine with other files, None for no such file."""
+    """lay(CHANGES, WHERE): that machine with other files, None for no such file."""
 
-    def run(changes: dict[str, str | bytes | None] | None = None, name: str = "root") -> Path:
-        root = tmp_path / name
+    def run(changes: dict[str, str | bytes | None] | None = None, where: str = "root") -> Path:
+        root = tmp_path / where
         files: dict[str, tuple[str | bytes | None, int]] = {**good}
-        for path, text in (changes or {}).items():
-            plain, _, mode = path.partition(" ")
-            files[plain] = (text, int(mode, 8) if mode else good.get(plain, ("", 0o644))[1])
-        for path, (text, mode) in files.items():
+        for name, new in (changes or {}).items():
+            files[name] = (new, good.get(name, ("", 0o644))[1])
+        for name, (text, mode) in files.items():
             if text is None:
                 continue
-            file = root / path[1:]
+            file = root / name[1:]
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text if isinstance(text, bytes) else text.encode())
             file.chmod(mode)

@@ -365,6 +365,13 @@ def _tar(*members: tuple[str, bytes, bytes]) -> bytes:
     return out.getvalue()
 
 
+def _endless() -> bytes:
+    """The header of a file of 8 GB."""
+    info = tarfile.TarInfo("proc/cmdline")
+    info.size = 8**11 - 1
+    return info.tobuf(tarfile.USTAR_FORMAT)
+
+
 NOTE = ("isolator-audit", tarfile.REGTYPE, b"isolator-audit 1\ncpus 1-3\n")
 ONLINE = (f"{CPU[1:]}/online", tarfile.REGTYPE, b"0-3\n")
 
@@ -372,6 +379,8 @@ ONLINE = (f"{CPU[1:]}/online", tarfile.REGTYPE, b"0-3\n")
 @pytest.mark.parametrize(("data", "words"), [
     (b"", "cut off, or empty"), (b"\0" * 10240, "no note"), (b"x" * 4096, "no tar archive"),
     (_tar(ONLINE), "no note"), (_tar(NOTE)[:700], "cut off"),
+    (_endless() + _tar(NOTE), "it is cut off: "),
+    (_tar(NOTE, ONLINE).replace(b"online", b"onlime"), "a header of it has changed"),
     (_tar(NOTE, ("../../x", tarfile.REGTYPE, b"")), "no file of a capture"),
     (_tar(NOTE, ("a/..", tarfile.REGTYPE, b"")), "no file of a capture"),
     (_tar(NOTE, ("proc/cmdline", tarfile.SYMTYPE, b"")), "no file of a capture"),
