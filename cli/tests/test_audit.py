@@ -302,6 +302,34 @@ def test_latency_asked_for(isolator: Path, lay: Lay) -> None:
     assert len(audit(isolator, lay({**deep, **held}, "d"))[1]["findings"]) == 3
 
 
+def test_trusted_clock(isolator: Path, lay: Lay) -> None:
+    """The kernel does not compare a good TSC, but in many sockets none is good."""
+    plain: Changes = {CMDLINE: "ro rcu_nocbs=1-3\n"}
+    assert [i for i, _, _ in told(audit(isolator, lay(plain, "a"))[1])] == ["timer.clock-rounds"]
+    sockets: Changes = {f"{CPU}/cpu{i}/online": "1\n" for i in range(1, 5)}
+    sockets |= {f"{CPU}/cpu{i}/topology/physical_package_id": f"{i}\n" for i in range(5)}
+    sockets[f"{CPU}/online"] = "0-4\n"
+    found = told(audit(isolator, lay({**plain, **sockets}, "b"))[1])
+    assert [i for i, _, _ in found] == ["timer.clock-watchdog", "timer.clock-rounds"]
+
+
+def test_what_irqbalance_spares(isolator: Path, lay: Lay) -> None:
+    """Where it is told to leave all of them alone, it does no harm."""
+    runs: Changes = {"/proc/512/comm": "irqbalance\n"}
+    config = "/etc/default/irqbalance"
+    for where, banned, want in (("a", 'IRQBALANCE_BANNED_CPULIST="1-3"\n', 0),
+                                ("b", "#IRQBALANCE_BANNED_CPULIST=1-3\n", 1),
+                                ("c", "IRQBALANCE_BANNED_CPULIST=1,3\n", 1)):
+        _, document = audit(isolator, lay({**runs, config: banned}, where))
+        assert len(document["findings"]) == want
+
+
+def test_second_process_of_a_container(isolator: Path, lay: Lay) -> None:
+    """It is no thread of the kernel."""
+    changes: Changes = {"/proc/2/status": "Name:\tbash\nCpus_allowed_list:\t0-3\n"}
+    assert audit(isolator, lay(changes))[1]["findings"] == []
+
+
 def test_severity(isolator: Path, lay: Lay) -> None:
     """The least that decides, and nothing below it."""
     note = lay({f"{CPU}/intel_pstate/no_turbo": "0\n"}, "note")

@@ -321,6 +321,9 @@ def test_save_comes_before_fix(isolator: Path, lay: Lay, tmp_path: Path) -> None
     bundle = tmp_path / "audit.tar"
     assert audit(isolator, root, "--fix", "--save", str(bundle))["code"] == 0
     assert outcomes(audit(isolator, bundle)) == {GOVERNOR: None}
+    root = lay({GOVERNOR: "powersave\n"}, "unsaved")
+    audit(isolator, root, "--fix", "--save", "/dev/full", codes=(1,))
+    assert (root / GOVERNOR[1:]).read_text() == "powersave\n"
 
 
 def test_bundle_cannot_be_fixed_or_written(isolator: Path, lay: Lay, tmp_path: Path) -> None:
