@@ -6,17 +6,8 @@
 
 #include "array.h"
 #include "culprit.h"
-#include "error.h"
 #include "term.h"
-
-static FILE *open_text(char **text, size_t *size)
-{
-	FILE *out = open_memstream(text, size);
-
-	if (!out)
-		exit(error_say("no memory"));
-	return out;
-}
+#include "text.h"
 
 void culprits_add(struct culprits *culprits, const struct proc_cpu *now,
 		  const struct proc_cpu *before)
@@ -105,7 +96,7 @@ char *culprit_deed(const char *comm, const char *kind, const char *callback)
 	for (size_t i = 0; i < ARRAY_SIZE(deeds); i++)
 		if (!strcmp(kind, deeds[i].kind))
 			deed = deeds[i].deed;
-	out = open_text(&text, &size);
+	out = text_open(&text, &size);
 	fprintf(out, "%s", *comm ? comm : "a task without a name");
 	if (callback)
 		fprintf(out, " asked for %s (kind %s)", callback, kind);
@@ -136,7 +127,7 @@ char *culprit_words(const struct culprit *culprit)
 	char time[TERM_TIME], *text;
 	bool begun = false;
 	size_t size;
-	FILE *out = open_text(&text, &size);
+	FILE *out = text_open(&text, &size);
 
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
 		put_count(out, count_names[order[i]], culprit->counts.n[order[i]], &begun);

@@ -159,27 +159,45 @@ void help_manual(FILE *out, const struct command *command)
 	}
 }
 
-/* What completes one option's argument; "": nothing does. */
-static const char *bash_argument(enum option_type type)
+/* What completes one option's argument, as compgen's; nothing: nothing does. */
+static void bash_argument(FILE *out, const struct option_spec *spec)
 {
-	switch (type) {
+	switch (spec->type) {
 	case OPTION_CPUS:
-		return "-W \"$(sed -n 's/^isolated //p' /proc/isolator/status 2>/dev/null)\"";
+		fputs("-W \"$(sed -n 's/^isolated //p' /proc/isolator/status 2>/dev/null)\"", out);
+		break;
 	case OPTION_DIRECTORY:
-		return "-d";
+		fputs("-d", out);
+		break;
+	case OPTION_FILE:
+		fputs("-f", out);
+		break;
+	case OPTION_WORD:
+		fputs("-W '", out);
+		for (const char *at = spec->argument; *at; at++)
+			fputc(*at == '|' ? ' ' : *at, out);
+		fputc('\'', out);
+		break;
 	default:
-		return "";
+		break;
 	}
 }
 
 static void bash_option(FILE *out, const struct command *command,
 			const struct option_spec *spec)
 {
-	const char *argument = bash_argument(spec->type);
+	bool completed = spec->type == OPTION_CPUS || spec->type == OPTION_DIRECTORY ||
+		spec->type == OPTION_FILE || spec->type == OPTION_WORD;
 
-	fprintf(out, "\t%s:--%s)\n", command->name, spec->name);
-	if (*argument)
-		fprintf(out, "\t\tmapfile -t COMPREPLY < <(compgen %s -- \"$word\")\n", argument);
+	fprintf(out, "\t%s:--%s", command->name, spec->name);
+	if (spec->letter)
+		fprintf(out, " | %s:-%c", command->name, spec->letter);
+	fputs(")\n", out);
+	if (completed) {
+		fputs("\t\tmapfile -t COMPREPLY < <(compgen ", out);
+		bash_argument(out, spec);
+		fputs(" -- \"$word\")\n", out);
+	}
 	fputs("\t\treturn\n\t\t;;\n", out);
 }
 

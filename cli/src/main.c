@@ -81,6 +81,7 @@ static const struct command manual_command = {
 static const struct command *const subcommands[] = {
 	&stat_command,
 	&why_command,
+	&audit_command,
 	&completion_command,
 	&help_command,
 	&manual_command,
@@ -98,19 +99,20 @@ static const struct command program = {
 	.name = "isolator",
 	.operands = "SUBCOMMAND ...",
 	.max_operands = INT_MAX,
-	.about = "Shows what Isolator keeps away from a CPU core that nothing shall interrupt, and who wanted to interrupt it. It reads /proc/isolator; the names of senders and of kernel functions are for root.",
+	.about = "Says whether a machine is fit to isolate a CPU core that nothing shall interrupt, shows what Isolator keeps away from it, and who wanted to interrupt it. It reads /proc/isolator, and audit what else the kernel shows; the names of senders and of kernel functions are for root.",
 	.options = program_options,
 	.examples = (const char *const []){
+		"sudo isolator audit -c 3", "is this machine fit to isolate CPU 3?",
 		"isolator stat", "live, what is kept away from the isolated CPUs",
 		"isolator why", "who wanted to interrupt them, the worst first",
 		"isolator help why", "one subcommand's options and examples",
 		NULL,
 	},
 	.exits = (const char *const []){
-		"0", "done, and nothing exceeded a deadline",
+		"0", "done, and nothing exceeded a deadline, or the machine is fit",
 		"1", "an error, which says what to do about it",
-		"2", "a deadline was exceeded: there was a breach (why)",
-		"3", "inconclusive: no CPU is isolated",
+		"2", "a deadline was exceeded: there was a breach (why); or the machine is not fit (audit)",
+		"3", "inconclusive: no CPU is isolated, or nothing could be judged",
 		NULL,
 	},
 };

@@ -41,6 +41,22 @@ static bool to_ns(const char *text, uint64_t *ns)
 	return true;
 }
 
+/* Which one of @words, "a|b", is @text? */
+static bool to_word(const char *text, const char *words, unsigned int *number)
+{
+	for (unsigned int i = 0; *words; i++) {
+		size_t length = strcspn(words, "|");
+
+		if (strlen(text) == length && !strncmp(text, words, length)) {
+			*number = i;
+			return true;
+		}
+		words += length;
+		words += *words == '|';
+	}
+	return false;
+}
+
 /* False: said why. */
 static bool set(const struct option_spec *spec, const char *text)
 {
@@ -68,7 +84,13 @@ static bool set(const struct option_spec *spec, const char *text)
 		error_say("--%s wants a list of CPUs below %d, such as 1 or 1,3-5, not \"%s\"",
 			  spec->name, CPULIST_MAX, text);
 		return false;
+	case OPTION_WORD:
+		if (to_word(text, spec->argument, spec->to.number))
+			break;
+		error_say("--%s wants one of %s, not \"%s\"", spec->name, spec->argument, text);
+		return false;
 	case OPTION_DIRECTORY:
+	case OPTION_FILE:
 		*spec->to.text = text;
 		break;
 	}
@@ -106,7 +128,7 @@ enum options_result options_parse(const struct command *command, int argc, char 
 {
 	enum options_result result = OPTIONS_RUN;
 	/* "+" stops at the first operand, ":" tells a missing argument apart. */
-	char letters[3 + UCHAR_MAX] = "+:";
+	char letters[3 + 2 * UCHAR_MAX] = "+:";
 	struct option *longs;
 	size_t count = 0;
 	int got;
@@ -123,6 +145,8 @@ enum options_result options_parse(const struct command *command, int argc, char 
 			spec->argument ? required_argument : no_argument, NULL, FIRST + (int)i };
 		if (spec->letter)
 			strncat(letters, &spec->letter, 1);
+		if (spec->letter && spec->argument)
+			strcat(letters, ":");
 	}
 	optind = 0;
 	opterr = 0;

@@ -18,6 +18,8 @@ enum option_type {
 	OPTION_SECONDS,		/* to.ns, more than 0; decimals are allowed */
 	OPTION_CPUS,		/* to.cpus */
 	OPTION_DIRECTORY,	/* to.text */
+	OPTION_FILE,		/* to.text; may be a directory too */
+	OPTION_WORD,		/* to.number: which one of those in argument, "a|b" */
 };
 
 struct option_spec {

@@ -54,6 +54,7 @@ static int status_isolated(struct scan *scan, struct proc_cpu *cpu)
 		{ "spin_ns", SCAN_NUMBER, { .number = &cpu->spin_ns }, false, false },
 		{ "lend_ns", SCAN_NUMBER, { .number = &cpu->lend_ns }, false, false },
 		{ "user", SCAN_NUMBER, { .number = &cpu->user }, false, false },
+		{ "started_ns", SCAN_NUMBER, { .number = &cpu->started_ns }, true, false },
 	};
 
 	if (scan_keys(scan, keys, ARRAY_SIZE(keys)))
@@ -83,9 +84,13 @@ static int status_cpu(struct scan *scan, struct proc_sample *sample)
 	if (state && !strcmp(state, "isolated"))
 		return status_isolated(scan, cpu);
 	if (state && !strcmp(state, "ended")) {
+		struct scan_key keys[] = {
+			{ "started_ns", SCAN_NUMBER, { .number = &cpu->started_ns }, true, false },
+		};
+
 		cpu->end = scan_word(scan);
 		if (cpu->end && *cpu->end)
-			return scan_keys(scan, NULL, 0);
+			return scan_keys(scan, keys, ARRAY_SIZE(keys));
 	}
 	return scan_fail(scan, "a CPU is \"isolated\" or \"ended\" by something");
 }

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "error.h"
+#include "file.h"
 #include "parse.h"
 #include "wait.h"
 
-#define FIRST_ROOM 65536
 #define TRIES 4
 
 static const char *const file_names[PROC_FILES] = {
@@ -20,53 +18,6 @@ static const char *const file_names[PROC_FILES] = {
 	[PROC_SENDERS] = "senders",
 	[PROC_BREACHES] = "breaches",
 };
-
-/* All that can be read from @fd, with a NUL behind it; NULL with errno. */
-static char *read_all(int fd, size_t *size)
-{
-	size_t room = FIRST_ROOM;
-	char *text = malloc(room);
-
-	*size = 0;
-	while (text) {
-		ssize_t n = read(fd, text + *size, room - *size - 1);
-		char *more;
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			text[*size] = '\0';
-			if (!n)
-				return text;
-			break;
-		}
-		*size += (size_t)n;
-		if (*size + 1 < room)
-			continue;
-		room *= 2;
-		more = realloc(text, room);
-		if (!more)
-			break;
-		text = more;
-	}
-	free(text);
-	return NULL;
-}
-
-/* The text of a file; NULL with errno. */
-static char *read_file(const char *path, size_t *size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
-	char *text;
-
-	if (fd < 0)
-		return NULL;
-	text = read_all(fd, size);
-	error = errno;
-	close(fd);
-	errno = error;
-	return text;
-}
 
 /* Why @path could not be read, and what helps.  Returns -1. */
 static int unreadable(const char *directory, const char *path, enum proc_file file, int error)
@@ -114,7 +65,7 @@ static int take(const char *directory, enum proc_file file, struct proc_sample *
 
 	if (asprintf(&path, "%s/%s", directory, file_names[file]) < 0)
 		exit(error_say("no memory"));
-	sample->text[file] = read_file(path, &size);
+	sample->text[file] = file_read(path, &size);
 	if (sample->text[file]) {
 		error = check_text(path, sample->text[file], size);
 		if (!error)
@@ -189,6 +140,15 @@ const struct proc_cpu *proc_cpu(const struct proc_sample *sample, int cpu)
 		if (sample->cpus[i].cpu == cpu)
 			return &sample->cpus[i];
 	return NULL;
+}
+
+bool proc_since(const struct proc_cpu *now, const struct proc_cpu *before,
+		struct counts *since)
+{
+	bool same = before && now->started_ns == before->started_ns;
+
+	/* The counts tell it where the kernel does not. */
+	return counts_since(&now->total, same ? &before->total : NULL, since) && same;
 }
 
 const struct proc_kind *proc_longest(const struct proc_cpu *cpu)

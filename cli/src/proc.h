@@ -63,6 +63,7 @@ struct proc_cpu {
 	uint64_t deadline_ns;	/* or PROC_NEVER */
 	uint64_t spin_ns, lend_ns;
 	uint64_t user;		/* 1: it was in user mode */
+	uint64_t started_ns;	/* CLOCK_MONOTONIC; 0: an older kernel does not say */
 	bool counted;		/* stats has it */
 	struct counts total;
 	uint64_t uncounted;	/* requests whose callback had no room */
@@ -106,6 +107,13 @@ void proc_free(struct proc_sample *sample);
 
 /* NULL: @sample is NULL or has no such CPU. */
 const struct proc_cpu *proc_cpu(const struct proc_sample *sample, int cpu);
+
+/*
+ * What was counted on a CPU between two samples.  False: @since is of @now alone,
+ * as @before is NULL or of another isolation.
+ */
+bool proc_since(const struct proc_cpu *now, const struct proc_cpu *before,
+		struct counts *since);
 
 /* The longest hold on @cpu; NULL if nothing waited. */
 const struct proc_kind *proc_longest(const struct proc_cpu *cpu);

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "stat.h"
 #include "term.h"
+#include "text.h"
 #include "wait.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -46,8 +47,7 @@ const struct proc_cpu *stat_before(const struct stat_view *view, const struct pr
 	const struct proc_cpu *before = proc_cpu(view->before, cpu->cpu);
 	struct counts since;
 
-	if (!before || !before->isolated ||
-	    !counts_since(&cpu->total, &before->total, &since))
+	if (!before || !before->isolated || !proc_since(cpu, before, &since))
 		return NULL;
 	return before;
 }
@@ -89,10 +89,8 @@ static void show_live(const struct stat_view *view)
 {
 	char *text;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = text_open(&text, &size);
 
-	if (!out)
-		exit(error_say("no memory"));
 	stat_text(out, view);
 	fclose(out);
 	term_show(stdout, text);

@@ -38,6 +38,10 @@ static void put_status(struct json *json, const struct proc_cpu *cpu)
 	json_number(json, "spin_ns", cpu->spin_ns);
 	json_number(json, "lend_ns", cpu->lend_ns);
 	json_bool(json, "user", cpu->user);
+	if (cpu->started_ns)
+		json_number(json, "started_ns", cpu->started_ns);
+	else
+		json_null(json, "started_ns");
 	json_close(json, '}');
 }
 

@@ -85,8 +85,7 @@ static bool look(struct why *why, const struct proc_cpu *cpu, const struct proc_
 
 	seen->now = cpu;
 	seen->before = proc_cpu(before, cpu->cpu);
-	seen->anew = !counts_since(&cpu->total, seen->before ? &seen->before->total : NULL,
-				   &seen->total);
+	seen->anew = !proc_since(cpu, seen->before, &seen->total) && before;
 	if (seen->anew)
 		seen->before = NULL;
 	seen->first_breach = first_breach(cpu, seen->before);

@@ -29,7 +29,7 @@ check() {
 	fi
 }
 
-check '--help --version completion help stat why ' ''
+check '--help --version audit completion help stat why ' ''
 check 'stat ' st
 check '--version ' --v
 check '--json ' stat --j
@@ -40,6 +40,10 @@ check 'bash ' completion b
 check 'stat ' help s
 check 'busy busy-later ' stat --proc bu
 check ' ' why --proc nowhere
+check '--save --severity ' audit --s
+check 'error info warning ' audit --severity ''
+check 'busy busy-later ' audit --root bu
+check ' ' audit -c 1
 check ' ' bogus --
 echo "1..$n"
 exit $failed

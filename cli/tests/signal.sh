@@ -20,7 +20,8 @@ ends() {
 	signal=$1 says=$2 code=$3
 	shift 3
 	: >said
-	"$isolator" "$@" >said 2>&1 &
+	# Below nohup(1) SIGHUP is ignored, and no shell can undo that.
+	env --default-signal=HUP "$isolator" "$@" >said 2>&1 &
 	pid=$!
 	tries=0
 	# What says nothing yet is waited for until it sleeps.

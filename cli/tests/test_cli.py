@@ -28,20 +28,6 @@ COUNTS = ["deferred", "excluded", "held", "breached", "broken", "refused"]
 PATIENCE_S = 20.0
 
 
-@pytest.fixture(scope="session")
-def isolator(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command, built anew and with sanitizers: each test also looks for wrong accesses."""
-    subprocess.run([CLI.parent / "tools/install-packages", "cli"], check=True)
-    program = tmp_path_factory.mktemp("cli") / "isolator"
-    subprocess.run(
-        ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-g",
-         "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-         f"-I{CLI.parent}/kernel/include/uapi", "-o", program,
-         *sorted((CLI / "src").glob("*.c"))],
-        check=True)
-    return program
-
-
 def _unpack(fixture: str, directory: Path) -> None:
     subprocess.run([CLI / "tests/fixtures/unpack", CLI / "tests/fixtures" / fixture, directory],
                    check=True)
@@ -241,6 +227,21 @@ def test_span_in_which_the_isolation_ends(isolator: Path, laid_out: Path) -> Non
     code, document = _why(isolator, laid_out / "proc", laid_out / "quiet", laid_out / "busy")
     assert [c["cpu"] for c in document["cpus"]] == [1]
     assert code == 2
+
+
+def test_span_with_another_isolation_that_counted_more(isolator: Path, laid_out: Path) -> None:
+    """Counts that only grew are not the proof that it is the same one."""
+    status = laid_out / "busy-later" / "status"
+    text = status.read_text()
+    assert text.count("started_ns 4000000000") == 1
+    try:
+        status.write_text(text.replace("started_ns 4000000000", "started_ns 5000000000"))
+        _, document = _why(isolator, laid_out / "proc", laid_out / "busy",
+                           laid_out / "busy-later")
+    finally:
+        status.write_text(text)
+    assert [(c["cpu"], c["anew"]) for c in document["cpus"]] == [(1, True), (3, True)]
+    assert document["cpus"][0]["counts"]["held"] > 13
 
 
 class Terminal:

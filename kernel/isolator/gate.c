@@ -14,8 +14,6 @@
 #include <linux/sched/signal.h>
 #include <linux/timekeeping.h>
 
-#include <asm/irq_regs.h>
-
 #include "internal.h"
 
 #define CREATE_TRACE_POINTS
@@ -27,8 +25,6 @@ DEFINE_STATIC_KEY_FALSE(isolator_key);
 EXPORT_SYMBOL_GPL(isolator_key);
 struct cpumask isolator_cpumask;
 EXPORT_SYMBOL_GPL(isolator_cpumask);
-
-#define ISOLATOR_LOCK_TRIES	100000
 
 /* Hot-plug and power transitions under way: everything is delivered at once. */
 static atomic_t isolator_bypassed = ATOMIC_INIT(0);
@@ -55,7 +51,7 @@ bool isolator_bypass(void)
 }
 
 /* In user mode, as the isolated task; an NMI on top of it is the kernel. */
-static bool isolator_in_user(int cpu)
+bool isolator_in_user(int cpu)
 {
 	int state = atomic_read(per_cpu_ptr(&context_tracking.state, cpu));
 
@@ -193,18 +189,6 @@ void isolator_deliver(int cpu)
 	local_irq_restore(flags);
 }
 
-/* Interrupts are off. */
-static void isolator_count_broken(struct isolator_cpu *ic, enum isolator_kind kind,
-				  void *func)
-{
-	char comm[TASK_COMM_LEN];
-
-	isolator_who(comm);
-	raw_spin_lock(&ic->lock);
-	isolator_count_locked(ic, ISOLATOR_COUNT_BROKEN, kind, func, comm);
-	raw_spin_unlock(&ic->lock);
-}
-
 /*
  * Hold or send.  From the mark to the unmark interrupts are off, so that the
  * isolated CPU, which waits for the mark on its way to user mode, waits briefly.
@@ -246,11 +230,77 @@ static void isolator_gate(int cpu, enum isolator_kind kind, int work, u32 mask,
 		trace_isolator_hold(cpu, kind, func, caller);
 }
 
-/* A cross-call was queued on @cpu by smp_call_function_many_cond(). */
-void __isolator_call(int cpu, void *func, bool sleeps)
+/* Is @func one that @cpu has no need of while it is in user mode? */
+static bool isolator_spares(int cpu, void *func)
 {
-	isolator_gate(cpu, sleeps ? ISOLATOR_KIND_WAKE : ISOLATOR_KIND_CALL,
-		      ISOLATOR_WORK_CALL, ISOLATOR_MASK_IPI, func, _RET_IP_);
+	enum isolator_treatment treatment = isolator_treatment(func);
+
+	if (treatment == ISOLATOR_EXCLUDE && isolator_fault(ISOLATOR_FAULT_HOLD_EXCLUDED))
+		return false;
+	return treatment != ISOLATOR_HOLD &&
+	       (READ_ONCE(isolator_of(cpu)->mask) & ISOLATOR_MASK_IPI);
+}
+
+/**
+ * __isolator_skip_call - catch up or exclude, if the table says so
+ *
+ * True: @cpu is in user mode, the work bit is set where there is one, and the
+ * sender is done with it.  The bit was set before the state was read, with a
+ * full barrier between, so that either the CPU sees it at kernel entry or the
+ * sender sees the kernel and calls normally; a bit too many costs one flush.
+ * Why safe: user mode neither executes kernel text nor uses kernel translations,
+ * and the entry code does neither with anything that can change before it looks
+ * at the bit.  What bounds it: one bit per kind, done at the next kernel entry.
+ */
+bool __isolator_skip_call(int cpu, void *func)
+{
+	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
+	enum isolator_treatment treatment = isolator_treatment(func);
+
+	if (!isolator_spares(cpu, func))
+		return false;
+	if (treatment == ISOLATOR_CATCH_UP_TEXT)
+		atomic_or(ISOLATOR_WORK_TEXT, &hot->work);
+	else if (treatment == ISOLATOR_CATCH_UP_TLB)
+		atomic_or(ISOLATOR_WORK_TLB, &hot->work);
+	smp_mb(); /* pairs with the atomic on ct->state at kernel entry */
+	if (!isolator_quiet(cpu))
+		return false;
+	isolator_count(cpu, treatment == ISOLATOR_EXCLUDE ?
+		       ISOLATOR_COUNT_EXCLUDED : ISOLATOR_COUNT_DEFERRED, func);
+	return true;
+}
+
+/*
+ * Queue a call that user mode has no need of, or spare it.
+ *
+ * isolator_skip_call() may have looked while @cpu was in the kernel, and were the
+ * call queued now that @cpu is in user mode, it would be held.  So it is looked
+ * at again, once, under the mark: a CPU that is in the kernel then waits for the
+ * unmark on its way to user mode, and takes the interrupt before.
+ */
+static void isolator_queue_spared(int cpu, call_single_data_t *csd,
+				  struct llist_head *queue)
+{
+	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
+	void *func = csd->func;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	atomic_inc(&hot->senders);
+	smp_mb__after_atomic(); /* the mark before the look, as in the gate */
+	if (__isolator_skip_call(cpu, func)) {
+		/* What csd_unlock() does. */
+		smp_store_release(&csd->node.u_flags, 0);
+	} else {
+		if (isolator_bypass() && isolator_in_user(cpu))
+			isolator_count_broken(isolator_of(cpu), ISOLATOR_KIND_CALL, func);
+		llist_add(&csd->node.llist, queue);
+		isolator_send(cpu);
+	}
+	smp_mb__before_atomic(); /* the kick before the unmark */
+	atomic_dec(&hot->senders);
+	local_irq_restore(flags);
 }
 
 /*
@@ -276,41 +326,13 @@ bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue
 		smp_store_release(&csd->node.u_flags, 0);
 		return true;
 	}
+	if (type != CSD_TYPE_IRQ_WORK && func && isolator_spares(cpu, func)) {
+		isolator_queue_spared(cpu, csd, queue);
+		return true;
+	}
 	llist_add(node, queue);
-	__isolator_call(cpu, func, sleeps);
-	return true;
-}
-
-/**
- * __isolator_skip_call - catch up or exclude, if the table says so
- *
- * True: @cpu is in user mode, the work bit is set where there is one, and the
- * sender is done with it.  The bit was set before the state was read, with a
- * full barrier between, so that either the CPU sees it at kernel entry or the
- * sender sees the kernel and calls normally; a bit too many costs one flush.
- * Why safe: user mode neither executes kernel text nor uses kernel translations,
- * and the entry code does neither with anything that can change before it looks
- * at the bit.  What bounds it: one bit per kind, done at the next kernel entry.
- */
-bool __isolator_skip_call(int cpu, void *func)
-{
-	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
-	enum isolator_treatment treatment = isolator_treatment(func);
-
-	if (treatment == ISOLATOR_EXCLUDE && isolator_fault(ISOLATOR_FAULT_HOLD_EXCLUDED))
-		treatment = ISOLATOR_HOLD;
-	if (treatment == ISOLATOR_HOLD ||
-	    !(READ_ONCE(isolator_of(cpu)->mask) & ISOLATOR_MASK_IPI))
-		return false;
-	if (treatment == ISOLATOR_CATCH_UP_TEXT)
-		atomic_or(ISOLATOR_WORK_TEXT, &hot->work);
-	else if (treatment == ISOLATOR_CATCH_UP_TLB)
-		atomic_or(ISOLATOR_WORK_TLB, &hot->work);
-	smp_mb(); /* pairs with the atomic on ct->state at kernel entry */
-	if (!isolator_quiet(cpu))
-		return false;
-	isolator_count(cpu, treatment == ISOLATOR_EXCLUDE ?
-		       ISOLATOR_COUNT_EXCLUDED : ISOLATOR_COUNT_DEFERRED, func);
+	isolator_gate(cpu, sleeps ? ISOLATOR_KIND_WAKE : ISOLATOR_KIND_CALL,
+		      ISOLATOR_WORK_CALL, ISOLATOR_MASK_IPI, func, _RET_IP_);
 	return true;
 }
 
@@ -321,80 +343,6 @@ void __isolator_resched(int cpu)
 		      ISOLATOR_MASK_RESCHED, NULL, _RET_IP_);
 }
 EXPORT_SYMBOL_GPL(__isolator_resched); /* smp_send_reschedule(), for KVM */
-
-/*
- * Some who come here report that a CPU is stuck, maybe with the lock held: the
- * count is lost then, not the report.
- */
-static void isolator_record_break(int cpu, void *func, unsigned long caller)
-{
-	struct isolator_cpu *ic = isolator_of(cpu);
-	struct isolator_request req = {
-		.func = func,
-		.caller = caller,
-		.cpu = raw_smp_processor_id(),
-	};
-	int tries = ISOLATOR_LOCK_TRIES;
-	unsigned long flags;
-
-	req.pid = isolator_who(req.comm);
-	while (!raw_spin_trylock_irqsave(&ic->lock, flags)) {
-		if (!--tries)
-			return;
-		cpu_relax();
-	}
-	isolator_count_locked(ic, ISOLATOR_COUNT_BROKEN, ISOLATOR_KIND_CALL, func,
-			      req.comm);
-	isolator_record(ic, ISOLATOR_KIND_CALL, &req, 0, false, true);
-	raw_spin_unlock_irqrestore(&ic->lock, flags);
-	trace_isolator_break(cpu, func);
-}
-
-/**
- * isolator_note_break - @cpu is about to be interrupted: count and remember it
- * @cpu: an isolated CPU
- * @func: what it is interrupted by, one way or another
- *
- * Not counted from an NMI.  Context: any.
- */
-void isolator_note_break(int cpu, void *func)
-{
-	/* From an NMI: the lock may be held by what it interrupted. */
-	if (isolator_in_user(cpu) && !in_nmi())
-		isolator_record_break(cpu, func, _RET_IP_);
-}
-
-/**
- * isolator_interrupted - a device interrupts this CPU: count it, if it was quiet
- * @handler: what deals with it
- *
- * Start moves device interrupts away.  One that comes could not be moved, or its
- * affinity names isolated CPUs only.  Once for each handler that is run.
- * Context: hard interrupt, from its entry on.
- */
-void isolator_interrupted(void *handler)
-{
-	struct pt_regs *regs = get_irq_regs();
-
-	if (this_cpu_read(isolator_hot.armed) && regs && user_mode(regs))
-		isolator_record_break(smp_processor_id(), handler, _RET_IP_);
-}
-
-/**
- * isolator_break - deliver at once and count it
- * @cpu: isolated or not
- * @func: what is delivered
- *
- * Context: any but NMI.
- */
-void isolator_break(int cpu, void *func)
-{
-	if (!isolator_cpu(cpu))
-		return;
-	if (isolator_in_user(cpu))
-		isolator_record_break(cpu, func, _RET_IP_);
-	isolator_deliver(cpu);
-}
 
 /*
  * A signal, task work or the like for @p, which runs on @cpu.  The flag that

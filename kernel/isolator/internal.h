@@ -171,12 +171,16 @@ static inline bool isolator_running(struct isolator_cpu *ic)
 
 /* gate.c */
 bool isolator_bypass(void);
+bool isolator_in_user(int cpu);
 bool isolator_quiet(int cpu);
 void isolator_due(struct isolator_cpu *ic, u32 bits);
 void isolator_stamp(struct isolator_cpu *ic, enum isolator_kind kind,
 		    void *func, unsigned long caller, struct task_struct *p);
 void isolator_settle(struct isolator_cpu *ic, enum isolator_kind kind);
 void isolator_deliver(int cpu);
+
+/* break.c */
+void isolator_count_broken(struct isolator_cpu *ic, enum isolator_kind kind, void *func);
 
 /* entry.c */
 void isolator_unmute(void);

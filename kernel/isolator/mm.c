@@ -11,7 +11,8 @@
  *    first mapping in such an mm, as it does at a locked one, and the folio
  *    stays.  Mappings of other mms that were unmapped before come back by a
  *    minor fault (reclaim) or as the migration is undone: nothing is lost.
- *    Memory failure goes on; the page is gone anyway.
+ *    Memory failure goes on; the page is gone anyway.  Taking memory offline
+ *    gets -EBUSY after some tries.
  *  - Bounded: what cannot be reclaimed is the resident set of a process that
  *    was started by a privileged user and is to be locked; its memcg limit and
  *    the OOM killer, whose SIGKILL is always delivered, hold as for mlockall().
@@ -31,6 +32,8 @@
 #include <linux/mmap_lock.h>
 #include <linux/sched/mm.h>
 #include <linux/secretmem.h>
+
+atomic_long_t isolator_mm_kept_pages = ATOMIC_LONG_INIT(0);
 
 /**
  * isolator_mm_get - others keep off this mm from now on

@@ -97,11 +97,12 @@ static int isolator_status_show(struct seq_file *m, void *v)
 				seq_puts(m, " deadline_ns never");
 			else
 				seq_printf(m, " deadline_ns %llu", ic->deadline);
-			seq_printf(m, " spin_ns %llu lend_ns %llu user %d\n",
-				   ic->spin, ic->lend, isolator_quiet(cpu));
+			seq_printf(m, " spin_ns %llu lend_ns %llu user %d started_ns %llu\n",
+				   ic->spin, ic->lend, isolator_quiet(cpu),
+				   ic->started);
 		} else if (ic->end != ISOLATOR_END_NONE) {
-			seq_printf(m, "cpu %d ended %s\n", cpu,
-				   isolator_end_names[ic->end]);
+			seq_printf(m, "cpu %d ended %s started_ns %llu\n", cpu,
+				   isolator_end_names[ic->end], ic->started);
 		}
 	}
 	return 0;

@@ -5,10 +5,9 @@
  * counted as "others", so that the sums stay right.
  */
 #include <linux/isolator.h>
-#include <linux/jhash.h>
+#include <linux/hash.h>
 #include <linux/kernel.h>
 #include <linux/preempt.h>
-#include <linux/random.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/stacktrace.h>
@@ -18,7 +17,7 @@
 
 #define ISOLATOR_SENDER_STACK	8	/* frames, of the first time it was seen */
 #define ISOLATOR_SENDER_NAME	48	/* of a function of a module, which may go */
-#define ISOLATOR_SENDER_PROBES	8	/* slots looked at before it is one of the others */
+#define ISOLATOR_SENDER_PROBES	32	/* names of one callback; more are others */
 
 struct isolator_sender {
 	bool			used;
@@ -32,9 +31,7 @@ struct isolator_sender {
 	unsigned long		stack[ISOLATOR_SENDER_STACK];
 };
 
-/* The seed: names are the users' choice, the slots they come to are not. */
 struct isolator_senders {
-	u32			seed;
 	struct isolator_sender	slots[ISOLATOR_SENDERS];
 	struct isolator_sender	others;
 };
@@ -63,20 +60,19 @@ pid_t isolator_who(char *comm)
  */
 struct isolator_senders *isolator_senders_make(void)
 {
-	struct isolator_senders *table = kvzalloc(sizeof(*table), GFP_KERNEL);
-
-	if (table)
-		table->seed = get_random_u32();
-	return table;
+	return kvzalloc(sizeof(struct isolator_senders), GFP_KERNEL);
 }
 
-/* Its entry, a new one where there is room, else the others'. */
+/*
+ * Its entry, a new one where there is room, else the others'.  Names are the
+ * users' choice: they do not say where it is, so that one who takes ever new ones
+ * fills the places of the callbacks that he can ask for, not the table.
+ */
 static struct isolator_sender *isolator_sender(struct isolator_senders *table,
 					       enum isolator_kind kind, void *func,
 					       const char *comm)
 {
-	size_t len = strnlen(comm, TASK_COMM_LEN);
-	u32 slot = jhash(comm, len, table->seed ^ hash_ptr(func, 32)) + kind;
+	u32 slot = hash_ptr(func, 32) + kind * ISOLATOR_SENDER_PROBES;
 	int i;
 
 	for (i = 0; i < ISOLATOR_SENDER_PROBES; i++, slot++) {
@@ -86,7 +82,7 @@ static struct isolator_sender *isolator_sender(struct isolator_senders *table,
 			s->used = true;
 			s->kind = kind;
 			s->func = func;
-			memcpy(s->comm, comm, len);
+			strscpy(s->comm, comm, TASK_COMM_LEN);
 			if (func && !core_kernel_text((unsigned long)func))
 				isolator_func_name(s->name, sizeof(s->name), func);
 			s->nr_stack = stack_trace_save(s->stack,

@@ -22,6 +22,7 @@
  *   quiet	 no interrupt in user mode but a breach
  *   lost	 what was held before a kernel entry has run when it returns; what a
  *		 sender takes for done has run
+ *   spared	 what user mode has no need of is never held
  *   lent	 a thread that waited before a tick has run when the tick returns
  *   drained	 nothing is left behind on the CPU at the return to user mode
  * Liveness (ltl, weak fairness): every request ends, every thread runs, nothing
@@ -36,7 +37,7 @@
  * Which fault, see kernel/model/check: SKIP_CATCHUP, DROP_HELD, LOSE_WAKEUP,
  * NO_LEND, LEAVE_CALLBACK, NO_SENDER_MARK, NO_SENDER_BARRIER, NO_ENTRY_BARRIER,
  * NO_EXIT_BARRIER (store buffer of the target's state), COUNT_FIRST,
- * CLEAR_AFTER, CLEAR_FIRST, NMI_USER_ONLY.
+ * CLEAR_AFTER, CLEAR_FIRST, NMI_USER_ONLY, HOLD_SPARED.
  *
  * Left out: start and end, the bypass of panic and hot-plug, and two targets
  * (they share nothing but senders).  Memory is sequentially consistent but for

@@ -68,6 +68,7 @@ inline gate(i)
 	:: seen == USER ->
 		/* Stamp it: the page says due, the watchers see its age. */
 		d_step {
+			assert(kind == CALL || kind == ASYNC);	/* spared */
 			since = true; due = true;
 			held[i] = queued[i]
 		}
@@ -83,6 +84,24 @@ inline gate(i)
 #else
 	d_step { senders--; seen = 0; saw_nmi = false }
 #endif
+}
+
+/*
+ * A request that user mode has no need of, which saw the kernel at first: looked at
+ * again under the mark, so that it is done or sent, but never held.
+ */
+inline spare_or_send(i, spared)
+{
+	senders++;
+	work_text = work_text || kind == TEXT;
+	d_step { seen = state; saw_nmi = in_nmi };
+	if
+	:: seen == USER -> told(i); spared = true
+	:: else ->
+		queued[i] = true;
+		send(); unseen = true
+	fi;
+	d_step { senders--; seen = 0; saw_nmi = false }
 }
 
 /* What a breach sends: it may interrupt user mode. */
@@ -106,7 +125,7 @@ inline breach()
 proctype sender(byte i)
 {
 	mtype kind, seen;
-	bool saw_nmi;
+	bool saw_nmi, spared;
 
 end:	do
 	:: atomic { true ->
@@ -134,7 +153,14 @@ end:	do
 			if
 			:: seen == USER -> told(i); goto next
 			:: else -> seen = 0
+			fi;
+#ifndef HOLD_SPARED
+			spare_or_send(i, spared);
+			if
+			:: spared -> goto next
+			:: else -> goto sent
 			fi
+#endif
 		:: else
 		fi;
 #ifdef DROP_HELD
@@ -146,6 +172,7 @@ end:	do
 		queued[i] = true;
 		gate(i);
 #endif
+sent:
 		do
 		:: done[i] -> break
 #ifndef NO_DEADLINE
@@ -160,7 +187,8 @@ end:	do
 next:		skip;
 		d_step {
 			requested[i] = false; old_walk[i] = false;
-			done[i] = false; ran[i] = false; seen = 0; kind = 0
+			done[i] = false; ran[i] = false; seen = 0; kind = 0;
+			spared = false
 		}
 	od
 }

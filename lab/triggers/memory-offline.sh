@@ -24,13 +24,18 @@ for block in $(find "$dir" -name 'memory[0-9]*' | sed 's/.*memory//' | sort -rn)
 	state=$dir/memory$block/state
 	[ "$(cat "$dir/memory$block/valid_zones")" = Movable ] || continue
 	[ "$(cat "$state")" = online ] || continue
-	# Pages that cannot be moved are tried again until a signal comes; those of an
-	# isolated task are such.
-	timeout 3 sh -c "echo offline >$state" 2>/dev/null || continue
+	# Pages that cannot be moved are tried again until a signal comes.  Those of an
+	# isolated task are such, but for them it is to be told so.
+	timeout 20 sh -c "echo offline >$state" 2>/dev/null
+	case $? in
+	0) ;;
+	124) answer false "block $block is tried without end" ;;
+	*) busy=$((${busy:-0} + 1)); continue ;;
+	esac
 	[ "$(cat "$state")" = offline ] && less=$((before - $(total)))
 	put online_movable "$state"
 	[ "$(cat "$state")" = online ] || answer false "block $block does not come back"
 	[ "$(total)" = "$before" ] || answer false "memory was $before kB, is $(total) kB"
-	[ "${less:-0}" -gt 0 ] && answer true "block $block with $less kB went and came back"
+	[ "${less:-0}" -gt 0 ] && answer true "block $block with $less kB went and came back, ${busy:-0} refused"
 done
 answer false "no block of the movable zone could be taken offline"

@@ -18,7 +18,9 @@
 
 #include <linux/isolator.h>
 
+#include <isolator/alloc.h>
 #include <isolator/channel.h>
+#include <isolator/topology.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,10 +10,20 @@ int main()
 	isolator_result result = ISOLATOR_RESULT_INIT;
 	isolator_channel_options ring = ISOLATOR_CHANNEL_OPTIONS_INIT;
 	isolator_channel *channel = nullptr;
+	isolator_pool_options pool = ISOLATOR_POOL_OPTIONS_INIT;
+	isolator_pool_stats stats = ISOLATOR_POOL_STATS_INIT;
+	isolator_cpu cpu = ISOLATOR_CPU_INIT;
+	isolator_cache cache = ISOLATOR_CACHE_INIT;
+	isolator_topology *topology;
 
 	if (isolator_channel_open(isolator_channel_create(&ring), ISOLATOR_SIDE_A, &channel) != 0 ||
 	    isolator_poll(channel, 1) != 0 || isolator_channel_close(channel) != 0)
 		return 1;
-	return options.device == nullptr && result.depth == 0 && isolator_page() == nullptr &&
+	if (isolator_topology_read(nullptr, &topology) < 0 || cpu.cpu != -1 || cache.first != -1)
+		return 1;
+	isolator_topology_free(topology);
+	return pool.cpu == -1 && isolator_pool_stat(nullptr, &stats) < 0 &&
+	       isolator_alloc(1) == nullptr && isolator_free(&result) < 0 &&
+	       options.device == nullptr && result.depth == 0 && isolator_page() == nullptr &&
 	       isolator_due() == 0 && isolator_tick(TICK_ALL) < 0 ? 0 : 1;
 }

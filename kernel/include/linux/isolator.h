@@ -221,7 +221,6 @@ static __always_inline void isolator_switch(struct task_struct *prev)
 
 /* Senders: kernel/isolator/gate.c */
 bool __isolator_skip_call(int cpu, void *func);
-void __isolator_call(int cpu, void *func, bool sleeps);
 bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue);
 bool __isolator_kick(struct task_struct *p, int cpu);
 void isolator_note_break(int cpu, void *func);
@@ -237,13 +236,7 @@ static __always_inline bool isolator_skip_call(int cpu, void *func)
 	return isolator_cpu(cpu) && __isolator_skip_call(cpu, func);
 }
 
-/** isolator_call - a CSD was just queued on isolated @cpu: hold or announce it */
-static __always_inline void isolator_call(int cpu, void *func)
-{
-	__isolator_call(cpu, func, false);
-}
-
-/** isolator_queue - true: @node was queued on @cpu, and held or announced */
+/** isolator_queue - true: @node was queued on @cpu, held or announced, or spared */
 static __always_inline bool isolator_queue(int cpu, struct llist_node *node,
 					   struct llist_head *queue)
 {
@@ -344,7 +337,6 @@ static __always_inline bool isolator_exit_raced(void) { return false; }
 static inline void isolator_arrived(void) { }
 static inline void isolator_switch(struct task_struct *prev) { }
 static inline bool isolator_skip_call(int cpu, void *func) { return false; }
-static inline void isolator_call(int cpu, void *func) { }
 static inline bool isolator_queue(int cpu, struct llist_node *node,
 				  struct llist_head *queue) { return false; }
 static inline bool isolator_kick(struct task_struct *p, int cpu) { return false; }

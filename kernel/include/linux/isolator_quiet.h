@@ -21,6 +21,24 @@ bool isolator_takes(struct task_struct *p, const struct cpumask *cpus);
 void isolator_fork(struct task_struct *p);
 int isolator_push_tasks(int cpu);
 
+/* mm.c */
+extern atomic_long_t isolator_mm_kept_pages;
+
+/** isolator_mm_keeps - isolator_mm(), of a page that is to be migrated: it stays */
+static __always_inline bool isolator_mm_keeps(struct mm_struct *mm)
+{
+	if (!isolator_mm(mm))
+		return false;
+	atomic_long_inc(&isolator_mm_kept_pages);
+	return true;
+}
+
+/** isolator_mm_kept - how many migrations were refused so far; a hint */
+static inline unsigned long isolator_mm_kept(void)
+{
+	return atomic_long_read(&isolator_mm_kept_pages);
+}
+
 /* affinity.c */
 int isolator_affinity(struct task_struct *p, const struct cpumask *mask, bool user);
 bool isolator_confines(struct task_struct *p, const struct cpumask *mask);
@@ -80,6 +98,16 @@ static inline bool isolator_takes(struct task_struct *p,
 }
 
 static inline void isolator_fork(struct task_struct *p) { }
+
+static __always_inline bool isolator_mm_keeps(struct mm_struct *mm)
+{
+	return false;
+}
+
+static inline unsigned long isolator_mm_kept(void)
+{
+	return 0;
+}
 
 static inline bool isolator_rcu_take(struct rcu_head *head, rcu_callback_t func)
 {

@@ -8,7 +8,7 @@
  * about: a million deferred requests leave no more behind than ten thousand, and cost no more
  * observe: 11 entry_SYSCALL_64 1
  * observe: 12 entry_SYSCALL_64 1
- * equal: 11 12 kernel_instructions 2
+ * equal: 11 12 kernel_instructions 25
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -33,6 +33,9 @@ example deadline 0
 example spin "0 2"
 example nested 0
 example poll 0
+example alloc 0
+example resource 0
+example topology 0
 grep -q '^isolated $' /proc/isolator/status
 check $? "no CPU stays isolated"
 done_testing

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "audit.h"
+#include "json.h"
+
+#define SCHEMA_VERSION 1
+
+static void put_cpus(struct json *json, const char *key, const struct cpulist *list)
+{
+	json_open(json, key, '[');
+	for (int cpu = -1; (cpu = cpulist_next(list, cpu)) >= 0;)
+		json_integer(json, NULL, cpu);
+	json_close(json, ']');
+}
+
+static void put_head(struct json *json, const struct audit_view *view)
+{
+	static const char *const kinds[] = {
+		[CAPTURE_LIVE] = "machine",
+		[CAPTURE_DIRECTORY] = "directory",
+		[CAPTURE_BUNDLE] = "bundle",
+	};
+	const struct audit *audit = view->audit;
+	const struct capture_file *release = capture_find(audit->capture,
+							  "/proc/sys/kernel/osrelease");
+	time_t now = time(NULL);
+	struct tm utc = { 0 };
+	char when[32];
+
+	gmtime_r(&now, &utc);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	json_string(json, "schema", "isolator.audit");
+	json_integer(json, "version", SCHEMA_VERSION);
+	json_string(json, "kernel", release ? release->value : NULL);
+	json_string(json, "time", when);
+	json_string(json, "source", kinds[audit->capture->kind]);
+	json_string(json, "root", audit->capture->root);
+	json_bool(json, "isolator", audit->isolator);
+	put_cpus(json, "online", &audit->online);
+	put_cpus(json, "cpus", &audit->cpus);
+	json_string(json, "chosen", audit->chosen);
+	json_string(json, "severity", audit_severities[view->least]);
+	json_open(json, "checks", '{');
+	json_number(json, "judged", audit->judged);
+	json_number(json, "absent", audit->absent);
+	json_number(json, "unreadable", audit->unreadable);
+	json_close(json, '}');
+}
+
+static void put_finding(struct json *json, const struct audit_finding *finding)
+{
+	static const char *const remedies[] = {
+		[REMEDY_NONE] = "advice",
+		[REMEDY_WRITE] = "write",
+		[REMEDY_COMMAND] = "command",
+		[REMEDY_BOOT] = "boot",
+	};
+	static const char *const outcomes[] = {
+		[OUTCOME_FIXED] = "fixed",
+		[OUTCOME_REFUSED] = "refused",
+		[OUTCOME_IGNORED] = "ignored",
+	};
+
+	json_open(json, NULL, '{');
+	json_string(json, "id", finding->check->id);
+	json_string(json, "group", finding->group->title);
+	json_string(json, "severity", audit_severities[finding->severity]);
+	json_string(json, "path", finding->path);
+	json_string(json, "value", finding->value);
+	json_string(json, "why", finding->check->why);
+	json_string(json, "remedy", remedies[finding->remedy]);
+	json_string(json, "wanted", finding->wanted);
+	json_string(json, "fix", finding->fix);
+	json_string(json, "undo", finding->undo);
+	if (finding->outcome == OUTCOME_NONE)
+		json_null(json, "outcome");
+	else
+		json_string(json, "outcome", outcomes[finding->outcome]);
+	json_string(json, "now", finding->now);
+	json_close(json, '}');
+}
+
+void audit_json(FILE *out, const struct audit_view *view)
+{
+	const struct audit *audit = view->audit;
+	struct json json = { .out = out };
+
+	json_open(&json, NULL, '{');
+	put_head(&json, view);
+	json_open(&json, "findings", '[');
+	for (size_t i = 0; i < audit->count; i++)
+		put_finding(&json, &audit->findings[i]);
+	json_close(&json, ']');
+	json_string(&json, "verdict", audit_open(audit, view->least) ? "unfit" :
+		    audit->judged ? "fit" : "inconclusive");
+	json_close(&json, '}');
+	fputc('\n', out);
+}

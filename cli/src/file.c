@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "file.h"
+
+#define FIRST_ROOM 65536
+#define LAST_ROOM (1 << 28)
+
+char *file_read_fd(int fd, size_t *size)
+{
+	size_t room = FIRST_ROOM;
+	char *text = malloc(room);
+	int error = ENOMEM;
+
+	*size = 0;
+	while (text) {
+		ssize_t n = read(fd, text + *size, room - *size - 1);
+		char *more;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			text[*size] = '\0';
+			if (!n)
+				return text;
+			error = errno;
+			break;
+		}
+		*size += (size_t)n;
+		if (*size + 1 < room)
+			continue;
+		room *= 2;
+		error = EFBIG;
+		if (room > LAST_ROOM)
+			break;
+		error = ENOMEM;
+		more = realloc(text, room);
+		if (!more)
+			break;
+		text = more;
+	}
+	free(text);
+	errno = error;
+	return NULL;
+}
+
+char *file_read(const char *path, size_t *size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
+	char *text;
+
+	if (fd < 0)
+		return NULL;
+	text = file_read_fd(fd, size);
+	error = errno;
+	close(fd);
+	errno = error;
+	return text;
+}
+
+int file_write_fd(int fd, const void *data, size_t size)
+{
+	const char *at = data;
+
+	while (size) {
+		ssize_t n = write(fd, at, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno;
+		/* A file of the kernel's may take nothing, and say so by 0. */
+		if (!n)
+			return EIO;
+		at += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}

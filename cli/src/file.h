@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whole files, also of kernel file systems, whose size is not known before. */
+#ifndef FILE_H
+#define FILE_H
+
+#include <stddef.h>
+
+/*
+ * All that can be read from @fd, with a NUL behind it; NULL with errno, EFBIG for
+ * more than any file that a command of Isolator's reads.
+ */
+char *file_read_fd(int fd, size_t *size);
+
+/* The same of the file @path. */
+char *file_read(const char *path, size_t *size);
+
+/* Writes all of @data; 0 or the errno. */
+int file_write_fd(int fd, const void *data, size_t size);
+
+#endif

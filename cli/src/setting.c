@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cpulist.h"
+#include "file.h"
+#include "root.h"
+#include "setting.h"
+#include "text.h"
+
+char *setting_value(enum setting_kind kind, const char *text)
+{
+	const char *open = strchr(text, '['), *end = open ? strchr(open, ']') : NULL;
+
+	if (kind == SETTING_CHOICE && end)
+		return text_format("%.*s", (int)(end - open - 1), open + 1);
+	return text_trim(text);
+}
+
+bool setting_holds(enum setting_kind kind, const char *text, const char *value)
+{
+	char *have = setting_value(kind, text);
+	struct cpulist is, wanted;
+	bool same;
+
+	if (kind == SETTING_LIST)
+		same = cpulist_read(have, &is) && cpulist_read(value, &wanted) &&
+			!memcmp(&is, &wanted, sizeof(is));
+	else if (kind == SETTING_MASK)
+		same = cpulist_parse_mask(have, &is) && cpulist_parse_mask(value, &wanted) &&
+			!memcmp(&is, &wanted, sizeof(is));
+	else
+		same = !strcmp(have, value);
+	free(have);
+	return same;
+}
+
+int setting_write_text(const char *root, const char *path, const char *text)
+{
+	/* Some files are emptied by being opened so (set_event); no other minds. */
+	int fd = root_open(root, path, O_WRONLY | O_TRUNC), error;
+
+	if (fd < 0)
+		return errno;
+	error = file_write_fd(fd, text, strlen(text));
+	/* A remote file system says only now that it could not. */
+	if (close(fd) && !error)
+		error = errno;
+	return error;
+}
+
+int setting_write(const char *root, const char *path, const char *value)
+{
+	char *line = text_format("%s\n", value);
+	int error = setting_write_text(root, path, line);
+
+	free(line);
+	return error;
+}
+
+char *setting_read(const char *root, const char *path)
+{
+	size_t size;
+	char *text = root_read(root, path, &size);
+
+	if (text && strlen(text) != size) {
+		free(text);
+		errno = EILSEQ;
+		return NULL;
+	}
+	return text;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One value that a file of the kernel's holds: how it is shown, written and compared. */
+#ifndef SETTING_H
+#define SETTING_H
+
+#include <stdbool.h>
+
+enum setting_kind {
+	SETTING_TEXT,	/* shown as it is written */
+	SETTING_CHOICE,	/* shown among all that there are: always [madvise] never */
+	SETTING_LIST,	/* of CPUs: 0,2-3 */
+	SETTING_MASK,	/* of CPUs, in hexadecimal: 1,0000000d */
+};
+
+/* What is to be written for the file to show @text; to be freed. */
+char *setting_value(enum setting_kind kind, const char *text);
+
+/* Does the file that shows @text hold @value? */
+bool setting_holds(enum setting_kind kind, const char *text, const char *value);
+
+/* Writes @value and a line's end into the file @path below @root; 0 or the errno. */
+int setting_write(const char *root, const char *path, const char *value);
+
+/* The same of all of @text, as it is. */
+int setting_write_text(const char *root, const char *path, const char *text);
+
+/* What @path below @root shows now, to be freed; NULL with errno. */
+char *setting_read(const char *root, const char *path);
+
+#endif

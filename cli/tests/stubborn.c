@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A machine that does not take every setting, linked with --wrap=setting_write and
+ * --wrap=setting_write_text: a write to a file of $IGNORED does nothing, one to a file of $REFUSED fails as that
+ * to a managed interrupt does, and one to $OTHER changes it to something else.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../src/setting.h"
+
+int __wrap_setting_write(const char *root, const char *path, const char *value);
+int __real_setting_write(const char *root, const char *path, const char *value);
+int __wrap_setting_write_text(const char *root, const char *path, const char *text);
+int __real_setting_write_text(const char *root, const char *path, const char *text);
+
+static int names(const char *variable, const char *path)
+{
+	const char *list = getenv(variable);
+
+	return list && strstr(list, path);
+}
+
+int __wrap_setting_write(const char *root, const char *path, const char *value)
+{
+	if (names("REFUSED", path))
+		return EIO;
+	if (names("IGNORED", path))
+		return 0;
+	return __real_setting_write(root, path, names("OTHER", path) ? "7" : value);
+}
+
+int __wrap_setting_write_text(const char *root, const char *path, const char *text)
+{
+	return names("IGNORED", path) ? 0 : __real_setting_write_text(root, path, text);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: senders
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 30
+ * about: a sender that takes ever new names leaves room for the others
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+#define SENDERS	"/proc/isolator/senders"
+#define FLOOD	"/proc/isolator/flood"
+enum { NAMES = 2000 };
+
+/* Asks for a counter on the isolated CPU: refused, and counted by the caller's name. */
+static bool ask(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 1, -1, 0);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && errno == EBUSY;
+}
+
+/* What the rows of CPU 1 add up to, and what its total says, of the refused ones. */
+static void sums(unsigned long *rows, unsigned long *total)
+{
+	char line[512];
+	FILE *f = fopen(SENDERS, "r");
+	char *at;
+
+	*rows = 0;
+	*total = 0;
+	while (f && fgets(line, sizeof(line), f)) {
+		at = strstr(line, " refused ");
+		if (!strncmp(line, "cpu 1 sender", 12) && at)
+			*rows += strtoul(at + 9, NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	f = fopen("/proc/isolator/stats", "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		at = strstr(line, " refused ");
+		if (!strncmp(line, "cpu 1 total", 11) && at)
+			*total = strtoul(at + 9, NULL, 10);
+	}
+	if (f)
+		fclose(f);
+}
+
+int main(void)
+{
+	unsigned long rows, total;
+	struct worker *w;
+	char name[16];
+	int refused = 0;
+
+	iso_require(2);
+	if (access(FLOOD, F_OK))
+		skip_all("no " FLOOD ": wants CONFIG_ISOLATOR_FLOOD");
+	w = worker_new(1);
+	w->deadline_ns = 20 * SEC;
+	if (!worker_thread(w))
+		bail_out("no isolated worker");
+	for (int i = 0; i < NAMES; i++) {
+		snprintf(name, sizeof(name), "name %d", i);
+		prctl(PR_SET_NAME, name);
+		refused += ask();
+	}
+	ok(refused == NAMES, "%d of %d requests were refused", refused, NAMES);
+	prctl(PR_SET_NAME, "late");
+	if (put_file(FLOOD, "10000"))
+		bail_out("no flood");
+	ok(file_has(SENDERS, "callback do_sync_core", " deferred 10000 ", " comm late", NULL),
+	   "another request of a late comer has a row of its own");
+	ok(file_has(SENDERS, " kind others ", NULL), "the names that found no place are others");
+	sums(&rows, &total);
+	ok(total == NAMES && rows == total, "the rows add up to %lu, the total is %lu", rows, total);
+	worker_end(w);
+	return done_testing();
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: spared
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 60
+ * about: what user mode has no need of is never held, also when it is asked for at a system call
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+#define FLOOD	"/proc/isolator/flood"
+#define STATS	"/proc/isolator/stats"
+#define REQUESTS "100000"
+
+/* In and out of the kernel all the time. */
+static void each(struct worker *w)
+{
+	(void)w;
+	syscall(SYS_getpid);
+}
+
+int main(void)
+{
+	struct worker *w;
+	uint64_t deferred;
+
+	iso_require(2);
+	if (access(FLOOD, F_OK))
+		skip_all("no " FLOOD ": wants CONFIG_ISOLATOR_FLOOD");
+	w = worker_new(1);
+	w->each = each;
+	w->deadline_ns = 50 * SEC;
+	if (!worker_thread(w))
+		bail_out("no isolated worker");
+	deferred = w->iso.page->deferred;
+	if (put_file(FLOOD, REQUESTS))
+		bail_out("no flood");
+	deferred = w->iso.page->deferred - deferred;
+	ok(deferred > 0 && deferred < strtoul(REQUESTS, NULL, 10),
+	   "%lu of " REQUESTS " requests found it in user mode", deferred);
+	ok(file_has(STATS, "callback do_sync_core", " held 0 ", NULL), "none was held");
+	ok(!w->iso.page->breaches, "no breach");
+	worker_end(w);
+	return done_testing();
+}

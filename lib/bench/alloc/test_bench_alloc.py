@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""bench-alloc: its JSON against the schema, its options; none of its figures."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+HERE = Path(__file__).resolve().parent
+TOP = HERE.parent.parent.parent
+PATTERNS = {"pair", "queue", "replace", "burst"}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, built anew with the library's sources in it."""
+    subprocess.run([TOP / "tools/install-packages", "lib"], check=True)
+    program = tmp_path_factory.mktemp("bench") / "bench-alloc"
+    subprocess.run(
+        ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-pthread",
+         f"-I{TOP}/lib/include", f"-I{TOP}/kernel/include/uapi", "-o", program,
+         *sorted(HERE.glob("*.c")), *sorted((TOP / "lib/src").glob("*.c"))],
+        check=True)
+    return program
+
+
+def _run(bench: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([bench, *options], capture_output=True, text=True, timeout=120,
+                          check=False)
+
+
+@pytest.mark.parametrize("tuned", [False, True])
+def test_json_fits_the_schema_and_is_complete(bench: Path, tuned: bool) -> None:
+    run = _run(bench, "--rounds", "2", "--operations", "1000", "--json", "-",
+               *(["--tuned"] if tuned else []))
+    assert run.returncode == 0, run.stderr
+    document = json.loads(run.stdout)
+    jsonschema.validate(document, json.loads((HERE / "schema.json").read_text()))
+    assert document["rounds"] == 2 and document["operations"] == 1000
+    rows = {(row["pattern"], row["bytes"], row["allocator"]) for row in document["results"]}
+    assert len(rows) == len(document["results"])
+    assert {row[0] for row in rows} == PATTERNS
+    assert {row[2] for row in rows} == {"isolator", "malloc-tuned" if tuned else "malloc"}
+    for row in document["results"]:
+        assert row["pair_ns"]["min"] <= row["pair_ns"]["median"] <= row["pair_ns"]["max"]
+        for call in ("alloc", "free"):
+            assert row[call]["p50_ns"] <= row[call]["p99_ns"] <= row[call]["worst_ns"]
+            assert row[call]["worst_of_round_median_ns"] <= row[call]["worst_ns"]
+
+
+def test_the_pool_faults_never(bench: Path, tmp_path: Path) -> None:
+    file = tmp_path / "alloc.json"
+    run = _run(bench, "--rounds", "1", "--operations", "1000", "--json", str(file))
+    assert run.returncode == 0, run.stderr
+    assert "pattern" in run.stdout
+    results = json.loads(file.read_text())["results"]
+    faults = {name: sum(row["page_faults"] for row in results if row["allocator"] == name)
+              for name in ("isolator", "malloc")}
+    assert faults["isolator"] == 0
+    # The same instrument, on what does fault.
+    assert faults["malloc"] > 0
+
+
+@pytest.mark.parametrize(("options", "names"), [
+    (["--rounds", "0"], "--rounds wants a number from 1"),
+    (["--operations", "many"], "--operations wants a number"),
+    (["--cpu", "1023"], "cannot run on CPU 1023"),
+    (["--json", "/nonexistent/file"], "/nonexistent/file"),
+    (["--what"], "usage:"),
+    (["more"], "usage:"),
+])
+def test_wrong_options_are_refused(bench: Path, options: list[str], names: str) -> None:
+    run = _run(bench, *options)
+    assert run.returncode == 1
+    assert names in run.stderr
+
+
+def test_help(bench: Path) -> None:
+    run = _run(bench, "--help")
+    assert run.returncode == 0
+    assert "examples:" in run.stdout
+    for pattern in PATTERNS:
+        assert f"  {pattern} " in run.stdout
