@@ -15,7 +15,7 @@ struct seq_file;
 
 #define ISOLATOR_BREACHES	32	/* remembered per CPU */
 #define ISOLATOR_CALLBACKS	64	/* counted apart, per CPU */
-#define ISOLATOR_SENDERS	512	/* counted apart, per isolated CPU */
+#define ISOLATOR_SENDERS	1024	/* counted apart, per isolated CPU */
 #define ISOLATOR_STACK		16	/* frames of a waiting sender */
 
 #define ISOLATOR_DEADLINE_DEFAULT	((u64)NSEC_PER_SEC)

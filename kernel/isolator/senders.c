@@ -6,8 +6,10 @@
  */
 #include <linux/isolator.h>
 #include <linux/hash.h>
+#include <linux/jhash.h>
 #include <linux/kernel.h>
 #include <linux/preempt.h>
+#include <linux/random.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/stacktrace.h>
@@ -17,7 +19,9 @@
 
 #define ISOLATOR_SENDER_STACK	8	/* frames, of the first time it was seen */
 #define ISOLATOR_SENDER_NAME	48	/* of a function of a module, which may go */
-#define ISOLATOR_SENDER_PROBES	32	/* names of one callback; more are others */
+#define ISOLATOR_SENDER_PROBES	8	/* slots looked at before it is one of the others */
+#define ISOLATOR_SENDER_NAMES	128	/* of one callback and kind; more are others */
+#define ISOLATOR_SENDER_QUOTAS	64
 
 struct isolator_sender {
 	bool			used;
@@ -31,7 +35,14 @@ struct isolator_sender {
 	unsigned long		stack[ISOLATOR_SENDER_STACK];
 };
 
+/*
+ * The seed: names are the users' choice, the slots they come to are not.  The quotas:
+ * one who takes ever new names fills the places of the callbacks that he can ask
+ * for, not the table.  Callbacks whose hashes are equal share one.
+ */
 struct isolator_senders {
+	u32			seed;
+	u16			names[ISOLATOR_SENDER_QUOTAS];
 	struct isolator_sender	slots[ISOLATOR_SENDERS];
 	struct isolator_sender	others;
 };
@@ -60,25 +71,30 @@ pid_t isolator_who(char *comm)
  */
 struct isolator_senders *isolator_senders_make(void)
 {
-	return kvzalloc(sizeof(struct isolator_senders), GFP_KERNEL);
+	struct isolator_senders *table = kvzalloc(sizeof(*table), GFP_KERNEL);
+
+	if (table)
+		table->seed = get_random_u32();
+	return table;
 }
 
-/*
- * Its entry, a new one where there is room, else the others'.  Names are the
- * users' choice: they do not say where it is, so that one who takes ever new ones
- * fills the places of the callbacks that he can ask for, not the table.
- */
+/* Its entry, a new one where there is room, else the others'. */
 static struct isolator_sender *isolator_sender(struct isolator_senders *table,
 					       enum isolator_kind kind, void *func,
 					       const char *comm)
 {
-	u32 slot = hash_ptr(func, 32) + kind * ISOLATOR_SENDER_PROBES;
+	u32 hash = hash_ptr(func, 32) + kind;
+	u32 slot = jhash(comm, strnlen(comm, TASK_COMM_LEN), table->seed ^ hash);
+	u16 *names = &table->names[hash_32(hash, ilog2(ISOLATOR_SENDER_QUOTAS))];
 	int i;
 
 	for (i = 0; i < ISOLATOR_SENDER_PROBES; i++, slot++) {
 		struct isolator_sender *s = &table->slots[slot % ISOLATOR_SENDERS];
 
 		if (!s->used) {
+			if (*names == ISOLATOR_SENDER_NAMES)
+				break;
+			++*names;
 			s->used = true;
 			s->kind = kind;
 			s->func = func;
