@@ -24,6 +24,7 @@ from .paths import LAB, OUT, SCHEMAS, TOP
 
 FLAVOURS = ("rt", "nort")
 MAX_BOOTS = 5
+AGAIN = 2
 PAGE = TOP / "docs" / "catalogue.md"
 
 
@@ -197,6 +198,33 @@ def _measure(
         about["attempts"] = attempts
 
 
+def _late(matrix: Matrix, trigger: Trigger, stock: Column) -> bool:
+    """Did an isolated core make this trigger take longer than it may, as far as is known?"""
+    isolator = stock.name.replace("stock", "isolator")
+    of_row = {c: matrix.cells.get((trigger.name, c)) for c in (stock.name, isolator)}
+    return all(of_row.values()) and matrixclaims.late({"cells": of_row}, isolator)
+
+
+def _stock_again(matrix: Matrix, stock: Column, triggers: list[Trigger]) -> None:
+    """The limit is stock's time, which varies: where it is exceeded, stock is timed again.
+
+    The isolated core's one time stays, and so does what stock's first run counted.
+    """
+    for _ in range(AGAIN):
+        late = [t for t in triggers if _late(matrix, t, stock)]
+        attempts = matrix.columns[stock.name].setdefault("attempts", [])
+        for batch in cells.batches(late):
+            first = {t.name: matrix.cells[t.name, stock.name] for t in batch}
+            _measure_batch(matrix, stock, stock.kernel(), batch, attempts)
+            for name, cell in first.items():
+                again = matrix.cells[name, stock.name]
+                if again is not cell:
+                    times = cell.setdefault("seconds_all", [cell["seconds"]])
+                    times.append(again["seconds"])
+                    matrix.cells[name, stock.name] = cell
+                    term.say(f"{stock.name}: {name}: " + ", ".join(f"{s:.2f} s" for s in times))
+
+
 def _rows(matrix: Matrix, triggers: list[Trigger]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for trigger in triggers:
@@ -289,6 +317,9 @@ def main(
 
     for column in chosen:
         _measure(matrix, column, triggers, resume, save)
+    for column in chosen:
+        if column.config.name == "stock":
+            _stock_again(matrix, column, triggers)
     everywhere = {c.name for c in columns(None, None)} <= set(matrix.columns)
     whole = not names and not sample and everywhere
     report = _report(matrix, triggers if sample else everything, whole or sample)

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from isolab import cells, header, matrixclaims, matrixpage
+from isolab import cells, header, matrix, matrixclaims, matrixpage
 from isolab.paths import SCHEMAS
 
 TOTAL = "cpu 1 total deferred {} excluded 0 held {} breached 0 broken 0 refused 0"
@@ -201,6 +202,42 @@ def test_held_requests_lengthen_the_limit() -> None:
     row["cells"]["isolator-rt"]["held"] = 100
     longer = matrixclaims.limit_s(row, "isolator-rt")
     assert short is not None and longer is not None and longer > short + 1
+
+
+def test_the_limit_is_the_longest_time_that_stock_took() -> None:
+    report = _report()
+    row = report["rows"][0]
+    row["cells"]["stock-rt"]["seconds"] = 0.8
+    row["cells"]["isolator-rt"]["seconds"] = 2.2
+    assert matrixclaims.late(row, "isolator-rt")
+    assert any("took 2.20 s" in b for _, b in matrixclaims.broken(report, ALL, False))
+    row["cells"]["stock-rt"]["seconds_all"] = [0.8, 0.9, 2.0]
+    assert not matrixclaims.late(row, "isolator-rt")
+    jsonschema.validate(report, json.loads((SCHEMAS / "matrix.json").read_text()))
+
+
+def test_stock_is_timed_again_where_its_time_was_exceeded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Twice at most, in the column of stock alone; its first cell and the isolated one stay."""
+    trigger = header.triggers()[0]
+    stock = matrix.columns(["stock"], ["rt"])[0]
+    measured = matrix.Matrix(tmp_path / "matrix.json")
+    measured.columns["stock-rt"] = {}
+    first, isolated = _cell(seconds=0.5, kernel_entries=7), _cell(seconds=2.0)
+    measured.cells = {(trigger.name, "stock-rt"): first, (trigger.name, "isolator-rt"): isolated}
+    times = iter([0.6, 1.7, 9.9])
+
+    def again(m: Any, column: Any, built: Any, batch: list[Any], attempts: Any) -> None:
+        for t in batch:
+            m.cells[t.name, column.name] = _cell(seconds=next(times))
+
+    monkeypatch.setattr(matrix, "_measure_batch", again)
+    monkeypatch.setattr(matrix.Column, "kernel", lambda self: None)
+    matrix._stock_again(measured, stock, [trigger])
+    assert measured.cells[trigger.name, "stock-rt"] is first
+    assert first["seconds_all"] == [0.5, 0.6, 1.7] and first["kernel_entries"] == 7
+    assert measured.cells[trigger.name, "isolator-rt"] is isolated and next(times) == 9.9
 
 
 def test_the_tick_itself_does_not_count_as_interference() -> None:
