@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 #include "capture.h"
+#include "change.h"
 #include "cpulist.h"
-#include "setting.h"
 
 enum audit_severity {
 	AUDIT_INFO,		/* worth knowing */
@@ -28,13 +28,6 @@ enum audit_remedy {
 	REMEDY_WRITE,		/* the finding's file gets another value: --fix does it */
 	REMEDY_COMMAND,		/* a command that goes beyond writing to a file */
 	REMEDY_BOOT,		/* a boot parameter */
-};
-
-enum audit_outcome {
-	OUTCOME_NONE,		/* --fix did not touch it */
-	OUTCOME_FIXED,		/* written and read back */
-	OUTCOME_REFUSED,	/* the write failed */
-	OUTCOME_IGNORED,	/* written, but another value was read back */
 };
 
 struct audit;
@@ -71,7 +64,7 @@ struct audit_finding {
 	char *undo;
 	enum setting_kind kind;
 	char *wanted;		/* what REMEDY_WRITE writes to path */
-	enum audit_outcome outcome;
+	enum change_outcome outcome;
 	char *now;		/* what was read back, or why it was refused; else NULL */
 };
 

@@ -11,16 +11,6 @@
 #define MCE "/sys/devices/system/machinecheck/machinecheck0"
 #define PACKAGES_TRUSTED 4	/* the kernel's limit, since 6.8 */
 
-static bool has_word(const char *text, const char *word)
-{
-	size_t length = strlen(word);
-
-	for (const char *at = text; (at = strstr(at, word)); at += length)
-		if ((at == text || at[-1] == ' ') && (!at[length] || at[length] == ' '))
-			return true;
-	return false;
-}
-
 static void find_slow_clock(struct audit *audit)
 {
 	/* Read through a port or a bus, by all CPUs in turn. */
@@ -35,7 +25,7 @@ static void find_slow_clock(struct audit *audit)
 		if (strcmp(current->value, slow[i]))
 			continue;
 		finding = audit_find(audit, current->path, current->value);
-		if (others && has_word(others->value, "tsc"))
+		if (others && text_has_word(others->value, "tsc"))
 			audit_set(finding, SETTING_TEXT, "tsc");
 		else
 			audit_advise(finding, REMEDY_BOOT,
@@ -74,7 +64,7 @@ static void find_watched_clock(struct audit *audit)
 {
 	const struct capture_file *others = audit_file(audit, CLOCK "/available_clocksource");
 
-	if (!others || !has_word(others->value, "tsc") || !doubted(audit) ||
+	if (!others || !text_has_word(others->value, "tsc") || !doubted(audit) ||
 	    audit_booted(audit, "tsc", "nowatchdog"))
 		return;
 	if (audit_flag(audit, "constant_tsc") && audit_flag(audit, "nonstop_tsc") &&

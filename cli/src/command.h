@@ -6,6 +6,7 @@
 #include "options.h"
 
 extern const struct command audit_command;
+extern const struct command restore_command;
 extern const struct command stat_command;
 extern const struct command why_command;
 

@@ -61,6 +61,14 @@ static const char *prefix(const struct command *command)
 	return strcmp(command->name, "isolator") ? "isolator " : "";
 }
 
+/* The first from @spec on that is for users; the table's end if there is none. */
+static const struct option_spec *visible(const struct option_spec *spec)
+{
+	while (spec->name && !spec->about)
+		spec++;
+	return spec;
+}
+
 static void print_usage(FILE *out, const struct command *command)
 {
 	struct lines lines = { .out = out };
@@ -69,7 +77,8 @@ static void print_usage(FILE *out, const struct command *command)
 	lines.column = lines.indent = (size_t)printed;
 	lines.indent++;
 	lines.begun = true;
-	for (const struct option_spec *spec = command->options; spec->name; spec++)
+	for (const struct option_spec *spec = visible(command->options); spec->name;
+	     spec = visible(spec + 1))
 		word(&lines, "[--%s%s%s]", spec->name, spec->argument ? " " : "",
 		     spec->argument ? spec->argument : "");
 	if (command->operands)
@@ -94,7 +103,7 @@ static void print_options(FILE *out, const struct option_spec *spec)
 	char term[WORD];
 
 	fputs("\noptions:\n", out);
-	for (; spec->name; spec++) {
+	for (spec = visible(spec); spec->name; spec = visible(spec + 1)) {
 		char letter[] = { '-', spec->letter, ',', ' ', '\0' };
 
 		snprintf(term, sizeof(term), "%s--%s%s%s", spec->letter ? letter : "",
@@ -144,7 +153,8 @@ static void put_roff(FILE *out, const char *text)
 void help_manual(FILE *out, const struct command *command)
 {
 	fputs(".SH OPTIONS\n", out);
-	for (const struct option_spec *spec = command->options; spec->name; spec++) {
+	for (const struct option_spec *spec = visible(command->options); spec->name;
+	     spec = visible(spec + 1)) {
 		fprintf(out, ".TP\n.%s \"", spec->argument ? "BI" : "B");
 		if (spec->letter)
 			fprintf(out, "\\-%c, ", spec->letter);
@@ -212,7 +222,8 @@ static void bash_words(FILE *out, const struct command *command,
 		fprintf(out, "%s%s", space, (*subcommands)->name);
 		space = " ";
 	}
-	for (const struct option_spec *spec = command->options; spec->name; spec++) {
+	for (const struct option_spec *spec = visible(command->options); spec->name;
+	     spec = visible(spec + 1)) {
 		fprintf(out, "%s--%s", space, spec->name);
 		space = " ";
 	}
@@ -229,7 +240,8 @@ void help_bash(FILE *out, const struct command *program,
 		"\tcase ${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD - 1]} in\n",
 		program->name, program->name, program->name);
 	for (const struct command *const *c = subcommands; *c; c++)
-		for (const struct option_spec *spec = (*c)->options; spec->name; spec++)
+		for (const struct option_spec *spec = visible((*c)->options); spec->name;
+		     spec = visible(spec + 1))
 			if (spec->argument && !(*c)->hidden)
 				bash_option(out, *c, spec);
 	fputs("\tesac\n\tif ((COMP_CWORD == 1)); then\n\t\twords=\"", out);

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What settings held before they were changed, in ROOT/run/isolator/journal: written
- * and on its way to the disk before each change, so that whatever ends the program,
- * all can be put back.
+ * What a command changes of a machine, noted in a file in ROOT/run/isolator (store.h):
+ * written and on its way to the disk before each change, so that whatever ends the
+ * program, all can be put back (undo.h).
  *
  * The file is text.  Its first line is "isolator-journal 1", and then each line is
  * one change in the order of time, four fields with a tabulator between:
  *	set PATH VALUE TEXT
- * PATH is that of the machine, from its root.  VALUE is what to write, without the
- * line's end, and TEXT all that the file showed.  In each of them bytes other than
- * printable ASCII, and the backslash, are \ooo.  A line without its end was cut off
- * by a crash before its change was made.
+ *	group PATH ORIGIN -
+ *	task TID START LIST
+ *	run PID CPUS PROGRAM
+ * set: PATH, that of the machine from its root, was written.  VALUE is what to write,
+ * without the line's end, and TEXT all that the file showed.  group: the cgroup PATH was
+ * made, and what runs in it goes back to the cgroup ORIGIN.  task: the affinity of a
+ * task, which began at START by the kernel's clock, was LIST.  run: no change, but
+ * whose journal it is.  In each field bytes other than printable ASCII, and the
+ * backslash, are \ooo.  A line without its end was cut off by a crash before its change
+ * was made.
  */
 #ifndef JOURNAL_H
 #define JOURNAL_H
@@ -18,33 +24,48 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define JOURNAL_PATH "/run/isolator/journal"
+#include "cpulist.h"
+
+#define JOURNAL_SET "set"
+#define JOURNAL_GROUP "group"
+#define JOURNAL_TASK "task"
+#define JOURNAL_RUN "run"
+
+/* Who runs a program, for which CPUs. */
+struct journal_owner {
+	pid_t pid;
+	const struct cpulist *cpus;
+	const char *program;
+};
 
 struct journal {
 	const char *root;
-	int fd;
+	char *name;
+	int directory;	/* locked: nobody else changes settings; -1: no longer */
+	int fd;		/* locked until the command ends */
 	off_t last;	/* where the last line begins */
+	bool shared;	/* other runs live, and rely on what they have set */
 };
 
-/* Opens it, or begins one, and locks it: 0, or -1, said why. */
-int journal_open(struct journal *journal, const char *root);
+/*
+ * Opens a journal and locks others out: that of audit --fix if @owner is NULL, which is
+ * refused as long as there is any of a run; else a new one, which is refused if a run
+ * that lives has one of the CPUs.  What runs that live have set is noted in the new
+ * one too: whoever ends last puts it back.  0, or -1, said why.
+ */
+int journal_open(struct journal *journal, const char *root, const struct journal_owner *owner);
 
-/* To be called before @path changes: 0, or -1, said why, and nothing may change. */
-int journal_note(struct journal *journal, const char *path, const char *value,
+/* To be called before a change: 0, or -1, said why, and nothing may change. */
+int journal_note(struct journal *journal, const char *what, const char *name, const char *value,
 		 const char *text);
 
 /* The change that was noted last was not made. */
 void journal_forget(struct journal *journal);
 
-/* A journal that notes nothing goes away. */
-void journal_close(struct journal *journal);
+/* All changes are made: others may make theirs. */
+void journal_settle(struct journal *journal);
 
-/*
- * Puts all back, the last change first, and looks whether each file shows what it
- * did.  The running machine is given VALUE; another root, whose files are plain
- * ones, TEXT.  What cannot be put back is told, and stays in the journal.
- * Returns how many stay, -1: said why nothing was done.
- */
-int journal_restore(const char *root);
+/* The command has ended; a journal that notes nothing goes away. */
+void journal_close(struct journal *journal);
 
 #endif

@@ -82,6 +82,7 @@ static const struct command *const subcommands[] = {
 	&stat_command,
 	&why_command,
 	&audit_command,
+	&restore_command,
 	&completion_command,
 	&help_command,
 	&manual_command,

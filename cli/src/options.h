@@ -27,7 +27,7 @@ struct option_spec {
 	char letter;		/* 0: none */
 	enum option_type type;
 	const char *argument;	/* its name; NULL: it takes none */
-	const char *about;
+	const char *about;	/* NULL: for tests, not for users */
 	union {
 		bool *flag;
 		unsigned int *number;

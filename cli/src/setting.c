@@ -20,6 +20,11 @@ char *setting_value(enum setting_kind kind, const char *text)
 	return text_trim(text);
 }
 
+char *setting_old(enum setting_kind kind, const char *text, const char *wanted)
+{
+	return kind == SETTING_WORD ? text_format("-%s", wanted + 1) : setting_value(kind, text);
+}
+
 bool setting_holds(enum setting_kind kind, const char *text, const char *value)
 {
 	char *have = setting_value(kind, text);
@@ -32,6 +37,8 @@ bool setting_holds(enum setting_kind kind, const char *text, const char *value)
 	else if (kind == SETTING_MASK)
 		same = cpulist_parse_mask(have, &is) && cpulist_parse_mask(value, &wanted) &&
 			!memcmp(&is, &wanted, sizeof(is));
+	else if (kind == SETTING_WORD)
+		same = text_has_word(have, value + 1) || !strcmp(have, value);
 	else
 		same = !strcmp(have, value);
 	free(have);

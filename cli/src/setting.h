@@ -10,10 +10,14 @@ enum setting_kind {
 	SETTING_CHOICE,	/* shown among all that there are: always [madvise] never */
 	SETTING_LIST,	/* of CPUs: 0,2-3 */
 	SETTING_MASK,	/* of CPUs, in hexadecimal: 1,0000000d */
+	SETTING_WORD,	/* one among words, written as +word, taken out as -word */
 };
 
 /* What is to be written for the file to show @text; to be freed. */
 char *setting_value(enum setting_kind kind, const char *text);
+
+/* What undoes the writing of @wanted to the file that shows @text; to be freed. */
+char *setting_old(enum setting_kind kind, const char *text, const char *wanted);
 
 /* Does the file that shows @text hold @value? */
 bool setting_holds(enum setting_kind kind, const char *text, const char *value);

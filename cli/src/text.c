@@ -47,6 +47,20 @@ char *text_trim(const char *text)
 	return text_format("%.*s", (int)length, text);
 }
 
+bool text_has_word(const char *text, const char *word)
+{
+	size_t length = strlen(word);
+
+	while (*(text += strspn(text, BLANKS))) {
+		size_t one = strcspn(text, BLANKS);
+
+		if (one == length && !strncmp(text, word, one))
+			return true;
+		text += one;
+	}
+	return false;
+}
+
 char *text_shell(const char *text)
 {
 	static const char plain[] =

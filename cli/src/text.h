@@ -4,6 +4,7 @@
 #define TEXT_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* What is written to it is *@text, to be freed, once it is closed. */
@@ -16,6 +17,9 @@ char *text_formatv(const char *format, va_list arguments)
 
 /* @text without blanks and line ends around it; to be freed. */
 char *text_trim(const char *text);
+
+/* Is @word one of those in @text, with blanks between? */
+bool text_has_word(const char *text, const char *word);
 
 /* @text as one word of a shell's; to be freed. */
 char *text_shell(const char *text);

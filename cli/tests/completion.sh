@@ -29,7 +29,7 @@ check() {
 	fi
 }
 
-check '--help --version audit completion help stat why ' ''
+check '--help --version audit completion help restore stat why ' ''
 check 'stat ' st
 check '--version ' --v
 check '--json ' stat --j
@@ -44,6 +44,7 @@ check '--save --severity ' audit --s
 check 'error info warning ' audit --severity ''
 check 'busy busy-later ' audit --root bu
 check ' ' audit -c 1
+check '--force --help --json ' restore --
 check ' ' bogus --
 echo "1..$n"
 exit $failed

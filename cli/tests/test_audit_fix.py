@@ -43,22 +43,27 @@ FIXED = {GOVERNOR: "performance\n", THP: "madvise\n", IRQ: "0\n", EVENTS: "\n",
          "/proc/isolator/cpus": "1-3\n", "/sys/kernel/tracing/kprobe_events": "\n"}
 
 
+Restore = Callable[..., subprocess.CompletedProcess[str]]
+
+
 @pytest.fixture(scope="session")
-def restore(build: Build) -> Path:
-    """Puts back what a journal notes."""
-    return build("restore", ("restore.c",), main=False)
+def restore(isolator: Path) -> Restore:
+    """Puts back what journals note."""
+
+    def run(root: Path, program: Path = isolator, code: int = 0,
+            **how: Any) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run([program, "restore", "--root", root], check=False, text=True,
+                              capture_output=True, **how)
+        assert done.returncode == code, done.stderr
+        return done
+
+    return run
 
 
 @pytest.fixture(scope="session")
 def stubborn(build: Build) -> Path:
     """The command on a machine that does not take every setting."""
     return build("stubborn", ("stubborn.c",), *WRAP)
-
-
-@pytest.fixture(scope="session")
-def stubborn_restore(build: Build) -> Path:
-    """The undo there."""
-    return build("stubborn-restore", ("restore.c", "stubborn.c"), *WRAP, main=False)
 
 
 def audit(isolator: Path, root: Path, *arguments: str,
@@ -92,7 +97,7 @@ def journal(root: Path) -> list[list[str]]:
     return [line.split("\t") for line in lines[1:]]
 
 
-def test_fix_and_undo(isolator: Path, restore: Path, lay: Lay) -> None:
+def test_fix_and_undo(isolator: Path, restore: Restore, lay: Lay) -> None:
     """All that a write mends is mended, noted, and put back to the byte."""
     root = lay({**WRONG, **LEFT})
     before = tree(root)
@@ -113,13 +118,13 @@ def test_fix_and_undo(isolator: Path, restore: Path, lay: Lay) -> None:
     # Mended, it has nothing more to do, and does not touch the journal.
     again = audit(isolator, root, "--fix")
     assert outcomes(again) == {"/proc/self/limits": None} and tree(root) == after
-    subprocess.run([restore, root], check=True)
+    restore(root)
     assert tree(root) == before and not (root / "run/isolator").exists()
-    subprocess.run([restore, root], check=True)
+    restore(root)
     assert tree(root) == before
 
 
-def test_fix_twice(isolator: Path, restore: Path, lay: Lay) -> None:
+def test_fix_twice(isolator: Path, restore: Restore, lay: Lay) -> None:
     """The oldest value is the one that is put back."""
     root = lay({GOVERNOR: "powersave\n"})
     before = tree(root)
@@ -127,7 +132,7 @@ def test_fix_twice(isolator: Path, restore: Path, lay: Lay) -> None:
     (root / GOVERNOR[1:]).write_text("ondemand\n")
     assert audit(isolator, root, "--fix")["code"] == 0
     assert [line[2] for line in journal(root)] == ["powersave", "ondemand"]
-    subprocess.run([restore, root], check=True)
+    restore(root)
     assert tree(root) == before
 
 
@@ -145,7 +150,7 @@ def test_fix_nothing(isolator: Path, lay: Lay) -> None:
     ("IGNORED", "ignored", "powersave\n", 0), ("OTHER", "ignored", "7\n", 1),
     ("REFUSED", "refused", "Input/output error", 0)])
 def test_setting_that_does_not_stick(
-        stubborn: Path, restore: Path, lay: Lay, variable: str, outcome: str, now: str,
+        stubborn: Path, restore: Restore, lay: Lay, variable: str, outcome: str, now: str,
         noted: int) -> None:
     """It is reported, and only what changed is noted."""
     root = lay({GOVERNOR: "powersave\n"})
@@ -158,23 +163,22 @@ def test_setting_that_does_not_stick(
     text = subprocess.run([stubborn, "audit", "--fix", "--root", root], text=True, check=False,
                           capture_output=True, env={**os.environ, variable: GOVERNOR}).stdout
     assert ("not fixed: Input" if variable == "REFUSED" else "did not stick: it is ") in text
-    subprocess.run([restore, root], check=True)
+    restore(root)
     assert tree(root) == before
 
 
-def test_undo_that_does_not_stick(isolator: Path, restore: Path, stubborn_restore: Path,
+def test_undo_that_does_not_stick(isolator: Path, restore: Restore, stubborn: Path,
                                   lay: Lay) -> None:
     """It is reported, and stays noted until it does."""
     root = lay({GOVERNOR: "powersave\n", IRQ: "2\n"})
     before = tree(root)
     audit(isolator, root, "--fix")
-    done = subprocess.run([stubborn_restore, root], check=False, capture_output=True, text=True,
-                          env={**os.environ, "IGNORED": GOVERNOR})
-    assert done.returncode == 1
+    done = restore(root, stubborn, code=1, env={**os.environ, "IGNORED": GOVERNOR})
+    assert "1 failed and still noted" in done.stdout
     assert f'{GOVERNOR} was set to "powersave" again, but shows "performance' in done.stderr
     assert [line[1] for line in journal(root)] == [GOVERNOR]
     assert (root / IRQ[1:]).read_text() == "2\n"
-    subprocess.run([restore, root], check=True)
+    restore(root)
     assert tree(root) == before
 
 
@@ -201,7 +205,7 @@ def test_fix_without_privilege(isolator: Path, lay: Lay) -> None:
     assert not (root / "run/isolator").exists()
 
 
-def test_links_lead_nowhere(isolator: Path, restore: Path, lay: Lay, tmp_path: Path) -> None:
+def test_links_lead_nowhere(isolator: Path, restore: Restore, lay: Lay, tmp_path: Path) -> None:
     """Whatever links a capture holds: no file outside is read or written."""
     root = lay({GOVERNOR: None, IRQ: None})
     outside = tmp_path / "outside"
@@ -229,7 +233,7 @@ def test_journal_is_one_at_a_time(isolator: Path, lay: Lay) -> None:
 
 
 @pytest.mark.parametrize("tail", ["set\t/proc/x\tol", "", "isolator-jour"])
-def test_journal_that_a_crash_cut_off(isolator: Path, restore: Path, lay: Lay,
+def test_journal_that_a_crash_cut_off(isolator: Path, restore: Restore, lay: Lay,
                                       tail: str) -> None:
     """What was not noted whole was not changed: it is dropped, the rest put back."""
     root = lay({GOVERNOR: "powersave\n", IRQ: "2\n"})
@@ -245,24 +249,24 @@ def test_journal_that_a_crash_cut_off(isolator: Path, restore: Path, lay: Lay,
             out.write(tail)
     audit(isolator, root, "--fix")
     assert all(len(line) == 4 for line in journal(root))
-    subprocess.run([restore, root], check=True)
+    restore(root)
     assert tree(root) == before
 
 
 @pytest.mark.parametrize("text", [
     "isolator-journal 2\n", "something else\n", "isolator-journal 1\nset\0\n"])
-def test_journal_of_another_kind(isolator: Path, restore: Path, lay: Lay, text: str) -> None:
+def test_journal_of_another_kind(isolator: Path, restore: Restore, lay: Lay, text: str) -> None:
     """It is not touched, and nothing is changed without one."""
     root = lay({GOVERNOR: "powersave\n"})
     path = root / "run/isolator/journal"
     path.parent.mkdir(parents=True)
     path.write_text(text)
     assert "move it away" in audit(isolator, root, "--fix", codes=(1,))["said"]
-    assert subprocess.run([restore, root], check=False, capture_output=True).returncode == 100
+    assert "move it away" in restore(root, code=1).stderr
     assert path.read_text() == text and (root / GOVERNOR[1:]).read_text() == "powersave\n"
 
 
-def test_journal_with_what_cannot_be_put_back(isolator: Path, restore: Path, lay: Lay) -> None:
+def test_journal_with_what_cannot_be_put_back(isolator: Path, restore: Restore, lay: Lay) -> None:
     """That stays, in its order; the rest is put back."""
     root = lay(WRONG)
     before = tree(root)
@@ -271,8 +275,8 @@ def test_journal_with_what_cannot_be_put_back(isolator: Path, restore: Path, lay
     (root / EVENTS[1:]).unlink()
     lines[2:2] = ["set\t/a\\9\tb\tc\n", "frobnicate\t/x\ty\tz\n"]
     (root / "run/isolator/journal").write_text("".join(lines))
-    done = subprocess.run([restore, root], check=False, capture_output=True, text=True)
-    assert done.returncode == 3 and f"{EVENTS}: No such file" in done.stderr
+    done = restore(root, code=1)
+    assert f"{EVENTS}: No such file" in done.stderr and "3 failed" in done.stdout
     left = (root / "run/isolator/journal").read_text().splitlines(keepends=True)
     assert left == [lines[0], lines[2], lines[3], next(x for x in lines if EVENTS in x)]
     have = tree(root)

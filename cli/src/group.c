@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "array.h"
+#include "change.h"
+#include "group.h"
+#include "journal.h"
+#include "root.h"
+#include "setting.h"
+#include "text.h"
+
+#define CONTROLLERS GROUP_TOP "/cgroup.controllers"
+#define SUBTREE GROUP_TOP "/cgroup.subtree_control"
+#define TRIES 100		/* for tasks that are ending, 10 ms each */
+#define TRY_NS 10000000
+
+/* What the kernel shows in a new one, for a root that has no kernel. */
+static const struct {
+	const char *name, *text;
+} files[] = {
+	{ "cgroup.procs", "" }, { "cpuset.cpus", "\n" }, { "cpuset.cpus.partition", "member\n" },
+};
+
+/* As mkdirat(2) and unlinkat(2) of @path, whose directory is below @root; 0 or the errno. */
+static int at_parent(const char *root, const char *path, bool make)
+{
+	const char *name = strrchr(path, '/') + 1;
+	char *above = text_format("%.*s", (int)(name - path), path);
+	int fd = root_open(root, above, O_PATH | O_DIRECTORY), error = 0;
+
+	if (fd < 0 || (make ? mkdirat(fd, name, 0755) : unlinkat(fd, name, AT_REMOVEDIR)))
+		error = errno;
+	if (fd >= 0)
+		close(fd);
+	free(above);
+	return error;
+}
+
+/* Where there is no kernel, its files in the new cgroup @path come and go by hand. */
+static void stand_in(const char *root, const char *path, bool make)
+{
+	int directory = root_live(root) ? -1 : root_open(root, path, O_PATH | O_DIRECTORY);
+
+	for (size_t i = 0; directory >= 0 && i < ARRAY_SIZE(files); i++) {
+		char *name = text_format("%s/%s", path, files[i].name);
+
+		if (make) {
+			int fd = openat(directory, files[i].name,
+					O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY, 0644);
+
+			if (fd >= 0)
+				close(fd);
+			setting_write_text(root, name, files[i].text);
+		} else {
+			unlinkat(directory, files[i].name, 0);
+		}
+		free(name);
+	}
+	if (directory >= 0)
+		close(directory);
+}
+
+int group_possible(const char *root, const char **path)
+{
+	char *controllers = setting_read(root, CONTROLLERS);
+	int fd, error = 0;
+
+	*path = CONTROLLERS;
+	if (!controllers)
+		return errno;
+	if (!setting_holds(SETTING_WORD, controllers, "+cpuset"))
+		error = ENOENT;
+	free(controllers);
+	if (error)
+		return error;
+	*path = GROUP_TOP;
+	fd = root_open(root, GROUP_TOP, O_RDONLY | O_DIRECTORY);
+	if (fd < 0 || faccessat(fd, ".", W_OK, AT_EACCESS))
+		error = errno;
+	if (fd >= 0)
+		close(fd);
+	if (error)
+		return error;
+	*path = SUBTREE;
+	fd = root_open(root, SUBTREE, O_WRONLY);
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+/* The cgroup of this process, to be freed. */
+static char *origin(const char *root)
+{
+	char *text = setting_read(root, "/proc/self/cgroup");
+	const char *at = text ? strstr(text, "0::/") : NULL;
+	char *path;
+
+	if (at && (at == text || at[-1] == '\n') && at[4] != '\n')
+		path = text_format("%s%.*s", GROUP_TOP, (int)strcspn(at + 3, "\n"), at + 3);
+	else
+		path = text_format("%s", GROUP_TOP);
+	free(text);
+	return path;
+}
+
+/* Writes @value to a file of the cgroup; false, with the state saying why. */
+static bool put(struct group *group, enum setting_kind kind, const char *name, const char *value)
+{
+	char *path = text_format("%s/%s", group->path, name);
+	int error = setting_write(group->root, path, value);
+	char *now = setting_read(group->root, path);
+	bool good = !error && now && setting_holds(kind, now, value);
+
+	if (!good) {
+		free(group->state);
+		group->state = error ? text_format("%s: %s", path, strerror(error)) :
+			text_trim(now ? now : "");
+	}
+	free(now);
+	free(path);
+	return good;
+}
+
+/* cpuset in all cgroups at the top: 0, or -1, said why. */
+static int enable(struct group *group, struct journal *journal, bool *good)
+{
+	struct change change = {
+		.path = SUBTREE,
+		.kind = SETTING_WORD,
+		.wanted = "+cpuset",
+	};
+	char *have = setting_read(group->root, SUBTREE);
+	int error = 0;
+
+	*good = have && setting_holds(SETTING_WORD, have, "+cpuset");
+	free(have);
+	if (*good)
+		return 0;
+	error = change_apply(&change, journal);
+	*good = change.outcome == OUTCOME_FIXED;
+	if (!error && !*good)
+		group->state = text_format("%s: %s", SUBTREE, change.now);
+	change_free(&change);
+	return error;
+}
+
+int group_make(struct group *group, const char *root, pid_t pid, const struct cpulist *cpus,
+	       struct journal *journal)
+{
+	char *from = origin(root), *list = cpulist_text(cpus);
+	bool good;
+	int error;
+
+	*group = (struct group){ .root = root };
+	error = enable(group, journal, &good);
+	if (!error && good) {
+		group->path = text_format(GROUP_TOP "/isolator.%d", (int)pid);
+		error = journal_note(journal, JOURNAL_GROUP, group->path, from, "-");
+	}
+	if (!error && good) {
+		int refused = at_parent(root, group->path, true);
+
+		if (refused) {
+			journal_forget(journal);
+			group->state = text_format("%s: %s", group->path, strerror(refused));
+			free(group->path);
+			group->path = NULL;
+		} else {
+			stand_in(root, group->path, true);
+			group->isolated = put(group, SETTING_LIST, "cpuset.cpus", list) &&
+				put(group, SETTING_TEXT, "cpuset.cpus.partition", "isolated");
+			if (group->isolated)
+				group->state = text_format("isolated");
+		}
+	}
+	free(list);
+	free(from);
+	return error;
+}
+
+static int move(const char *root, const char *path, long pid)
+{
+	char *procs = text_format("%s/cgroup.procs", path), *value = text_format("%ld", pid);
+	int error = setting_write(root, procs, value);
+
+	free(value);
+	free(procs);
+	return error;
+}
+
+int group_enter(const struct group *group, pid_t pid)
+{
+	return move(group->root, group->path, pid);
+}
+
+void group_free(struct group *group)
+{
+	free(group->path);
+	free(group->state);
+	group->path = group->state = NULL;
+}
+
+/* What runs in @path leaves it; zombies need not. */
+static void empty(const char *root, const char *path, const char *origin_path,
+		  unsigned int *moved)
+{
+	char *procs = text_format("%s/cgroup.procs", path);
+	char *text = root_live(root) ? setting_read(root, procs) : NULL;
+	char *next = text, *line;
+
+	while ((line = strsep(&next, "\n"))) {
+		long pid = strtol(line, NULL, 10);
+
+		if (pid > 0 && (!move(root, origin_path, pid) || !move(root, GROUP_TOP, pid)))
+			(*moved)++;
+	}
+	free(text);
+	free(procs);
+}
+
+int group_remove(const char *root, const char *path, const char *origin_path,
+		 unsigned int *moved)
+{
+	const struct timespec nap = { .tv_nsec = TRY_NS };
+	int error;
+
+	/* Nothing but a cgroup that this command has made. */
+	if (strncmp(path, GROUP_TOP "/isolator.", strlen(GROUP_TOP "/isolator.")) ||
+	    strchr(path + strlen(GROUP_TOP) + 1, '/'))
+		return EINVAL;
+	stand_in(root, path, false);
+	for (int i = 0;; i++) {
+		empty(root, path, origin_path, moved);
+		error = at_parent(root, path, false);
+		/* A task that ends counts until it is gone. */
+		if (error != EBUSY || i == TRIES)
+			break;
+		nanosleep(&nap, NULL);
+	}
+	return error == ENOENT ? 0 : error;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The directory ROOT/run/isolator, where journals (journal.h) are: "journal" is that
+ * of audit --fix, "run.N" that of a run, N grows.  The directory is locked while
+ * settings change; a journal is locked while the command that writes it lives.
+ */
+#ifndef STORE_H
+#define STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define STORE_PATH "/run/isolator"
+#define STORE_FIX "journal"
+#define STORE_RUN "run."
+
+struct store_entry {
+	char *name;
+	unsigned int order;	/* 0: that of audit --fix */
+};
+
+/* Says what is wrong with the journal @name.  Returns -1. */
+int store_fail(const char *root, const char *name, const char *why);
+
+/*
+ * Opens and locks the directory, which is made if @make; @wait: until nobody else has
+ * it.  A descriptor; -1, said why; -2: there is none.
+ */
+int store_lock(const char *root, bool make, bool wait);
+
+/* The journals in it, the newest first; to be freed by store_free(). */
+struct store_entry *store_list(int directory, size_t *count);
+void store_free(struct store_entry *entries, size_t count);
+
+/* Opens the journal @name as it is, and looks whether its command lives; -1 with errno. */
+int store_open(int directory, const char *name, bool *alive);
+
+/* Unlocks it; the directory goes away if nothing is in it. */
+void store_close(const char *root, int directory);
+
+#endif

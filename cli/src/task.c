@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "journal.h"
+#include "root.h"
+#include "setting.h"
+#include "task.h"
+#include "text.h"
+
+/* Of the kernel's include/linux/sched.h, which shows them in /proc/TID/stat. */
+#define PF_KTHREAD 0x00200000
+#define PF_NO_SETAFFINITY 0x04000000
+#define FIELD_FLAGS 9
+#define FIELD_START 22
+
+#define ALLOWED "\nCpus_allowed_list:\t"
+
+/* Where in the file status the list of CPUs begins; NULL: nowhere. */
+static const char *allowed(const char *status)
+{
+	const char *at = strstr(status, ALLOWED);
+
+	return at ? at + strlen(ALLOWED) : NULL;
+}
+
+static char *read_file(const char *root, const char *tid, const char *name)
+{
+	char *path = text_format("/proc/%s/%s", tid, name);
+	char *text = setting_read(root, path);
+
+	free(path);
+	return text;
+}
+
+/* A field of the file stat, counted from 1; the second one, a name, may hold anything. */
+static char *stat_field(const char *stat, int field)
+{
+	const char *at = strrchr(stat, ')');
+
+	for (int i = 2; at && i < field; i++) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	return at ? text_format("%.*s", (int)strcspn(at, " \n"), at) : NULL;
+}
+
+bool task_read(struct task *task, const char *root, const char *tid)
+{
+	char *stat = read_file(root, tid, "stat"), *status = read_file(root, tid, "status");
+	const char *at = status ? allowed(status) : NULL;
+	char *flags = stat ? stat_field(stat, FIELD_FLAGS) : NULL;
+	bool good = false;
+
+	*task = (struct task){ .root = root };
+	if (at && flags) {
+		char *list = text_format("%.*s", (int)strcspn(at, "\n"), at);
+		unsigned long bits = strtoul(flags, NULL, 10);
+
+		task->tid = text_format("%s", tid);
+		task->start = stat_field(stat, FIELD_START);
+		task->kernel = bits & PF_KTHREAD;
+		task->bound = bits & PF_NO_SETAFFINITY;
+		good = task->start && cpulist_read(list, &task->cpus);
+		free(list);
+		if (!good)
+			task_free(task);
+	}
+	free(flags);
+	free(status);
+	free(stat);
+	return good;
+}
+
+void task_free(struct task *task)
+{
+	free(task->tid);
+	free(task->start);
+	task->tid = task->start = NULL;
+}
+
+/* Another list in the file of a machine that does not run. */
+static int write_status(const struct task *task, const struct cpulist *cpus)
+{
+	char *path = text_format("/proc/%s/status", task->tid);
+	char *status = setting_read(task->root, path), *list = cpulist_text(cpus), *text;
+	const char *at = status ? allowed(status) : NULL;
+	int error = ESRCH;
+
+	if (at) {
+		text = text_format("%.*s%s%s", (int)(at - status), status, list,
+				   at + strcspn(at, "\n"));
+		error = setting_write_text(task->root, path, text);
+		free(text);
+	}
+	free(list);
+	free(status);
+	free(path);
+	return error;
+}
+
+int task_set(const struct task *task, const struct cpulist *cpus)
+{
+	if (!root_live(task->root))
+		return write_status(task, cpus);
+	/* Both are words of 64 bits, the first CPU in the lowest. */
+	return sched_setaffinity((pid_t)strtol(task->tid, NULL, 10), sizeof(cpus->bits),
+				 (const cpu_set_t *)cpus->bits) ? errno : 0;
+}
+
+int task_note(const struct task *task, struct journal *journal)
+{
+	char *list = cpulist_text(&task->cpus);
+	int error = journal_note(journal, JOURNAL_TASK, task->tid, task->start, list);
+
+	free(list);
+	return error;
+}

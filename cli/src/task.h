@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A task's affinity.  On the running machine it is the task's own; below another root
+ * it is what stands in its file status.
+ */
+#ifndef TASK_H
+#define TASK_H
+
+#include <stdbool.h>
+
+#include "cpulist.h"
+
+struct journal;
+
+struct task {
+	const char *root;
+	char *tid;
+	char *start;	/* when it began; two that had one tid differ in it */
+	bool kernel;	/* a thread of the kernel */
+	bool bound;	/* nobody may move it */
+	struct cpulist cpus;
+};
+
+/* False: there is none, or it ends just now. */
+bool task_read(struct task *task, const char *root, const char *tid);
+
+void task_free(struct task *task);
+
+/* 0 or the errno; ESRCH: it has ended. */
+int task_set(const struct task *task, const struct cpulist *cpus);
+
+/* Notes its affinity: 0, or -1, said why. */
+int task_note(const struct task *task, struct journal *journal);
+
+#endif

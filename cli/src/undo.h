@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Puts back what journals (journal.h) note, the last change first, and looks whether
+ * each file shows what it did.  The running machine is given VALUE; another root, whose
+ * files are plain ones, TEXT.  What cannot be put back is told, and stays noted.
+ *
+ * Journals are undone from the newest to the oldest.  One whose command lives is left
+ * alone, and so is in older ones what it has changed too: it puts that back itself.
+ */
+#ifndef UNDO_H
+#define UNDO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum undo_which {
+	UNDO_RUNS,	/* of runs that have ended; waits for others that change settings */
+	UNDO_ENDED,	/* of all commands that have ended */
+	UNDO_ALL,	/* those of commands that live, too */
+};
+
+enum undo_state {
+	UNDO_DONE,	/* it is gone */
+	UNDO_STAYS,	/* something could not be put back */
+	UNDO_WAITS,	/* something is left to a run that lives */
+	UNDO_ALIVE,	/* its command lives: left alone */
+};
+
+struct undo_journal {
+	char *path;
+	char *pid, *cpus, *program;	/* of a run; else NULL */
+	enum undo_state state;
+	unsigned int restored, failed, waiting;	/* changes */
+	unsigned int moved;	/* processes that went on running elsewhere */
+};
+
+struct undo_failure {
+	char *path;
+	char *should;	/* what it should hold, or be */
+	char *why;
+};
+
+struct undo {
+	struct undo_journal *journals;
+	size_t count;
+	struct undo_failure *failures;	/* each was said, too */
+	size_t failed;
+};
+
+/* 0, whatever became of the journals; -1, said why: they were not looked at. */
+int undo_journals(struct undo *undo, const char *root, enum undo_which which);
+
+void undo_free(struct undo *undo);
+
+#endif
