@@ -7,6 +7,7 @@
 
 extern const struct command audit_command;
 extern const struct command restore_command;
+extern const struct command run_command;
 extern const struct command stat_command;
 extern const struct command why_command;
 

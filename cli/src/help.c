@@ -182,6 +182,9 @@ static void bash_argument(FILE *out, const struct option_spec *spec)
 	case OPTION_FILE:
 		fputs("-f", out);
 		break;
+	case OPTION_USER:
+		fputs("-u", out);
+		break;
 	case OPTION_WORD:
 		fputs("-W '", out);
 		for (const char *at = spec->argument; *at; at++)
@@ -197,7 +200,7 @@ static void bash_option(FILE *out, const struct command *command,
 			const struct option_spec *spec)
 {
 	bool completed = spec->type == OPTION_CPUS || spec->type == OPTION_DIRECTORY ||
-		spec->type == OPTION_FILE || spec->type == OPTION_WORD;
+		spec->type == OPTION_FILE || spec->type == OPTION_USER || spec->type == OPTION_WORD;
 
 	fprintf(out, "\t%s:--%s", command->name, spec->name);
 	if (spec->letter)

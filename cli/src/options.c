@@ -91,6 +91,7 @@ static bool set(const struct option_spec *spec, const char *text)
 		return false;
 	case OPTION_DIRECTORY:
 	case OPTION_FILE:
+	case OPTION_USER:
 		*spec->to.text = text;
 		break;
 	}

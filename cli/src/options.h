@@ -19,6 +19,7 @@ enum option_type {
 	OPTION_CPUS,		/* to.cpus */
 	OPTION_DIRECTORY,	/* to.text */
 	OPTION_FILE,		/* to.text; may be a directory too */
+	OPTION_USER,		/* to.text; the name of a user */
 	OPTION_WORD,		/* to.number: which one of those in argument, "a|b" */
 };
 

@@ -29,7 +29,7 @@ check() {
 	fi
 }
 
-check '--help --version audit completion help restore stat why ' ''
+check '--help --version audit completion help restore run stat why ' ''
 check 'stat ' st
 check '--version ' --v
 check '--json ' stat --j
@@ -45,6 +45,9 @@ check 'error info warning ' audit --severity ''
 check 'busy busy-later ' audit --root bu
 check ' ' audit -c 1
 check '--force --help --json ' restore --
+check 'other ' run -c 3 --policy o
+check 'root ' run --user roo
+check '--no-settings ' run --no
 check ' ' bogus --
 echo "1..$n"
 exit $failed

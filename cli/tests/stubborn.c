@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A machine that does not take every setting, linked with --wrap=setting_write and
- * --wrap=setting_write_text: a write to a file of $IGNORED does nothing, one to a file of $REFUSED fails as that
- * to a managed interrupt does, and one to $OTHER changes it to something else.
+ * --wrap=setting_write_text: a write to a file of $IGNORED does nothing, one to a file
+ * of $REFUSED fails as that to a managed interrupt does, one to $OTHER changes it to
+ * something else, and to $KEPT its old text is not written again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@ static int names(const char *variable, const char *path)
 {
 	const char *list = getenv(variable);
 
-	return list && strstr(list, path);
+	/* Without a slash it is a file's name in any directory. */
+	return list && strstr(list, strchr(list, '/') ? path : strrchr(path, '/') + 1);
 }
 
 int __wrap_setting_write(const char *root, const char *path, const char *value)
@@ -33,5 +35,5 @@ int __wrap_setting_write(const char *root, const char *path, const char *value)
 
 int __wrap_setting_write_text(const char *root, const char *path, const char *text)
 {
-	return names("IGNORED", path) ? 0 : __real_setting_write_text(root, path, text);
+	return names("IGNORED", path) || names("KEPT", path) ? 0 : __real_setting_write_text(root, path, text);
 }
