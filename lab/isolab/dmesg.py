@@ -21,7 +21,7 @@ BAD = re.compile(
 # Says nothing about the kernel under test.
 HARMLESS = re.compile(
     r"ommand line:|MP-BIOS bug: 8254|spectre|retbleed|mitigation|speculative"
-    r"|unchecked MSR access error: |taints kernel"
+    r"|unchecked MSR access error: |taints kernel|capability: warning: `"
     r"|kasan: KernelAddressSanitizer initialized|kcsan: (?:enabled|strict mode|selftest: )",
     re.IGNORECASE,
 )

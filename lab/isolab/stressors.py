@@ -35,8 +35,18 @@ LEFT_OUT = {
     "kvm": "wants a second level of emulation: trigger kvm-vm",
     "klog": "clears the kernel log, which the lab has to read",
 }
-# These write to whatever file of the kernel they may: not with root's rights.
-UNPRIVILEGED = ("sysfs", "procfs", "dev", "sysinval", "x86syscall", "bad-ioctl", "file-ioctl")
+# These write to whatever file of the kernel they may, and physpage stops the machine to
+# set memory types, a break each time: not with root's rights.
+UNPRIVILEGED = (
+    "sysfs",
+    "procfs",
+    "dev",
+    "sysinval",
+    "x86syscall",
+    "bad-ioctl",
+    "file-ioctl",
+    "physpage",
+)
 
 
 @functools.cache

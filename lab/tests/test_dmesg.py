@@ -5,6 +5,7 @@ HEALTHY = """[    0.000000] Command line: console=ttyS0 panic=-1 oops=panic noka
 [    0.498140] kasan: KernelAddressSanitizer initialized
 [    0.500000] kcsan: enabled early
 [    1.0] clocksource: Switched to clocksource tsc
+[    1.5] capability: warning: `stress-ng-cap' uses 32-bit capabilities (legacy support in use)
 [    2.0] reboot: Power down
 """
 STALE = """[   23.9] Oops: int3: 0000 [#1] PREEMPT_RT SMP NOPTI
