@@ -230,19 +230,21 @@ static void isolator_gate(int cpu, enum isolator_kind kind, int work, u32 mask,
 		trace_isolator_hold(cpu, kind, func, caller);
 }
 
-/* Is @func one that @cpu has no need of while it is in user mode? */
-static bool isolator_spares(int cpu, void *func)
+/* How @func is treated while @cpu is in user mode; ISOLATOR_HOLD: it is needed there. */
+static enum isolator_treatment isolator_treats(int cpu, void *func)
 {
-	enum isolator_treatment treatment = isolator_treatment(func);
+	enum isolator_treatment treatment;
 
+	if (!(READ_ONCE(isolator_of(cpu)->mask) & ISOLATOR_MASK_IPI))
+		return ISOLATOR_HOLD;
+	treatment = isolator_treatment(func);
 	if (treatment == ISOLATOR_EXCLUDE && isolator_fault(ISOLATOR_FAULT_HOLD_EXCLUDED))
-		return false;
-	return treatment != ISOLATOR_HOLD &&
-	       (READ_ONCE(isolator_of(cpu)->mask) & ISOLATOR_MASK_IPI);
+		return ISOLATOR_HOLD;
+	return treatment;
 }
 
-/**
- * __isolator_skip_call - catch up or exclude, if the table says so
+/*
+ * Catch up or exclude, as @treatment says, which is another than to hold.
  *
  * True: @cpu is in user mode, the work bit is set where there is one, and the
  * sender is done with it.  The bit was set before the state was read, with a
@@ -252,13 +254,10 @@ static bool isolator_spares(int cpu, void *func)
  * and the entry code does neither with anything that can change before it looks
  * at the bit.  What bounds it: one bit per kind, done at the next kernel entry.
  */
-bool __isolator_skip_call(int cpu, void *func)
+static bool isolator_spare(int cpu, void *func, enum isolator_treatment treatment)
 {
 	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
-	enum isolator_treatment treatment = isolator_treatment(func);
 
-	if (!isolator_spares(cpu, func))
-		return false;
 	if (treatment == ISOLATOR_CATCH_UP_TEXT)
 		atomic_or(ISOLATOR_WORK_TEXT, &hot->work);
 	else if (treatment == ISOLATOR_CATCH_UP_TLB)
@@ -271,6 +270,14 @@ bool __isolator_skip_call(int cpu, void *func)
 	return true;
 }
 
+/** __isolator_skip_call - catch up or exclude, if the table says so */
+bool __isolator_skip_call(int cpu, void *func)
+{
+	enum isolator_treatment treatment = isolator_treats(cpu, func);
+
+	return treatment != ISOLATOR_HOLD && isolator_spare(cpu, func, treatment);
+}
+
 /*
  * Queue a call that user mode has no need of, or spare it.
  *
@@ -280,7 +287,8 @@ bool __isolator_skip_call(int cpu, void *func)
  * unmark on its way to user mode, and takes the interrupt before.
  */
 static void isolator_queue_spared(int cpu, call_single_data_t *csd,
-				  struct llist_head *queue)
+				  struct llist_head *queue,
+				  enum isolator_treatment treatment)
 {
 	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
 	void *func = csd->func;
@@ -289,7 +297,7 @@ static void isolator_queue_spared(int cpu, call_single_data_t *csd,
 	local_irq_save(flags);
 	atomic_inc(&hot->senders);
 	smp_mb__after_atomic(); /* the mark before the look, as in the gate */
-	if (__isolator_skip_call(cpu, func)) {
+	if (isolator_spare(cpu, func, treatment)) {
 		/* What csd_unlock() does. */
 		smp_store_release(&csd->node.u_flags, 0);
 	} else {
@@ -313,6 +321,7 @@ bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue
 	call_single_data_t *csd = container_of(node, call_single_data_t, node.llist);
 	unsigned int type = READ_ONCE(csd->node.u_flags) & CSD_FLAG_TYPE_MASK;
 	bool sleeps = type == CSD_TYPE_TTWU;
+	enum isolator_treatment treatment;
 	void *func = NULL;
 
 	/* Read it now: once queued, the node is no longer ours. */
@@ -326,8 +335,10 @@ bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue
 		smp_store_release(&csd->node.u_flags, 0);
 		return true;
 	}
-	if (type != CSD_TYPE_IRQ_WORK && func && isolator_spares(cpu, func)) {
-		isolator_queue_spared(cpu, csd, queue);
+	treatment = type == CSD_TYPE_IRQ_WORK || sleeps ? ISOLATOR_HOLD :
+		    isolator_treats(cpu, func);
+	if (treatment != ISOLATOR_HOLD) {
+		isolator_queue_spared(cpu, csd, queue, treatment);
 		return true;
 	}
 	llist_add(node, queue);
