@@ -202,7 +202,7 @@ def _late(matrix: Matrix, trigger: Trigger, stock: Column) -> bool:
     """Did an isolated core make this trigger take longer than it may, as far as is known?"""
     isolator = stock.name.replace("stock", "isolator")
     of_row = {c: matrix.cells.get((trigger.name, c)) for c in (stock.name, isolator)}
-    return all(of_row.values()) and matrixclaims.late({"cells": of_row}, isolator)
+    return all(of_row.values()) and matrixclaims.late({"cells": of_row}, isolator) is not None
 
 
 def _stock_again(matrix: Matrix, stock: Column, triggers: list[Trigger]) -> None:

@@ -56,11 +56,12 @@ def limit_s(row: dict[str, Any], column: str) -> float | None:
     return float(longest + requests * (TICK_S + LEND_S) + D_S)
 
 
-def late(row: dict[str, Any], column: str) -> bool:
-    """Did a row of an isolator column take longer than it may?"""
+def late(row: dict[str, Any], column: str) -> float | None:
+    """The time that a row of an isolator column exceeded; None: it did not."""
     limit = limit_s(row, column)
     cell = row["cells"][column]
-    return bool(cell["returned"]) and limit is not None and cell["seconds"] > limit
+    exceeded = cell["returned"] and limit is not None and cell["seconds"] > limit
+    return limit if exceeded else None
 
 
 def _isolator(row: dict[str, Any], column: str) -> list[str]:
@@ -84,8 +85,8 @@ def _isolator(row: dict[str, Any], column: str) -> list[str]:
         for cause in cell["causes"]
         if cause["callback"] not in ("-", *catalogue.callbacks())
     ]
-    if late(row, column):
-        limit = limit_s(row, column) or 0.0
+    limit = late(row, column)
+    if limit is not None:
         bad.append(f"took {cell['seconds']:.2f} s, at most {limit:.2f} s were to be")
     if row["user"] and cell["longest_call_s"] > D_SPIN_S + SLACK_S:
         bad.append(f"a user let a CPU spin {cell['longest_call_s']:.2f} s")
