@@ -36,30 +36,21 @@ static bool ask(void)
 	return fd < 0 && errno == EBUSY;
 }
 
-/* What the rows of CPU 1 add up to, and what its total says, of the refused ones. */
-static void sums(unsigned long *rows, unsigned long *total)
+/* What the lines of @path that begin with @head add up to, of the refused ones. */
+static unsigned long refusals(const char *path, const char *head)
 {
-	char line[512];
-	FILE *f = fopen(SENDERS, "r");
-	char *at;
+	FILE *f = fopen(path, "r");
+	unsigned long sum = 0;
+	char line[512], *at;
 
-	*rows = 0;
-	*total = 0;
 	while (f && fgets(line, sizeof(line), f)) {
 		at = strstr(line, " refused ");
-		if (!strncmp(line, "cpu 1 sender", 12) && at)
-			*rows += strtoul(at + 9, NULL, 10);
+		if (at && !strncmp(line, head, strlen(head)))
+			sum += strtoul(at + 9, NULL, 10);
 	}
 	if (f)
 		fclose(f);
-	f = fopen("/proc/isolator/stats", "r");
-	while (f && fgets(line, sizeof(line), f)) {
-		at = strstr(line, " refused ");
-		if (!strncmp(line, "cpu 1 total", 11) && at)
-			*total = strtoul(at + 9, NULL, 10);
-	}
-	if (f)
-		fclose(f);
+	return sum;
 }
 
 int main(void)
@@ -88,7 +79,8 @@ int main(void)
 	ok(file_has(SENDERS, "callback do_sync_core", " deferred 10000 ", " comm late", NULL),
 	   "another request of a late comer has a row of its own");
 	ok(file_has(SENDERS, " kind others ", NULL), "the names that found no place are others");
-	sums(&rows, &total);
+	rows = refusals(SENDERS, "cpu 1 sender");
+	total = refusals("/proc/isolator/stats", "cpu 1 total");
 	ok(total == NAMES && rows == total, "the rows add up to %lu, the total is %lu", rows, total);
 	worker_end(w);
 	return done_testing();
