@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "audit.h"
 #include "json.h"
 
 #define SCHEMA_VERSION 1
-
-static void put_cpus(struct json *json, const char *key, const struct cpulist *list)
-{
-	json_open(json, key, '[');
-	for (int cpu = -1; (cpu = cpulist_next(list, cpu)) >= 0;)
-		json_integer(json, NULL, cpu);
-	json_close(json, ']');
-}
 
 static void put_head(struct json *json, const struct audit_view *view)
 {
@@ -26,21 +17,14 @@ static void put_head(struct json *json, const struct audit_view *view)
 	const struct audit *audit = view->audit;
 	const struct capture_file *release = capture_find(audit->capture,
 							  "/proc/sys/kernel/osrelease");
-	time_t now = time(NULL);
-	struct tm utc = { 0 };
-	char when[32];
 
-	gmtime_r(&now, &utc);
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &utc);
-	json_string(json, "schema", "isolator.audit");
-	json_integer(json, "version", SCHEMA_VERSION);
+	json_document(json, "isolator.audit", SCHEMA_VERSION);
 	json_string(json, "kernel", release ? release->value : NULL);
-	json_string(json, "time", when);
 	json_string(json, "source", kinds[audit->capture->kind]);
 	json_string(json, "root", audit->capture->root);
 	json_bool(json, "isolator", audit->isolator);
-	put_cpus(json, "online", &audit->online);
-	put_cpus(json, "cpus", &audit->cpus);
+	json_cpus(json, "online", &audit->online);
+	json_cpus(json, "cpus", &audit->cpus);
 	json_string(json, "chosen", audit->chosen);
 	json_string(json, "severity", audit_severities[view->least]);
 	json_open(json, "checks", '{');
@@ -88,7 +72,6 @@ void audit_json(FILE *out, const struct audit_view *view)
 	const struct audit *audit = view->audit;
 	struct json json = { .out = out };
 
-	json_open(&json, NULL, '{');
 	put_head(&json, view);
 	json_open(&json, "findings", '[');
 	for (size_t i = 0; i < audit->count; i++)

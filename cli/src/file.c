@@ -47,10 +47,10 @@ char *file_read_fd(int fd, size_t *size)
 	return NULL;
 }
 
-char *file_read(const char *path, size_t *size)
+char *file_read_close(int fd, size_t *size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), error;
 	char *text;
+	int error;
 
 	if (fd < 0)
 		return NULL;
@@ -59,6 +59,11 @@ char *file_read(const char *path, size_t *size)
 	close(fd);
 	errno = error;
 	return text;
+}
+
+char *file_read(const char *path, size_t *size)
+{
+	return file_read_close(open(path, O_RDONLY | O_CLOEXEC), size);
 }
 
 int file_write_fd(int fd, const void *data, size_t size)

@@ -11,6 +11,9 @@
  */
 char *file_read_fd(int fd, size_t *size);
 
+/* The same, and @fd, which may be the -1 of an open that failed, is closed. */
+char *file_read_close(int fd, size_t *size);
+
 /* The same of the file @path. */
 char *file_read(const char *path, size_t *size);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
 #include <math.h>
+#include <time.h>
 
+#include "cpulist.h"
 #include "json.h"
 #include "utf8.h"
 
@@ -91,4 +93,26 @@ void json_string(struct json *json, const char *key, const char *value)
 	}
 	begin(json, key);
 	quoted(json->out, value);
+}
+
+void json_cpus(struct json *json, const char *key, const struct cpulist *list)
+{
+	json_open(json, key, '[');
+	for (int cpu = -1; (cpu = cpulist_next(list, cpu)) >= 0;)
+		json_integer(json, NULL, cpu);
+	json_close(json, ']');
+}
+
+void json_document(struct json *json, const char *schema, int version)
+{
+	time_t now = time(NULL);
+	struct tm utc = { 0 };
+	char when[32];
+
+	gmtime_r(&now, &utc);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	json_open(json, NULL, '{');
+	json_string(json, "schema", schema);
+	json_integer(json, "version", version);
+	json_string(json, "time", when);
 }

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct cpulist;
+
 struct json {
 	FILE *out;
 	bool comma;	/* the next value has one before it */
@@ -24,6 +26,12 @@ void json_integer(struct json *json, const char *key, int64_t value);
 
 /* With three decimals; what is no number becomes null. */
 void json_real(struct json *json, const char *key, double value);
+
+/* An array of numbers; empty for a list that was not given. */
+void json_cpus(struct json *json, const char *key, const struct cpulist *list);
+
+/* Opens a document: its schema and version, and when it was written. */
+void json_document(struct json *json, const char *schema, int version);
 
 /* NULL becomes null, bytes that are no UTF-8 become U+FFFD. */
 void json_string(struct json *json, const char *key, const char *value);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <sys/utsname.h>
-#include <time.h>
 
 #include "cpulist.h"
 #include "proc_json.h"
@@ -11,13 +10,9 @@ static void put_list(struct json *json, const char *key, const char *text)
 {
 	struct cpulist list = { 0 };
 
-	json_open(json, key, '[');
 	/* An empty one is no list, and every list that was parsed is one. */
-	if (cpulist_parse(text, &list))
-		for (int cpu = 0; cpu < CPULIST_MAX; cpu++)
-			if (cpulist_has(&list, cpu))
-				json_integer(json, NULL, cpu);
-	json_close(json, ']');
+	cpulist_parse(text, &list);
+	json_cpus(json, key, &list);
 }
 
 void proc_json_open(struct json *json, const char *schema, const struct proc_sample *sample)
@@ -28,18 +23,10 @@ void proc_json_open(struct json *json, const char *schema, const struct proc_sam
 		[NAMES_ABSENT] = "absent",
 	};
 	struct utsname kernel = { 0 };
-	time_t now = time(NULL);
-	struct tm utc = { 0 };
-	char when[32];
 
 	uname(&kernel);
-	gmtime_r(&now, &utc);
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &utc);
-	json_open(json, NULL, '{');
-	json_string(json, "schema", schema);
-	json_integer(json, "version", SCHEMA_VERSION);
+	json_document(json, schema, SCHEMA_VERSION);
 	json_string(json, "kernel", kernel.release);
-	json_string(json, "time", when);
 	json_number(json, "monotonic_ns", sample->taken_ns);
 	put_list(json, "allowed", sample->allowed);
 	put_list(json, "isolated", sample->isolated);

@@ -2,7 +2,6 @@
 /* isolator restore: undoes what commands that have ended, or were killed, left changed. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "command.h"
 #include "error.h"
@@ -39,16 +38,8 @@ static void put_json(FILE *out, const struct undo *undo)
 		[UNDO_ALIVE] = "alive",
 	};
 	struct json json = { .out = out };
-	time_t now = time(NULL);
-	struct tm utc = { 0 };
-	char when[32];
 
-	gmtime_r(&now, &utc);
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &utc);
-	json_open(&json, NULL, '{');
-	json_string(&json, "schema", "isolator.restore");
-	json_integer(&json, "version", SCHEMA_VERSION);
-	json_string(&json, "time", when);
+	json_document(&json, "isolator.restore", SCHEMA_VERSION);
 	json_open(&json, "journals", '[');
 	for (size_t i = 0; i < undo->count; i++) {
 		const struct undo_journal *journal = &undo->journals[i];

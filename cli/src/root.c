@@ -39,14 +39,5 @@ int root_open(const char *root, const char *path, int flags)
 
 char *root_read(const char *root, const char *path, size_t *size)
 {
-	int fd = root_open(root, path, O_RDONLY), error;
-	char *text;
-
-	if (fd < 0)
-		return NULL;
-	text = file_read_fd(fd, size);
-	error = errno;
-	close(fd);
-	errno = error;
-	return text;
+	return file_read_close(root_open(root, path, O_RDONLY), size);
 }

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "json.h"
 #include "run.h"
 
 #define SCHEMA_VERSION 1
-
-static void put_cpus(struct json *json, const char *key, const struct cpulist *list)
-{
-	json_open(json, key, '[');
-	for (int cpu = -1; list->given && (cpu = cpulist_next(list, cpu)) >= 0;)
-		json_integer(json, NULL, cpu);
-	json_close(json, ']');
-}
 
 static void put_head(struct json *json, const struct run *run)
 {
@@ -23,19 +14,12 @@ static void put_head(struct json *json, const struct run *run)
 	};
 	const struct capture_file *release = run->audited ?
 		capture_find(run->audit.capture, "/proc/sys/kernel/osrelease") : NULL;
-	time_t now = time(NULL);
-	struct tm utc = { 0 };
-	char when[32];
 
-	gmtime_r(&now, &utc);
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &utc);
-	json_string(json, "schema", "isolator.run");
-	json_integer(json, "version", SCHEMA_VERSION);
+	json_document(json, "isolator.run", SCHEMA_VERSION);
 	json_string(json, "kernel", release ? release->value : NULL);
-	json_string(json, "time", when);
 	json_bool(json, "isolator", run->isolator);
-	put_cpus(json, "cpus", &run->cpus);
-	put_cpus(json, "rest", &run->rest);
+	json_cpus(json, "cpus", &run->cpus);
+	json_cpus(json, "rest", &run->rest);
 	json_open(json, "program", '[');
 	for (char **word = run->argv; *word; word++)
 		json_string(json, NULL, *word);
@@ -160,7 +144,6 @@ void run_json(FILE *out, const struct run *run, const struct run_end *end)
 {
 	struct json json = { .out = out };
 
-	json_open(&json, NULL, '{');
 	put_head(&json, run);
 	put_settings(&json, run);
 	put_end(&json, end);
