@@ -25,15 +25,19 @@ end() {
 	answer "$@"
 }
 
-# becomes COUNT: waits until as many probes are jumps; a worker does it after a grace period.
-# It looks rarely: that is waited for by who runs when it begins, 0.1 s, and up to 0.6 s with
-# PREEMPT_RT where no other interrupt comes.
-becomes() {
-	for _ in $(seq 20); do
-		[ "$(grep -c 'uptime_proc_show.*OPTIMIZED' "$list")" = "$1" ] && return
-		sleep 0.25
+# change VALUE FILE COUNT: writes it, and COUNT probes are jumps after.  A worker does that after
+# a grace period of RCU tasks, which waits for whoever it finds running when it begins, 0.1 s,
+# and up to 0.6 s with PREEMPT_RT.  So all here sleep by then.
+change() {
+	sleep 0.35 &
+	sleep 0.05
+	put "$1" "$2"
+	wait $!
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		[ "$(grep -c 'uptime_proc_show.*OPTIMIZED' "$list")" = "$3" ] && return
+		sleep 0.5
 	done
-	end false "not $1 optimised probes: $(grep uptime_proc_show "$list")"
+	end false "not $3 optimised probes: $(grep uptime_proc_show "$list")"
 }
 
 # Its first instruction stands behind the call of the function tracer, 5 bytes, or 4 more with IBT.
@@ -43,14 +47,11 @@ done 2>/dev/null
 [ -e "$event" ] || answer false "the kprobe was refused"
 [ "$(cat "$knob")" = 1 ] || end false "optimisation was off"
 echo >"$tracing/trace"
-put 1 "$event"
-becomes 1
+change 1 "$event" 1
 cat /proc/uptime >/dev/null
-put 0 "$knob"
-becomes 0
+change 0 "$knob" 0
 cat /proc/uptime >/dev/null
-put 1 "$knob"
-becomes 1
+change 1 "$knob" 1
 cat /proc/uptime >/dev/null
 n=$(grep -c lab_uptime: "$tracing/trace")
 [ "$n" = 3 ] && end true "hit as jump, as breakpoint and as jump"
