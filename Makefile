@@ -27,8 +27,8 @@ matrix: ## every source of interruption, every configuration; one row: make matr
 hunt: ## soak an isolated core and name what reaches it: make hunt MINUTES=5
 	@tools/isolab hunt --minutes $(MINUTES)
 
-bench: ## what it costs, in instructions counted from outside
-	@tools/isolab bench
+bench: ## what it costs: the kernel in instructions, channel, allocator and tick in ns
+	@tools/bench
 
 campaign: ## what takes hours, resumable: make campaign HOURS=2
 	@tools/campaign --hours $(HOURS)

@@ -94,8 +94,9 @@ def table(rows: list[dict[str, object]]) -> str:
     return "\n".join(lines)
 
 
-def picture(rows: list[dict[str, object]], title: str) -> str:
-    """A bar for each row's p50, with its interval, as SVG."""
+def picture(rows: list[dict[str, object]], title: str,
+            note: str = "median of the rounds and its 95 % interval") -> str:
+    """A bar for each row's p50, with its interval, as SVG; @note says what they are."""
     width, left, top, step = 860, 250, 64, 34
     height = top + step * len(rows) + 40
     most = max(float(row["interval"][1]) for row in rows)  # type: ignore[index]
@@ -125,5 +126,5 @@ def picture(rows: list[dict[str, object]], title: str) -> str:
             f'<text x="{high + 8:.1f}" y="{y + 16}" fill="{INK}">{value:.0f} ns</text>',
         ]
     parts += [f'<text x="{left}" y="{height - 14}" fill="{SOFT}" font-size="12">'
-              "median of the rounds and its 95 % interval</text>", "</svg>", ""]
+              f"{escape(note)}</text>", "</svg>", ""]
     return "\n".join(parts)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All benchmarks, one after the other, in one file: out/bench.json.
+
+kernel     instructions of the patched kernel, counted from outside: tools/isolab bench
+channel    round trips between two processes, beside other queues: tools/bench-channel
+allocator  isolator_alloc() and isolator_free() beside malloc() and free()
+tick       isolator_tick() with nothing due, beside one load
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import alloc
+import jsonschema
+from rounds import ERROR, EXCEEDED, INCONCLUSIVE, PASS
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "out"
+LIBRARY = ROOT / "build/lib"
+MINUTES = 30
+# The one that says most about a run with several ends.
+WORST = (ERROR, EXCEEDED, INCONCLUSIVE, PASS)
+
+EXAMPLES = """examples:
+  tools/bench                        everything, about ten minutes when the kernels are built
+  tools/bench --only channel --only allocator
+  tools/bench --no-docs              leave docs/ as it is
+
+Exit codes: 0 every goal is met, 1 error, 2 a goal is not met, 3 inconclusive.
+"""
+
+
+class BenchError(Exception):
+    """One of the benchmarks failed."""
+
+
+def call(command: list[str | Path], codes: tuple[int, ...] = (PASS,)) -> int:
+    """Run a command whose output is for people; its exit code, one of those allowed."""
+    code = subprocess.run(command, cwd=ROOT, check=False, timeout=MINUTES * 60).returncode
+    if code not in codes:
+        raise BenchError(f"{' '.join(map(str, command))} failed ({code})")
+    return code
+
+
+def read(path: Path) -> Any:
+    """A JSON file that a benchmark has written."""
+    return json.loads(path.read_text())
+
+
+def library() -> None:
+    """libisolator with its own benchmarks, built."""
+    call(["tools/install-packages", "lib"])
+    if not (LIBRARY / "build.ninja").exists():
+        call(["meson", "setup", "--werror", LIBRARY, "lib"])
+    call(["meson", "compile", "-C", LIBRARY, "bench-alloc", "bench-tick"])
+
+
+def measure_kernel(_docs: bool) -> tuple[int, Any]:
+    """Writes out/bench.json itself, the rest is added to it."""
+    code = call(["tools/isolab", "bench"], (PASS, EXCEEDED, INCONCLUSIVE))
+    return code, None
+
+
+def measure_channel(docs: bool) -> tuple[int, Any]:
+    """With its table and picture in docs/."""
+    code = call(["tools/bench-channel", *([] if docs else ["--no-docs"])],
+                (PASS, EXCEEDED, INCONCLUSIVE))
+    return code, read(OUT / "bench-channel.json")["channel"]
+
+
+def measure_allocator(docs: bool) -> tuple[int, Any]:
+    """With its table and picture in docs/."""
+    library()
+    path = OUT / "bench-alloc.json"
+    call([LIBRARY / "bench/alloc/bench-alloc", "--tuned", "--json", path])
+    found = read(path)
+    jsonschema.validate(found, read(ROOT / "lib/bench/alloc/schema.json"))
+    print(alloc.table(found))
+    if docs:
+        alloc.write(found, ROOT / "docs")
+    return PASS, found
+
+
+def measure_tick(_docs: bool) -> tuple[int, Any]:
+    """ns, on any kernel: with nothing due a tick does not enter it."""
+    library()
+    done = subprocess.run([LIBRARY / "bench/tick/bench-tick"], cwd=ROOT, capture_output=True,
+                          text=True, check=False, timeout=MINUTES * 60)
+    if done.returncode:
+        raise BenchError(f"bench-tick failed ({done.returncode}): {done.stderr.strip()}")
+    found = json.loads(done.stdout)
+    print(f"a tick with nothing due: {found['isolator_ns_p50']} ns, one load "
+          f"{found['floor_ns_p50']} and {found['floor2_ns_p50']} ns")
+    return PASS, found
+
+
+BENCHMARKS: dict[str, Callable[[bool], tuple[int, Any]]] = {
+    "kernel": measure_kernel,
+    "channel": measure_channel,
+    "allocator": measure_allocator,
+    "tick": measure_tick,
+}
+
+
+def main() -> int:
+    """Measure what is asked for, write, say the worst."""
+    parser = argparse.ArgumentParser(
+        prog="tools/bench", description=__doc__, epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=list(BENCHMARKS), metavar="NAME",
+                        help="only this one: " + ", ".join(BENCHMARKS))
+    parser.add_argument("--no-docs", action="store_true", help="do not write docs/")
+    arguments = parser.parse_args()
+    OUT.mkdir(exist_ok=True)
+    codes = []
+    found: dict[str, Any] = {}
+    for name, benchmark in BENCHMARKS.items():
+        if arguments.only and name not in arguments.only:
+            continue
+        print(f"\n{name}", flush=True)
+        code, result = benchmark(not arguments.no_docs)
+        codes.append(code)
+        if result is not None:
+            found[name] = result
+    path = OUT / "bench.json"
+    report = read(path) if path.exists() else None
+    if report:
+        report.update(found)
+        jsonschema.validate(report, read(ROOT / "lab/schema/bench.json"))
+        path.write_text(json.dumps(report, indent=1) + "\n")
+        print(f"\n{path.relative_to(ROOT)} has: costs, goals, "
+              f"{', '.join(name for name in BENCHMARKS if name in report)}")
+    else:
+        print("\nout/bench.json is written once the kernel's part has been measured")
+    return min(codes, key=WORST.index)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (BenchError, subprocess.TimeoutExpired, OSError) as problem:
+        print(f"bench: {problem}", file=sys.stderr)
+        sys.exit(ERROR)
