@@ -5,13 +5,14 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "isolator.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
 #define EXPORT __attribute__((visibility("default")))
 
-/* The system calls that the library makes; tests put a fake device here. */
+/* The system calls of starts and of pools; tests put a fake device and failures here. */
 struct isolator_sys {
 	int (*open)(const char *path, int flags);
 	int (*close)(int fd);
@@ -20,9 +21,18 @@ struct isolator_sys {
 		      int fd, off_t offset);
 	int (*munmap)(void *address, size_t length);
 	int (*mlockall)(int flags);
+	int (*mlock)(const void *address, size_t length);
+	int (*madvise)(void *address, size_t length, int advice);
+	long (*mbind)(void *address, size_t length, int node);
+	long (*move_pages)(unsigned long count, void **pages, int *status);
 };
 
 extern HIDDEN struct isolator_sys isolator_sys;
+
+static inline size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
 
 /* The step that failed: the same errno means another thing at each. */
 enum isolator_step {

@@ -7,52 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "pool.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE	23
 #endif
-#define MPOL_PREFERRED		1
-#define NODES			1024
 /* Pages that one call of move_pages is asked about. */
 #define BATCH			256
 #define HUGE_DEFAULT		(2UL << 20)
-
-/* A policy of its own also keeps the hint faults of NUMA balancing away. */
-static long sys_mbind(void *address, size_t length, int node)
-{
-	unsigned long mask[NODES / (8 * sizeof(long))] = { 0 };
-
-	if (node >= NODES) {
-		errno = EINVAL;
-		return -1;
-	}
-	mask[(size_t)node / (8 * sizeof(long))] = 1UL << ((size_t)node % (8 * sizeof(long)));
-	return syscall(SYS_mbind, address, length, MPOL_PREFERRED, mask, NODES + 1, 0);
-}
-
-/* Moves nothing: without a list of nodes it says where the pages are. */
-static long sys_move_pages(unsigned long count, void **pages, int *status)
-{
-	return syscall(SYS_move_pages, 0, count, pages, NULL, status, 0);
-}
-
-struct pool_sys isolator_pool_sys = {
-	.mmap = mmap,
-	.munmap = munmap,
-	.mlock = mlock,
-	.madvise = madvise,
-	.mbind = sys_mbind,
-	.move_pages = sys_move_pages,
-};
-
-static size_t page_size(void)
-{
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
 
 static size_t round_up(size_t value, size_t to)
 {
@@ -124,7 +87,7 @@ static bool is_local(char *address, size_t length, size_t step, int node)
 		for (; count < BATCH && at < length; at += step)
 			pages[count++] = address + at;
 		/* A kernel without NUMA has but one node. */
-		if (isolator_pool_sys.move_pages(count, pages, status) < 0)
+		if (isolator_sys.move_pages(count, pages, status) < 0)
 			return errno == ENOSYS;
 		for (unsigned long i = 0; i < count; i++)
 			if (status[i] != node)
@@ -141,8 +104,7 @@ static int populate(char *address, size_t length)
 {
 	size_t page = page_size();
 
-	if (isolator_pool_sys.madvise(address, length, MADV_POPULATE_WRITE) < 0 &&
-	    errno != EINVAL)
+	if (isolator_sys.madvise(address, length, MADV_POPULATE_WRITE) < 0 && errno != EINVAL)
 		return ENOMEM;
 	for (size_t at = 0; at < length; at += page)
 		*(volatile char *)(address + at) = 0;
@@ -154,8 +116,8 @@ static int populate(char *address, size_t length)
  */
 static int prepare(void *address, size_t length, int node)
 {
-	isolator_pool_sys.mbind(address, length, node);
-	return isolator_pool_sys.madvise(address, length, MADV_DONTFORK) < 0 ? errno : 0;
+	isolator_sys.mbind(address, length, node);
+	return isolator_sys.madvise(address, length, MADV_DONTFORK) < 0 ? errno : 0;
 }
 
 /* Pages of hugetlbfs are never reclaimed: they need no lock. */
@@ -169,8 +131,8 @@ static int get_hugetlb(size_t wanted, struct pool_memory *memory)
 	if (!huge || wanted < huge / 2)
 		return ENOMEM;
 	length = round_up(wanted, huge);
-	address = isolator_pool_sys.mmap(NULL, length, PROT_READ | PROT_WRITE,
-					 MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	address = isolator_sys.mmap(NULL, length, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
 	if (address == MAP_FAILED)
 		return ENOMEM;
 	if (prepare(address, length, memory->node) || populate(address, length)) {
@@ -197,22 +159,20 @@ static int map_aligned(size_t length, size_t align, char **aligned)
 	char *all, *address, *begin, *end;
 	int error;
 
-	all = isolator_pool_sys.mmap(NULL, room, PROT_NONE,
-				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	all = isolator_sys.mmap(NULL, room, PROT_NONE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (all == MAP_FAILED)
 		return ENOMEM;
 	address = (char *)round_up((uintptr_t)all + page, align);
 	begin = address - page;
 	end = address + length + page;
-	if (isolator_pool_sys.mmap(address, length, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-				   0) == MAP_FAILED) {
+	if (isolator_sys.mmap(address, length, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) {
 		error = ENOMEM;
 		goto unmap;
 	}
-	if ((begin > all && isolator_pool_sys.munmap(all, (size_t)(begin - all)) < 0) ||
-	    (end < all + room &&
-	     isolator_pool_sys.munmap(end, (size_t)(all + room - end)) < 0)) {
+	if ((begin > all && isolator_sys.munmap(all, (size_t)(begin - all)) < 0) ||
+	    (end < all + room && isolator_sys.munmap(end, (size_t)(all + room - end)) < 0)) {
 		error = ENOMEM;
 		goto unmap;
 	}
@@ -220,7 +180,7 @@ static int map_aligned(size_t length, size_t align, char **aligned)
 	return 0;
 unmap:
 	/* Also where a part of it is gone already. */
-	isolator_pool_sys.munmap(all, room);
+	isolator_sys.munmap(all, room);
 	return error;
 }
 
@@ -238,11 +198,10 @@ static int get_pages(size_t wanted, unsigned int flags, struct pool_memory *memo
 	error = map_aligned(length, align, &address);
 	if (error)
 		return error;
-	isolator_pool_sys.madvise(address, length,
-				  align == huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	isolator_sys.madvise(address, length, align == huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	error = prepare(address, length, memory->node);
 	if (!error && !(flags & ISOLATOR_POOL_NO_MLOCK)) {
-		if (isolator_pool_sys.mlock(address, length) < 0)
+		if (isolator_sys.mlock(address, length) < 0)
 			error = errno == ENOMEM ? EAGAIN : errno;
 		else
 			memory->got |= ISOLATOR_POOL_GOT_LOCKED;
@@ -254,7 +213,7 @@ static int get_pages(size_t wanted, unsigned int flags, struct pool_memory *memo
 		return error;
 	}
 	/* What is small stays small: else khugepaged would move it later, a fault. */
-	isolator_pool_sys.madvise(address, length, MADV_NOHUGEPAGE);
+	isolator_sys.madvise(address, length, MADV_NOHUGEPAGE);
 	memory->address = address;
 	memory->length = length;
 	memory->outer = address - page_size();
@@ -282,5 +241,5 @@ int isolator_memory_get(size_t wanted, unsigned int flags, struct pool_memory *m
 
 void isolator_memory_put(void *outer, size_t outer_length)
 {
-	isolator_pool_sys.munmap(outer, outer_length);
+	isolator_sys.munmap(outer, outer_length);
 }

@@ -141,19 +141,6 @@ extern HIDDEN struct pool_slot isolator_pools[ISOLATOR_POOLS_MAX];
 extern HIDDEN __thread struct isolator_pool *isolator_pool_mine
 	__attribute__((tls_model("initial-exec")));
 
-/* The system calls behind a pool's memory; tests put failures here. */
-struct pool_sys {
-	void *(*mmap)(void *address, size_t length, int protection, int flags,
-		      int fd, off_t offset);
-	int (*munmap)(void *address, size_t length);
-	int (*mlock)(const void *address, size_t length);
-	int (*madvise)(void *address, size_t length, int advice);
-	long (*mbind)(void *address, size_t length, int node);
-	long (*move_pages)(unsigned long count, void **pages, int *status);
-};
-
-extern HIDDEN struct pool_sys isolator_pool_sys;
-
 /* @outer: the memory with the pages around it that nobody may touch. */
 struct pool_memory {
 	void *address;

@@ -29,11 +29,6 @@ static __thread int thread_fd;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t exit_key;
 
-static size_t page_size(void)
-{
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
-
 int isolator_descriptor(void)
 {
 	return thread_fd - 1;

@@ -10,7 +10,7 @@
 
 #define QUIET_FLAGS	(ISOLATOR_POOL_NO_MLOCK | ISOLATOR_POOL_NO_HUGE)
 
-static struct pool_sys real;
+static struct isolator_sys real;
 /* The n-th call of a kind fails, 0: none; with which errno. */
 static int fail_mmap, fail_munmap, fail_mlock, fail_madvise, with;
 static int mmaps, munmaps, mlocks, advices;
@@ -95,14 +95,13 @@ static void before(void)
 	mapped = 0;
 	moved_node = -1;
 	last_node = -1;
-	isolator_pool_sys = (struct pool_sys){
-		.mmap = test_mmap,
-		.munmap = test_munmap,
-		.mlock = test_mlock,
-		.madvise = test_madvise,
-		.mbind = test_mbind,
-		.move_pages = test_move_pages,
-	};
+	isolator_sys = real;
+	isolator_sys.mmap = test_mmap;
+	isolator_sys.munmap = test_munmap;
+	isolator_sys.mlock = test_mlock;
+	isolator_sys.madvise = test_madvise;
+	isolator_sys.mbind = test_mbind;
+	isolator_sys.move_pages = test_move_pages;
 }
 
 static int create(uint64_t bytes, unsigned int flags, int cpu, struct isolator_pool **pool)
@@ -264,7 +263,7 @@ static void hugetlb(void)
 	struct isolator_pool *pool = NULL;
 	int got;
 
-	isolator_pool_sys.mmap = hugetlb_mmap;
+	isolator_sys.mmap = hugetlb_mmap;
 	got = create(0, 0, -1, &pool);
 	CHECK(got & ISOLATOR_POOL_GOT_HUGETLB);
 	CHECK(got & ISOLATOR_POOL_GOT_LOCKED);
@@ -275,7 +274,7 @@ static void hugetlb(void)
 	CHECK_EQUAL(mapped, 0);
 	/* They are there, and cannot be filled: small pages do. */
 	before();
-	isolator_pool_sys.mmap = hugetlb_mmap;
+	isolator_sys.mmap = hugetlb_mmap;
 	fail_madvise = 2;
 	with = EFAULT;
 	got = create(0, 0, -1, &pool);
@@ -298,7 +297,7 @@ static void the_real_calls(void)
 		printf("# locking memory is not allowed here: not seen\n");
 		return;
 	}
-	isolator_pool_sys = real;
+	isolator_sys = real;
 	got = create(0, 0, -1, &pool);
 	printf("# got %#x\n", (unsigned int)got);
 	CHECK(got >= 0);
@@ -409,7 +408,7 @@ static bool try_to_lock(void)
 
 int main(void)
 {
-	real = isolator_pool_sys;
+	real = isolator_sys;
 	may_lock = try_to_lock();
 	return check_run(tests, sizeof(tests) / sizeof(tests[0]), before);
 }
