@@ -79,6 +79,5 @@ void audit_json(FILE *out, const struct audit_view *view)
 	json_close(&json, ']');
 	json_string(&json, "verdict", audit_open(audit, view->least) ? "unfit" :
 		    audit->judged ? "fit" : "inconclusive");
-	json_close(&json, '}');
-	fputc('\n', out);
+	json_document_end(&json);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the machine is: virtual, with siblings, on battery, interrupted by firmware. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +8,11 @@
 
 #include "array.h"
 #include "audit.h"
+#include "machine.h"
 #include "text.h"
 
 #define CPU "/sys/devices/system/cpu"
 #define SUPPLY "/sys/class/power_supply"
-#define MSR_SMI_COUNT 0x34
 
 static void find_no_rest(struct audit *audit)
 {
@@ -53,11 +52,6 @@ static void find_first(struct audit *audit)
 
 static void find_virtual(struct audit *audit)
 {
-	/* Names that hypervisors give to the machines that they make. */
-	static const char *const vendors[] = {
-		"QEMU", "VMware", "Xen", "innotek", "Amazon EC2", "Google", "Parallels",
-		"Microsoft Corporation Virtual", "Alibaba", "OpenStack",
-	};
 	const struct capture_file *cpuinfo = audit_file(audit, "/proc/cpuinfo");
 	const struct capture_file *type = audit_file(audit, "/sys/hypervisor/type");
 	const struct capture_file *vendor = audit_file(audit, "/sys/class/dmi/id/sys_vendor");
@@ -67,9 +61,8 @@ static void find_virtual(struct audit *audit)
 		finding = audit_find(audit, cpuinfo->path, "hypervisor");
 	else if (type)
 		finding = audit_find(audit, type->path, type->value);
-	for (size_t i = 0; vendor && !finding && i < ARRAY_SIZE(vendors); i++)
-		if (!strncmp(vendor->value, vendors[i], strlen(vendors[i])))
-			finding = audit_find(audit, vendor->path, vendor->value);
+	else if (vendor && machine_is_virtual_vendor(vendor->value))
+		finding = audit_find(audit, vendor->path, vendor->value);
 	if (finding)
 		audit_advise(finding, REMEDY_NONE,
 			     "on the host, pin each virtual CPU to a CPU of its own; or take a real machine",
@@ -165,27 +158,24 @@ static void find_battery(struct audit *audit)
  * Reads the count of @cpu into the capture, as a file that no machine has: it is a
  * register, and only the running machine's can be read.
  */
-static void count_smis(struct audit *audit, const char *vendor, const char *path, int cpu)
+static void count_smis(struct audit *audit, const char *path, int cpu)
 {
 	struct capture_file *file = capture_find(audit->capture, path);
-	char *device;
 	uint64_t count;
 	int fd;
 
-	if (file || audit->capture->kind != CAPTURE_LIVE || !strstr(vendor, "GenuineIntel"))
+	if (file || audit->capture->kind != CAPTURE_LIVE)
 		return;
-	device = text_format("/dev/cpu/%d/msr", cpu);
-	fd = open(device, O_RDONLY | O_CLOEXEC);
-	free(device);
-	/* No module msr: nothing that a finding would help. */
+	fd = machine_open_smi(cpu);
+	/* No module msr, or no such register: nothing that a finding would help. */
 	if (fd < 0 && (errno == ENOENT || errno == ENXIO || errno == ENODEV))
 		return;
 	file = capture_add(audit->capture, path);
 	file->error = errno;
 	if (fd < 0)
 		return;
-	if (pread(fd, &count, sizeof(count), MSR_SMI_COUNT) == (ssize_t)sizeof(count)) {
-		char *text = text_format("%" PRIu64 "\n", count & UINT32_MAX);
+	if (machine_smi(fd, &count)) {
+		char *text = text_format("%" PRIu64 "\n", count);
 
 		file->mode = 0444;
 		capture_fill(file, text, strlen(text));
@@ -198,14 +188,13 @@ static void count_smis(struct audit *audit, const char *vendor, const char *path
 
 static void find_smis(struct audit *audit)
 {
-	const struct capture_file *cpuinfo = audit_file(audit, "/proc/cpuinfo");
 	const struct capture_file *file;
 	int64_t count;
 
 	for (int cpu = -1; (cpu = cpulist_next(&audit->cpus, cpu)) >= 0;) {
 		char *path = text_format("/dev/cpu/%d/smi_count", cpu);
 
-		count_smis(audit, cpuinfo ? cpuinfo->value : "", path, cpu);
+		count_smis(audit, path, cpu);
 		file = audit_number(audit, &count, "%s", path);
 		free(path);
 		if (file && count)

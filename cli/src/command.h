@@ -6,9 +6,12 @@
 #include "options.h"
 
 extern const struct command audit_command;
+extern const struct command prove_command;
 extern const struct command restore_command;
 extern const struct command run_command;
 extern const struct command stat_command;
+extern const struct command status_command;
+extern const struct command top_command;
 extern const struct command why_command;
 
 #endif

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "file.h"
+#include "text.h"
 
 #define FIRST_ROOM 65536
 #define LAST_ROOM (1 << 28)
@@ -64,6 +68,29 @@ char *file_read_close(int fd, size_t *size)
 char *file_read(const char *path, size_t *size)
 {
 	return file_read_close(open(path, O_RDONLY | O_CLOEXEC), size);
+}
+
+bool file_word(char *text, size_t size, const char *path, ...)
+{
+	va_list arguments;
+	char *name, *whole;
+	size_t length;
+
+	va_start(arguments, path);
+	name = text_formatv(path, arguments);
+	va_end(arguments);
+	whole = file_read(name, &length);
+	free(name);
+	if (!whole)
+		return false;
+	snprintf(text, size, "%.*s", (int)strcspn(whole, "\n"), whole);
+	free(whole);
+	return true;
+}
+
+bool file_is_whole(const char *text, size_t size)
+{
+	return strlen(text) == size && (!size || text[size - 1] == '\n');
 }
 
 int file_write_fd(int fd, const void *data, size_t size)

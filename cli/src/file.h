@@ -3,6 +3,7 @@
 #ifndef FILE_H
 #define FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -16,6 +17,13 @@ char *file_read_close(int fd, size_t *size);
 
 /* The same of the file @path. */
 char *file_read(const char *path, size_t *size);
+
+/* The first line of a file, cut to @size; false with errno: it cannot be read. */
+bool file_word(char *text, size_t size, const char *path, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Is it text, and has its last line an end? */
+bool file_is_whole(const char *text, size_t size);
 
 /* Writes all of @data; 0 or the errno. */
 int file_write_fd(int fd, const void *data, size_t size);

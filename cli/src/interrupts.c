@@ -8,6 +8,8 @@
 #include "setting.h"
 #include "text.h"
 
+#define BLANKS " \t"
+
 static const char *class_of(const char *label, const char *what)
 {
 	/* By what x86 calls the row; others have but the words behind the counts. */
@@ -42,50 +44,79 @@ static int *columns(const char *line, size_t *count)
 	return cpus;
 }
 
+/* The words of @text with one blank between; to be freed. */
+static char *words(const char *text)
+{
+	size_t size;
+	char *joined;
+	FILE *out = text_open(&joined, &size);
+
+	while (*(text += strspn(text, BLANKS))) {
+		size_t length = strcspn(text, BLANKS);
+
+		fprintf(out, "%s%.*s", ftell(out) ? " " : "", (int)length, text);
+		text += length;
+	}
+	fclose(out);
+	return joined;
+}
+
+/* One line "LABEL: N N N what it is". */
 static void add_row(struct interrupts *interrupts, char *line, const int *cpus, size_t count,
 		    const struct cpulist *wanted)
 {
 	struct interrupt row = { 0 };
 	char *colon = strchr(line, ':'), *at;
+	size_t i;
 
 	if (!colon)
 		return;
 	*colon = '\0';
+	line += strspn(line, BLANKS);
 	at = colon + 1;
-	for (size_t i = 0; i < count; i++) {
+	for (i = 0; i < count; i++) {
 		char *end;
 		uint64_t n = strtoull(at, &end, 10);
 
-		/* Some rows have one number for all CPUs: none of these. */
-		if (end == at || (*end && !isspace((unsigned char)*end))) {
-			if (i < 2)
-				return;
+		/* "4-edge" is no count. */
+		if (end == at || (*end && !isspace((unsigned char)*end)))
 			break;
-		}
 		at = end;
 		if (cpulist_has(wanted, cpus[i]))
 			row.count += n;
 	}
-	row.label = text_trim(line);
-	row.what = text_trim(at);
+	/* Some rows have one number for all CPUs: none of these. */
+	if (i < 2 && i < count)
+		return;
+	row.label = text_format("%s", line);
+	row.what = words(at);
 	row.class = class_of(row.label, row.what);
 	*ARRAY_ADD(interrupts->rows, interrupts->count) = row;
+}
+
+bool interrupts_parse(struct interrupts *interrupts, char *text, const struct cpulist *cpus)
+{
+	char *line = strsep(&text, "\n");
+	size_t count;
+	int *column = columns(line, &count);
+
+	*interrupts = (struct interrupts){ 0 };
+	for (size_t i = 0; i < count; i++)
+		interrupts->known |= cpulist_has(cpus, column[i]);
+	while (interrupts->known && (line = strsep(&text, "\n")))
+		add_row(interrupts, line, column, count, cpus);
+	free(column);
+	return interrupts->known;
 }
 
 void interrupts_read(struct interrupts *interrupts, const char *root, const char *path,
 		     const struct cpulist *cpus)
 {
-	char *text = setting_read(root, path), *next = text, *line;
-	size_t count = 0;
-	int *column = NULL;
+	char *text = setting_read(root, path);
 
-	*interrupts = (struct interrupts){ .known = text };
-	line = text ? strsep(&next, "\n") : NULL;
-	if (line)
-		column = columns(line, &count);
-	while ((line = strsep(&next, "\n")))
-		add_row(interrupts, line, column, count, cpus);
-	free(column);
+	*interrupts = (struct interrupts){ 0 };
+	if (text)
+		interrupts_parse(interrupts, text, cpus);
 	free(text);
 }
 

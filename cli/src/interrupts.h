@@ -3,6 +3,7 @@
 #ifndef INTERRUPTS_H
 #define INTERRUPTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,18 +14,24 @@
 
 struct interrupt {
 	char *label;		/* LOC, or a number */
-	char *what;		/* what the kernel calls it, or the device; may be empty */
+	char *what;		/* the kernel's words for it, or the device's; may be empty */
 	const char *class;	/* timer, call, resched, tlb, work, nmi, machine-check, device, other */
 	uint64_t count;
 };
 
 struct interrupts {
-	bool known;	/* false: the file could not be read */
+	bool known;	/* false: the file could not be read, or has none of the CPUs */
 	struct interrupt *rows;
 	size_t count;
 };
 
-/* Those of @cpus since power-on. */
+/*
+ * Those of @cpus since power-on, from the text of such a file, which is written to.
+ * False: it has a column of none of them.
+ */
+bool interrupts_parse(struct interrupts *interrupts, char *text, const struct cpulist *cpus);
+
+/* The same from the file itself. */
 void interrupts_read(struct interrupts *interrupts, const char *root, const char *path,
 		     const struct cpulist *cpus);
 

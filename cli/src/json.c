@@ -116,3 +116,10 @@ void json_document(struct json *json, const char *schema, int version)
 	json_integer(json, "version", version);
 	json_string(json, "time", when);
 }
+
+void json_document_end(struct json *json)
+{
+	json_close(json, '}');
+	fputc('\n', json->out);
+	json->comma = false;
+}

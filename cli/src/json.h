@@ -33,6 +33,9 @@ void json_cpus(struct json *json, const char *key, const struct cpulist *list);
 /* Opens a document: its schema and version, and when it was written. */
 void json_document(struct json *json, const char *schema, int version);
 
+/* Closes it, and its line; another may follow. */
+void json_document_end(struct json *json);
+
 /* NULL becomes null, bytes that are no UTF-8 become U+FFFD. */
 void json_string(struct json *json, const char *key, const char *value);
 

@@ -79,7 +79,10 @@ static const struct command manual_command = {
 };
 
 static const struct command *const subcommands[] = {
+	&prove_command,
 	&stat_command,
+	&status_command,
+	&top_command,
 	&why_command,
 	&audit_command,
 	&run_command,
@@ -101,21 +104,23 @@ static const struct command program = {
 	.name = "isolator",
 	.operands = "SUBCOMMAND ...",
 	.max_operands = INT_MAX,
-	.about = "Says whether a machine is fit to isolate a CPU core that nothing shall interrupt, runs a program on one that it makes quiet, shows what Isolator keeps away from it, and who wanted to interrupt it. It reads /proc/isolator, and audit what else the kernel shows; the names of senders and of kernel functions are for root.",
+	.about = "Says whether a machine is fit to isolate a CPU core that nothing shall interrupt, runs a program on one that it makes quiet, proves that nothing interrupted it, shows what Isolator keeps away from it, and who wanted to interrupt it. It reads /proc/isolator, and audit and prove what else the kernel shows; the names of senders and of kernel functions are for root.",
 	.options = program_options,
 	.examples = (const char *const []){
 		"sudo isolator audit -c 3", "is this machine fit to isolate CPU 3?",
 		"sudo isolator run -c 3 -- ./control", "make it quiet, as far as this kernel can, for one program",
 		"isolator stat", "live, what is kept away from the isolated CPUs",
 		"isolator why", "who wanted to interrupt them, the worst first",
+		"sudo isolator prove -c 3", "is CPU 3 quiet?  If not, what comes to it",
 		"isolator help why", "one subcommand's options and examples",
 		NULL,
 	},
 	.exits = (const char *const []){
 		"0", "done, and nothing exceeded a deadline, or the machine is fit",
 		"1", "an error, which says what to do about it",
-		"2", "a deadline was exceeded: there was a breach (why); or the machine is not fit (audit)",
-		"3", "inconclusive: no CPU is isolated, or nothing could be judged",
+		"2", "a deadline was exceeded: there was a breach (why); the machine is not fit (audit); or a CPU was not quiet (prove)",
+		"3", "inconclusive: no CPU is isolated, nothing could be judged, or what counts does not (prove)",
+		"77", "skipped: this machine has nothing to look with (prove)",
 		NULL,
 	},
 };

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "file.h"
 #include "parse.h"
+#include "text.h"
 #include "wait.h"
 
 #define TRIES 4
@@ -45,7 +46,7 @@ static int unreadable(const char *directory, const char *path, enum proc_file fi
 /* A text that the kernel has written whole; -1, said why: it is something else. */
 static int check_text(const char *path, const char *text, size_t size)
 {
-	if (strlen(text) == size && (!size || text[size - 1] == '\n'))
+	if (file_is_whole(text, size))
 		return 0;
 	error_say("%s: it is cut off, or no text: is it a file of %s?", path, PROC_DIRECTORY);
 	return -1;
@@ -59,12 +60,10 @@ static int take(const char *directory, enum proc_file file, struct proc_sample *
 		[PROC_SENDERS] = parse_senders,
 		[PROC_BREACHES] = parse_breaches,
 	};
+	char *path = text_format("%s/%s", directory, file_names[file]);
 	size_t size;
-	char *path;
 	int error;
 
-	if (asprintf(&path, "%s/%s", directory, file_names[file]) < 0)
-		exit(error_say("no memory"));
 	sample->text[file] = file_read(path, &size);
 	if (sample->text[file]) {
 		error = check_text(path, sample->text[file], size);

@@ -10,6 +10,7 @@
 #include "counts.h"
 
 #define PROC_DIRECTORY "/proc/isolator"
+#define PROC_DEVICE "/dev/isolator"	/* for starts */
 #define PROC_VERSION 1		/* of the texts, as status says */
 #define PROC_NEVER UINT64_MAX	/* the deadline of strict mode */
 

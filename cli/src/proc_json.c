@@ -15,6 +15,15 @@ static void put_list(struct json *json, const char *key, const char *text)
 	json_cpus(json, key, &list);
 }
 
+void proc_json_head(struct json *json, const char *schema)
+{
+	struct utsname kernel = { 0 };
+
+	uname(&kernel);
+	json_document(json, schema, SCHEMA_VERSION);
+	json_string(json, "kernel", kernel.release);
+}
+
 void proc_json_open(struct json *json, const char *schema, const struct proc_sample *sample)
 {
 	static const char *const names[] = {
@@ -22,23 +31,13 @@ void proc_json_open(struct json *json, const char *schema, const struct proc_sam
 		[NAMES_DENIED] = "denied",
 		[NAMES_ABSENT] = "absent",
 	};
-	struct utsname kernel = { 0 };
 
-	uname(&kernel);
-	json_document(json, schema, SCHEMA_VERSION);
-	json_string(json, "kernel", kernel.release);
+	proc_json_head(json, schema);
 	json_number(json, "monotonic_ns", sample->taken_ns);
 	put_list(json, "allowed", sample->allowed);
 	put_list(json, "isolated", sample->isolated);
 	json_string(json, "names", names[sample->names]);
 	json_bool(json, "consistent", sample->consistent);
-}
-
-void proc_json_close(struct json *json)
-{
-	json_close(json, '}');
-	fputc('\n', json->out);
-	json->comma = false;
 }
 
 void proc_json_cpu(struct json *json, const struct proc_cpu *cpu)
@@ -47,6 +46,30 @@ void proc_json_cpu(struct json *json, const struct proc_cpu *cpu)
 	json_integer(json, "cpu", cpu->cpu);
 	json_string(json, "state", cpu->isolated ? "isolated" : "ended");
 	json_string(json, "end", cpu->end);
+}
+
+void proc_json_status(struct json *json, const struct proc_cpu *cpu)
+{
+	if (!cpu->isolated) {
+		json_null(json, "status");
+		return;
+	}
+	json_open(json, "status", '{');
+	json_number(json, "mask", cpu->mask);
+	json_number(json, "got", cpu->got);
+	json_number(json, "depth", cpu->depth);
+	if (cpu->deadline_ns == PROC_NEVER)
+		json_string(json, "deadline_ns", "never");
+	else
+		json_number(json, "deadline_ns", cpu->deadline_ns);
+	json_number(json, "spin_ns", cpu->spin_ns);
+	json_number(json, "lend_ns", cpu->lend_ns);
+	json_bool(json, "user", cpu->user);
+	if (cpu->started_ns)
+		json_number(json, "started_ns", cpu->started_ns);
+	else
+		json_null(json, "started_ns");
+	json_close(json, '}');
 }
 
 void proc_json_counts(struct json *json, const char *key, const struct counts *counts)

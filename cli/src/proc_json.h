@@ -6,14 +6,17 @@
 #include "json.h"
 #include "proc.h"
 
-/* Opens the object: schema, version, kernel, when, and the lists of CPUs. */
-void proc_json_open(struct json *json, const char *schema, const struct proc_sample *sample);
+/* Opens the object: schema, version, kernel and when. */
+void proc_json_head(struct json *json, const char *schema);
 
-/* Closes it, and its line. */
-void proc_json_close(struct json *json);
+/* The same, and what is said of a sample as a whole: the lists of CPUs, the names. */
+void proc_json_open(struct json *json, const char *schema, const struct proc_sample *sample);
 
 /* Opens the object of one CPU, with what status says of it. */
 void proc_json_cpu(struct json *json, const struct proc_cpu *cpu);
+
+/* What only an isolated CPU has, the key status; else null. */
+void proc_json_status(struct json *json, const struct proc_cpu *cpu);
 
 void proc_json_counts(struct json *json, const char *key, const struct counts *counts);
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
+#include <linux/isolator.h>
+
 #include "array.h"
 #include "proc_text.h"
+#include "term.h"
 
 void proc_text_nothing(FILE *out, const struct proc_sample *sample,
 		       const struct cpulist *only)
@@ -49,4 +52,61 @@ const char *proc_text_end(const char *end)
 		if (!strcmp(ends[i].word, end))
 			return ends[i].text;
 	return end;
+}
+
+void proc_text_shortfall(FILE *out, uint64_t achieved, uint64_t more)
+{
+	static const struct {
+		uint64_t bit;
+		const char *text;
+	} got[] = {
+		{ ISOLATOR_GOT_WATCHDOG, "lockup detectors still look here" },
+		{ ISOLATOR_GOT_TIMEKEEPER, "this CPU keeps the time" },
+		{ ISOLATOR_GOT_TASKS, "other tasks stay here" },
+		{ ISOLATOR_GOT_IRQS, "device interrupts stay here" },
+		{ ISOLATOR_GOT_MM, "others touch the task's memory" },
+		{ ISOLATOR_GOT_LOCKED, "the task's memory is not all locked" },
+		{ ISOLATOR_GOT_RCU, "RCU callbacks stay here" },
+	}, masks[] = {
+		{ ISOLATOR_MASK_CLOCK, "clock" },
+		{ ISOLATOR_MASK_RESCHED, "reschedules" },
+		{ ISOLATOR_MASK_IPI, "calls from other CPUs" },
+	};
+	const char *before = "  not kept away: ";
+
+	for (size_t i = 0; i < ARRAY_SIZE(masks); i++) {
+		if (achieved & masks[i].bit)
+			continue;
+		fprintf(out, "%s%s", before, masks[i].text);
+		before = ", ";
+	}
+	if (*before == ',')
+		fputc('\n', out);
+	before = "  start fell short: ";
+	for (size_t i = 0; i < ARRAY_SIZE(got); i++) {
+		if (more & got[i].bit)
+			continue;
+		fprintf(out, "%s%s", before, got[i].text);
+		before = ", ";
+	}
+	if (*before == ',')
+		fputc('\n', out);
+}
+
+void proc_text_state(FILE *out, const struct proc_cpu *cpu, bool colours)
+{
+	const char *bold = term_style(colours, TERM_BOLD);
+	const char *plain = term_style(colours, TERM_PLAIN);
+	char deadline[TERM_TIME], spin[TERM_TIME], lend[TERM_TIME];
+
+	if (!cpu->isolated) {
+		fprintf(out, "%sCPU %d%s: not isolated any more: %s\n", bold, cpu->cpu, plain,
+			proc_text_end(cpu->end));
+		return;
+	}
+	fprintf(out, "%sCPU %d%s: isolated, in %s; deadline %s, spin %s, lend %s\n", bold,
+		cpu->cpu, plain, cpu->user ? "user mode" : "the kernel",
+		cpu->deadline_ns == PROC_NEVER ? "never" : term_time(deadline, cpu->deadline_ns),
+		term_time(spin, cpu->spin_ns), term_time(lend, cpu->lend_ns));
+	proc_text_shortfall(out, cpu->mask, cpu->got);
 }

@@ -18,4 +18,10 @@ void proc_text_names(FILE *out, const struct proc_sample *sample, const char *co
 /* How an isolation ended; what status says if this command does not know the word. */
 const char *proc_text_end(const char *end);
 
+/* What a start did not achieve, for status's mask and got: no line, one, or two. */
+void proc_text_shortfall(FILE *out, uint64_t achieved, uint64_t more);
+
+/* Whether @cpu is isolated, with which bounds, and what its start did not achieve. */
+void proc_text_state(FILE *out, const struct proc_cpu *cpu, bool colours);
+
 #endif

@@ -69,8 +69,7 @@ static void put_json(FILE *out, const struct undo *undo)
 		json_close(&json, '}');
 	}
 	json_close(&json, ']');
-	json_close(&json, '}');
-	fputc('\n', out);
+	json_document_end(&json);
 }
 
 static void put_whose(FILE *out, const struct undo_journal *journal)

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "affinity.h"
 #include "array.h"
 #include "error.h"
 #include "file.h"
@@ -49,10 +50,7 @@ static bool say(int fd, const struct run *run, enum stage stage, int error)
 
 static int pin(const struct run *run)
 {
-	const struct cpulist *cpus = run->rest.given ? &run->rest : &run->cpus;
-
-	/* Words of 64 bits, as the kernel has them. */
-	return sched_setaffinity(0, sizeof(cpus->bits), (const cpu_set_t *)cpus->bits) ? errno : 0;
+	return affinity_set(0, run->rest.given ? &run->rest : &run->cpus);
 }
 
 static int schedule(const struct run *run)

@@ -148,6 +148,5 @@ void run_json(FILE *out, const struct run *run, const struct run_end *end)
 	put_settings(&json, run);
 	put_end(&json, end);
 	put_remains(&json, run);
-	json_close(&json, '}');
-	fputc('\n', out);
+	json_document_end(&json);
 }

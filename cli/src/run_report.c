@@ -88,7 +88,7 @@ static void put_counts(FILE *out, const char *what, const struct interrupts *cou
 
 	fprintf(out, "  %s: ", what);
 	if (!counts->known) {
-		fputs("not known, the file could not be read\n", out);
+		fputs("not known: the file could not be read, or does not have the CPU\n", out);
 		return;
 	}
 	fprintf(out, "%llu", (unsigned long long)sum);

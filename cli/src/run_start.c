@@ -3,14 +3,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "proc.h"
 #include "root.h"
 #include "run.h"
 
-#define DEVICE "/dev/isolator"
-
 bool run_start_possible(const struct run *run)
 {
-	int fd = root_open(run->root, DEVICE, O_PATH);
+	int fd = root_open(run->root, PROC_DEVICE, O_PATH);
 
 	if (fd >= 0)
 		close(fd);

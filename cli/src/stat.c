@@ -6,12 +6,11 @@
 
 #include "command.h"
 #include "error.h"
+#include "live.h"
 #include "stat.h"
 #include "term.h"
-#include "text.h"
 #include "wait.h"
 
-#define SECOND UINT64_C(1000000000)
 
 static struct {
 	struct cpulist only;
@@ -56,7 +55,7 @@ double stat_seconds(const struct stat_view *view)
 {
 	if (!view->before)
 		return 0;
-	return (double)(view->now->taken_ns - view->before->taken_ns) / SECOND;
+	return (double)(view->now->taken_ns - view->before->taken_ns) / WAIT_SECOND;
 }
 
 const struct proc_sender *stat_longest(const struct proc_cpu *cpu)
@@ -84,17 +83,9 @@ bool stat_any(const struct stat_view *view)
 	return false;
 }
 
-/* The whole screen at once: a terminal shall not show half of it. */
-static void show_live(const struct stat_view *view)
+static void draw(FILE *out, const void *view)
 {
-	char *text;
-	size_t size;
-	FILE *out = text_open(&text, &size);
-
 	stat_text(out, view);
-	fclose(out);
-	term_show(stdout, text);
-	free(text);
 }
 
 static void show(const struct stat_view *view, bool live)
@@ -102,7 +93,7 @@ static void show(const struct stat_view *view, bool live)
 	if (options.json) {
 		stat_json(stdout, view);
 	} else if (live) {
-		show_live(view);
+		live_show(draw, view);
 	} else {
 		if (view->before)
 			putchar('\n');
@@ -129,7 +120,7 @@ static int run(int argc, char **argv)
 	if (!count && !terminal && !options.interval_ns)
 		count = 1;
 	if (!options.interval_ns)
-		options.interval_ns = SECOND;
+		options.interval_ns = WAIT_SECOND;
 	if (count != 1)
 		wait_prepare();
 	for (unsigned int n = 0;; n++) {
@@ -152,10 +143,7 @@ static int run(int argc, char **argv)
 			code = EXIT_PASS;
 		if (count && n + 1 == count)
 			break;
-		next += options.interval_ns;
-		/* Not a burst of samples after a stop. */
-		if (next < wait_clock_ns())
-			next = wait_clock_ns();
+		next = live_next(next, options.interval_ns);
 		if (!wait_until(next)) {
 			code = EXIT_PASS;
 			break;

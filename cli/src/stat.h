@@ -28,6 +28,9 @@ const struct proc_sender *stat_longest(const struct proc_cpu *cpu);
 /* Is a CPU isolated that shall be shown? */
 bool stat_any(const struct stat_view *view);
 
+/* The part of one CPU. */
+void stat_text_cpu(FILE *out, const struct stat_view *view, const struct proc_cpu *cpu);
+
 void stat_text(FILE *out, const struct stat_view *view);
 void stat_json(FILE *out, const struct stat_view *view);
 

@@ -20,31 +20,6 @@ static void put_rates(struct json *json, const struct stat_view *view,
 	json_close(json, '}');
 }
 
-/* What only an isolated CPU has. */
-static void put_status(struct json *json, const struct proc_cpu *cpu)
-{
-	if (!cpu->isolated) {
-		json_null(json, "status");
-		return;
-	}
-	json_open(json, "status", '{');
-	json_number(json, "mask", cpu->mask);
-	json_number(json, "got", cpu->got);
-	json_number(json, "depth", cpu->depth);
-	if (cpu->deadline_ns == PROC_NEVER)
-		json_string(json, "deadline_ns", "never");
-	else
-		json_number(json, "deadline_ns", cpu->deadline_ns);
-	json_number(json, "spin_ns", cpu->spin_ns);
-	json_number(json, "lend_ns", cpu->lend_ns);
-	json_bool(json, "user", cpu->user);
-	if (cpu->started_ns)
-		json_number(json, "started_ns", cpu->started_ns);
-	else
-		json_null(json, "started_ns");
-	json_close(json, '}');
-}
-
 static void put_longest(struct json *json, const struct proc_cpu *cpu)
 {
 	const struct proc_sender *sender = stat_longest(cpu);
@@ -116,7 +91,7 @@ void stat_json(FILE *out, const struct stat_view *view)
 		if (!cpulist_has(view->only, cpu->cpu))
 			continue;
 		proc_json_cpu(&json, cpu);
-		put_status(&json, cpu);
+		proc_json_status(&json, cpu);
 		proc_json_counts(&json, "totals", &cpu->total);
 		json_number(&json, "uncounted_callbacks", cpu->uncounted);
 		put_rates(&json, view, cpu);
@@ -125,5 +100,5 @@ void stat_json(FILE *out, const struct stat_view *view)
 		json_close(&json, '}');
 	}
 	json_close(&json, ']');
-	proc_json_close(&json);
+	json_document_end(&json);
 }

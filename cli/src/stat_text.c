@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <linux/isolator.h>
-
-#include "array.h"
 #include "culprit.h"
 #include "proc_text.h"
 #include "stat.h"
@@ -135,63 +132,9 @@ static void put_longest(FILE *out, const struct proc_cpu *cpu)
 	fputc('\n', out);
 }
 
-/* What the start asked for and did not get. */
-static void put_shortfall(FILE *out, const struct proc_cpu *cpu)
+void stat_text_cpu(FILE *out, const struct stat_view *view, const struct proc_cpu *cpu)
 {
-	static const struct {
-		uint64_t bit;
-		const char *text;
-	} got[] = {
-		{ ISOLATOR_GOT_WATCHDOG, "lockup detectors still look here" },
-		{ ISOLATOR_GOT_TIMEKEEPER, "this CPU keeps the time" },
-		{ ISOLATOR_GOT_TASKS, "other tasks stay here" },
-		{ ISOLATOR_GOT_IRQS, "device interrupts stay here" },
-		{ ISOLATOR_GOT_MM, "others touch the task's memory" },
-		{ ISOLATOR_GOT_LOCKED, "the task's memory is not all locked" },
-		{ ISOLATOR_GOT_RCU, "RCU callbacks stay here" },
-	}, masks[] = {
-		{ ISOLATOR_MASK_CLOCK, "clock" },
-		{ ISOLATOR_MASK_RESCHED, "reschedules" },
-		{ ISOLATOR_MASK_IPI, "calls from other CPUs" },
-	};
-	const char *before = "  not kept away: ";
-
-	for (size_t i = 0; i < ARRAY_SIZE(masks); i++) {
-		if (cpu->mask & masks[i].bit)
-			continue;
-		fprintf(out, "%s%s", before, masks[i].text);
-		before = ", ";
-	}
-	if (*before == ',')
-		fputc('\n', out);
-	before = "  start fell short: ";
-	for (size_t i = 0; i < ARRAY_SIZE(got); i++) {
-		if (cpu->got & got[i].bit)
-			continue;
-		fprintf(out, "%s%s", before, got[i].text);
-		before = ", ";
-	}
-	if (*before == ',')
-		fputc('\n', out);
-}
-
-static void put_cpu(FILE *out, const struct stat_view *view, const struct proc_cpu *cpu)
-{
-	const char *bold = term_style(view->colours, TERM_BOLD);
-	const char *plain = term_style(view->colours, TERM_PLAIN);
-	char deadline[TERM_TIME], spin[TERM_TIME], lend[TERM_TIME];
-
-	if (cpu->isolated) {
-		fprintf(out, "%sCPU %d%s: isolated, in %s; deadline %s, spin %s, lend %s\n",
-			bold, cpu->cpu, plain, cpu->user ? "user mode" : "the kernel",
-			cpu->deadline_ns == PROC_NEVER ? "never" :
-			term_time(deadline, cpu->deadline_ns),
-			term_time(spin, cpu->spin_ns), term_time(lend, cpu->lend_ns));
-		put_shortfall(out, cpu);
-	} else {
-		fprintf(out, "%sCPU %d%s: not isolated any more: %s\n", bold, cpu->cpu, plain,
-			proc_text_end(cpu->end));
-	}
+	proc_text_state(out, cpu, view->colours);
 	put_totals(out, view, cpu);
 	if (view->now->names == NAMES_SEEN)
 		put_senders(out, view, cpu);
@@ -222,7 +165,7 @@ void stat_text(FILE *out, const struct stat_view *view)
 
 		/* One that ended is shown to whoever names it; isolator why has it too. */
 		if (cpulist_has(view->only, cpu->cpu) && (cpu->isolated || view->only->given))
-			put_cpu(out, view, cpu);
+			stat_text_cpu(out, view, cpu);
 	}
 	proc_text_names(out, view->now, "stat");
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "affinity.h"
 #include "journal.h"
 #include "root.h"
 #include "setting.h"
@@ -16,6 +16,7 @@
 #define FIELD_FLAGS 9
 #define FIELD_START 22
 
+#define NAME "Name:\t"
 #define ALLOWED "\nCpus_allowed_list:\t"
 
 /* Where in the file status the list of CPUs begins; NULL: nowhere. */
@@ -55,11 +56,13 @@ bool task_read(struct task *task, const char *root, const char *tid)
 	bool good = false;
 
 	*task = (struct task){ .root = root };
-	if (at && flags) {
+	if (at && flags && !strncmp(status, NAME, strlen(NAME))) {
 		char *list = text_format("%.*s", (int)strcspn(at, "\n"), at);
 		unsigned long bits = strtoul(flags, NULL, 10);
 
 		task->tid = text_format("%s", tid);
+		task->name = text_format("%.*s", (int)strcspn(status + strlen(NAME), "\n"),
+					 status + strlen(NAME));
 		task->start = stat_field(stat, FIELD_START);
 		task->kernel = bits & PF_KTHREAD;
 		task->bound = bits & PF_NO_SETAFFINITY;
@@ -77,8 +80,9 @@ bool task_read(struct task *task, const char *root, const char *tid)
 void task_free(struct task *task)
 {
 	free(task->tid);
+	free(task->name);
 	free(task->start);
-	task->tid = task->start = NULL;
+	task->tid = task->name = task->start = NULL;
 }
 
 /* Another list in the file of a machine that does not run. */
@@ -105,9 +109,7 @@ int task_set(const struct task *task, const struct cpulist *cpus)
 {
 	if (!root_live(task->root))
 		return write_status(task, cpus);
-	/* Both are words of 64 bits, the first CPU in the lowest. */
-	return sched_setaffinity((pid_t)strtol(task->tid, NULL, 10), sizeof(cpus->bits),
-				 (const cpu_set_t *)cpus->bits) ? errno : 0;
+	return affinity_set((pid_t)strtol(task->tid, NULL, 10), cpus);
 }
 
 int task_note(const struct task *task, struct journal *journal)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A task's affinity.  On the running machine it is the task's own; below another root
- * it is what stands in its file status.
+ * A task and its affinity.  On the running machine that is the task's own; below
+ * another root it is what stands in its file status.
  */
 #ifndef TASK_H
 #define TASK_H
@@ -15,6 +15,7 @@ struct journal;
 struct task {
 	const char *root;
 	char *tid;
+	char *name;	/* as it calls itself, may have control characters */
 	char *start;	/* when it began; two that had one tid differ in it */
 	bool kernel;	/* a thread of the kernel */
 	bool bound;	/* nobody may move it */

@@ -7,7 +7,6 @@
 #include "array.h"
 #include "wait.h"
 
-#define SECOND UINT64_C(1000000000)
 
 static volatile sig_atomic_t ended;
 static sigset_t outside;	/* the mask while asleep: the signals come only there */
@@ -43,19 +42,38 @@ uint64_t wait_clock_ns(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * WAIT_SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* Also without time left: a signal that waits is taken here. */
+static int nap_until(uint64_t when_ns, struct pollfd *files, nfds_t count, uint64_t *left)
+{
+	uint64_t now = wait_clock_ns();
+	struct timespec nap;
+
+	*left = when_ns > now ? when_ns - now : 0;
+	nap = (struct timespec){ (time_t)(*left / WAIT_SECOND), (long)(*left % WAIT_SECOND) };
+	return ppoll(files, count, &nap, &outside);
 }
 
 bool wait_until(uint64_t when_ns)
 {
-	while (!ended) {
-		uint64_t now = wait_clock_ns(), left = when_ns > now ? when_ns - now : 0;
-		struct timespec nap = { (time_t)(left / SECOND), (long)(left % SECOND) };
+	uint64_t left = 1;
 
-		/* Also without time left: a signal that waits is taken here. */
-		ppoll(NULL, 0, &nap, &outside);
-		if (!left)
-			break;
-	}
+	while (!ended && left)
+		nap_until(when_ns, NULL, 0, &left);
 	return !ended;
+}
+
+enum wait_end wait_input(int file, uint64_t when_ns)
+{
+	struct pollfd input = { .fd = file, .events = POLLIN };
+	uint64_t left;
+	int ready = nap_until(when_ns, &input, 1, &left);
+
+	if (ended)
+		return WAIT_OVER;
+	if (ready > 0)
+		return WAIT_INPUT;
+	return ready ? WAIT_SIGNAL : WAIT_TIME;
 }

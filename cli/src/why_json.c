@@ -90,5 +90,5 @@ void why_json(FILE *out, const struct why *why)
 			put_breach(&json, why, cpu->now->cpu, &cpu->now->breaches[k]);
 	}
 	json_close(&json, ']');
-	proc_json_close(&json);
+	json_document_end(&json);
 }

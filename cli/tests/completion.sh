@@ -29,15 +29,17 @@ check() {
 	fi
 }
 
-check '--help --version audit completion help restore run stat why ' ''
-check 'stat ' st
+check '--help --version audit completion help prove restore run stat status top why ' ''
+check 'stat status ' st
 check '--version ' --v
 check '--json ' stat --j
 check '--no-stack ' why --no
 check '--count --cpu ' stat --json --c
 check ' ' stat --interval 1
 check 'bash ' completion b
-check 'stat ' help s
+check 'stat status ' help s
+check '--plain --proc ' prove --p
+check ' ' prove -c 1
 check 'busy busy-later ' stat --proc bu
 check ' ' why --proc nowhere
 check '--save --severity ' audit --s

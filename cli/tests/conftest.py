@@ -1,38 +1,42 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The isolator command for tests: built anew, with sanitizers."""
+"""The isolator command, built for its tests, and the files that it reads."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from clitest import CLI, FIXTURES, unpack
 
-CLI = Path(__file__).resolve().parent.parent
-
-# build(NAME, FILES, OPTION...): a program of the command's parts and some files of these
-# tests; with main=False without the command's own main().
+# build(NAME, FILES, OPTION...): the command with some files of these tests.
 Build = Callable[..., Path]
+
+COMPILE = ["gcc", "-std=gnu11", "-D_GNU_SOURCE=", "-Wall", "-Wextra", "-Werror", "-O1", "-g",
+           "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+           f"-I{CLI.parent}/kernel/include/uapi", f"-I{CLI.parent}/lib/include"]
 
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Compiles such that each test also looks for wrong accesses."""
+    """With sanitizers, such that each test also looks for wrong accesses."""
     subprocess.run([CLI.parent / "tools/install-packages", "cli"], check=True)
     directory = tmp_path_factory.mktemp("cli")
     # Whoever runs a test, with or without privilege, runs the programs.
     for path in [directory, *directory.parents][:4]:
         path.chmod(path.stat().st_mode | 0o055)
+    # The command's files and the library's, of which some have the same names, once.
+    for part in (CLI, CLI.parent / "lib"):
+        (directory / part.name).mkdir()
+        subprocess.run([*COMPILE, "-c", *sorted((part / "src").glob("*.c"))],
+                       cwd=directory / part.name, check=True)
 
-    def run(name: str, files: tuple[str, ...] = (), *options: str, main: bool = True) -> Path:
-        sources = [s for s in sorted((CLI / "src").glob("*.c")) if main or s.name != "main.c"]
-        sources += [CLI / "tests" / file for file in files]
-        subprocess.run(
-            ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-g",
-             "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-             f"-I{CLI.parent}/kernel/include/uapi", *options, "-o", directory / name, *sources],
-            check=True)
+    def run(name: str, files: tuple[str, ...] = (), *options: str) -> Path:
+        subprocess.run([*COMPILE, *options, "-o", directory / name,
+                        *(CLI / "tests" / file for file in files), *directory.glob("*/*.o")],
+                       check=True)
         return directory / name
 
     return run
@@ -42,6 +46,28 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 def isolator(build: Build) -> Path:
     """The command itself."""
     return build("isolator")
+
+
+@pytest.fixture(scope="session")
+def stubborn(build: Build) -> Path:
+    """The command on a machine that does not take every setting."""
+    return build("stubborn", ("stubborn.c",), "-Wl,--wrap=setting_write",
+                 "-Wl,--wrap=setting_write_text")
+
+
+@pytest.fixture(scope="session")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with each fixture as one of the kernel's; to be copied."""
+    directory = tmp_path_factory.mktemp("fixtures")
+    for fixture in FIXTURES:
+        unpack(fixture, directory / fixture)
+    return directory
+
+
+@pytest.fixture
+def laid_out(unpacked: Path, tmp_path: Path) -> Path:
+    """The same, to be changed."""
+    return Path(shutil.copytree(unpacked, tmp_path / "proc"))
 
 
 @pytest.fixture(scope="session")

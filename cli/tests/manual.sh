@@ -31,14 +31,14 @@ sample() {
 
 set +e
 : >differ
-for name in '' audit restore run stat why; do
+for name in '' audit prove restore run stat status top why; do
 	page=$man/isolator${name:+-$name}.1
 	# shellcheck disable=SC2086 # none is no word
 	"$isolator" manual-options $name >wanted
 	section "$page" >have
 	[ -s have ] && diff wanted have >differ
 	check $? "options of ${page##*/}"
-	for code in $("$isolator" ${name:-help} ${name:+--help} | sed -n '/^exit status/,$s/^  \([0-9]\) .*/\1/p'); do
+	for code in $("$isolator" ${name:-help} ${name:+--help} | sed -n '/^exit status/,$s/^  \([0-9][0-9]*\) .*/\1/p'); do
 		sed -n '/^\.SH EXIT STATUS/,/^\.SH/p' "$page" | grep -qx "\.B $code"
 		check $? "exit code $code in ${page##*/}"
 	done
@@ -51,5 +51,16 @@ check $? "the sample of isolator-stat.1"
 sample "$man/isolator-why.1" >have
 diff wanted have >differ
 check $? "the sample of isolator-why.1"
+# Whose the isolation of CPU 1 is: thread 42 of 40, and not thread 40, which is not bound.
+mkdir -p root/proc/40/fd root/proc/40/task/40 root/proc/40/task/42 root/proc/42
+ln -s /dev/isolator root/proc/40/fd/3
+for thread in '42 1' '40 0-3'; do
+	printf '1 (motor) R 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n' >"root/proc/${thread% *}/stat"
+	printf 'Name:\tmotor\nCpus_allowed_list:\t%s\n' "${thread#* }" >"root/proc/${thread% *}/status"
+done
+"$isolator" status --proc unprivileged --root root >wanted
+sample "$man/isolator-status.1" >have
+diff wanted have >differ
+check $? "the sample of isolator-status.1"
 echo "1..$n"
 exit $failed

@@ -16,8 +16,9 @@ from typing import Any
 
 import jsonschema
 import pytest
+from clitest import schema
 
-SCHEMA = json.loads((Path(__file__).parent.parent / "schema/audit.json").read_text())
+SCHEMA = schema("audit")
 CPU = "/sys/devices/system/cpu"
 THP = "/sys/kernel/mm/transparent_hugepage/defrag"
 EVENTS = "/sys/kernel/tracing/set_event"
@@ -26,10 +27,7 @@ IRQ = "/proc/irq/24/smp_affinity_list"
 NOBODY: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []} \
     if os.getuid() == 0 else {}
 
-WRAP = ["-Wl,--wrap=setting_write", "-Wl,--wrap=setting_write_text"]
-
 Lay = Callable[..., Path]
-Build = Callable[..., Path]
 Changes = dict[str, str | bytes | None]
 
 # Of each kind of setting one, and one that no write mends.
@@ -58,12 +56,6 @@ def restore(isolator: Path) -> Restore:
         return done
 
     return run
-
-
-@pytest.fixture(scope="session")
-def stubborn(build: Build) -> Path:
-    """The command on a machine that does not take every setting."""
-    return build("stubborn", ("stubborn.c",), *WRAP)
 
 
 def audit(isolator: Path, root: Path, *arguments: str,

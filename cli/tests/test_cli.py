@@ -3,107 +3,50 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import json
 import os
-import pty
 import random
-import select
-import shutil
 import signal
-import struct
 import subprocess
-import termios
 import time
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from clitest import FIXTURES, PATIENCE_S, Terminal, run, schema, swap, unpack, valid
 
-CLI = Path(__file__).resolve().parent.parent
-FIXTURES = ["busy", "busy-later", "ended", "forbidden", "manual", "none", "quiet"]
 COUNTS = ["deferred", "excluded", "held", "breached", "broken", "refused"]
-PATIENCE_S = 20.0
-
-
-def _unpack(fixture: str, directory: Path) -> None:
-    subprocess.run([CLI / "tests/fixtures/unpack", CLI / "tests/fixtures" / fixture, directory],
-                   check=True)
-
-
-@pytest.fixture(scope="session")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with each fixture as one of the kernel's; to be copied."""
-    directory = tmp_path_factory.mktemp("fixtures")
-    for fixture in FIXTURES:
-        _unpack(fixture, directory / fixture)
-    return directory
-
-
-@pytest.fixture
-def laid_out(unpacked: Path, tmp_path: Path) -> Path:
-    """The same, to be changed."""
-    return Path(shutil.copytree(unpacked, tmp_path / "proc"))
-
-
-def _schema(name: str) -> dict[str, Any]:
-    schema: dict[str, Any] = json.loads((CLI / "schema" / f"{name}.json").read_text())
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return schema
-
-
-def _valid(name: str, line: str) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(line)
-    jsonschema.validate(document, _schema(name))
-    return document
-
-
-def _run(isolator: Path, name: str, directory: Path, *arguments: str,
-         codes: tuple[int, ...] = (0, 2, 3)) -> dict[str, Any]:
-    done = subprocess.run([isolator, name, "--json", "--proc", directory, *arguments],
-                          capture_output=True, text=True, check=False)
-    assert done.returncode in codes, done.stderr
-    assert done.stdout.count("\n") == 1
-    return _valid(name, done.stdout)
-
-
-def _swap(link: Path, target: Path) -> None:
-    """Let @link lead to @target, at once."""
-    new = link.with_name("new")
-    new.symlink_to(target)
-    new.rename(link)
 
 
 @pytest.mark.parametrize("fixture", FIXTURES)
-@pytest.mark.parametrize("name", ["stat", "why"])
+@pytest.mark.parametrize("name", ["stat", "status", "why"])
 def test_schema(isolator: Path, laid_out: Path, name: str, fixture: str) -> None:
     """What is printed is what the schema says."""
-    document = _run(isolator, name, laid_out / fixture)
+    document = run(isolator, name, laid_out / fixture)
     assert document["names"] == "seen" and document["consistent"]
     if name == "why":
-        _run(isolator, name, laid_out / fixture, "--no-stack", "--top", "1")
+        run(isolator, name, laid_out / fixture, "--no-stack", "--top", "1")
 
 
-@pytest.mark.parametrize("name", ["stat", "why"])
+@pytest.mark.parametrize("name", ["stat", "status", "why"])
 def test_schemas_are_closed(isolator: Path, laid_out: Path, name: str) -> None:
     """A key that is missing or unknown is not valid."""
-    document = _run(isolator, name, laid_out / "busy")
-    jsonschema.validate(document, _schema(name))
+    document = run(isolator, name, laid_out / "busy")
+    jsonschema.validate(document, schema(name))
     for key in list(document):
         less = {k: v for k, v in document.items() if k != key}
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(less, _schema(name))
+            jsonschema.validate(less, schema(name))
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**document, "more": 1}, _schema(name))
+        jsonschema.validate({**document, "more": 1}, schema(name))
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**document, "version": 2}, _schema(name))
+        jsonschema.validate({**document, "version": 2}, schema(name))
 
 
 def test_unprivileged(isolator: Path, laid_out: Path) -> None:
     """Who is not root sees totals, and null instead of names."""
-    _unpack("unprivileged", laid_out / "unprivileged")
+    unpack("unprivileged", laid_out / "unprivileged")
     program = laid_out / "isolator"
     program.write_bytes(isolator.read_bytes())
     program.chmod(0o755)
@@ -116,7 +59,7 @@ def test_unprivileged(isolator: Path, laid_out: Path) -> None:
                               capture_output=True, text=True, check=False,
                               **(who if os.getuid() == 0 else {}))
         assert done.returncode == code, done.stderr
-        documents[name] = _valid(name, done.stdout)
+        documents[name] = valid(name, done.stdout)
         assert documents[name]["names"] == "denied"
     one = documents["stat"]["cpus"][0]
     assert one["totals"]["held"] == 58
@@ -129,20 +72,20 @@ def test_unprivileged(isolator: Path, laid_out: Path) -> None:
 
 def test_sums(isolator: Path, laid_out: Path) -> None:
     """Senders add up to totals; where they do not, that is said."""
-    document = _run(isolator, "stat", laid_out / "busy")
+    document = run(isolator, "stat", laid_out / "busy")
     for cpu in document["cpus"]:
         for count in COUNTS:
             assert sum(s["counts"][count] for s in cpu["senders"]) == cpu["totals"][count]
     stats = laid_out / "busy/stats"
     stats.write_text(stats.read_text().replace("total deferred 57", "total deferred 58"))
-    assert not _run(isolator, "stat", laid_out / "busy")["consistent"]
+    assert not run(isolator, "stat", laid_out / "busy")["consistent"]
 
 
 def test_names_are_kept(isolator: Path, laid_out: Path) -> None:
     """Names come out as the kernel wrote them, and bytes that are no text do no harm."""
     senders = laid_out / "busy/senders"
     senders.write_bytes(senders.read_bytes().replace(b"comm qemu", b'comm q"\xff\xc3'))
-    document = _run(isolator, "stat", laid_out / "busy")
+    document = run(isolator, "stat", laid_out / "busy")
     names = {s["comm"] for s in document["cpus"][0]["senders"]}
     assert {"Web Content (2)", "comm x kind y", "a\\033[31mb\\012", "prüf", "",
             'q"\ufffd\ufffd'} <= names
@@ -150,16 +93,16 @@ def test_names_are_kept(isolator: Path, laid_out: Path) -> None:
 
 def _samples(isolator: Path, link: Path, *targets: Path) -> list[dict[str, Any]]:
     """One sample of each of @targets in turn, from one run."""
-    _swap(link, targets[0])
+    swap(link, targets[0])
     process = subprocess.Popen(
         [isolator, "stat", "--json", "--proc", link, "--interval", "1.5",
          "--count", str(len(targets))], stdout=subprocess.PIPE, text=True)
     assert process.stdout
     found = []
     for target in [*targets[1:], None]:
-        found.append(_valid("stat", process.stdout.readline()))
+        found.append(valid("stat", process.stdout.readline()))
         if target:
-            _swap(link, target)
+            swap(link, target)
     assert process.wait(PATIENCE_S) == 0
     return found
 
@@ -180,7 +123,7 @@ def test_rates(isolator: Path, laid_out: Path) -> None:
 
 def _why(isolator: Path, link: Path, before: Path, after: Path) -> tuple[int, dict[str, Any]]:
     """A span in which @before becomes @after; ended by the signal that Ctrl-C sends."""
-    _swap(link, before)
+    swap(link, before)
     process = subprocess.Popen(
         [isolator, "why", "--json", "--for", "600", "--proc", link],
         stdout=subprocess.PIPE, text=True)
@@ -188,10 +131,10 @@ def _why(isolator: Path, link: Path, before: Path, after: Path) -> tuple[int, di
     stop = time.monotonic() + PATIENCE_S
     while not _waits(process.pid) and time.monotonic() < stop:
         time.sleep(0.02)
-    _swap(link, after)
+    swap(link, after)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=PATIENCE_S)
-    return process.returncode, _valid("why", out)
+    return process.returncode, valid("why", out)
 
 
 def _waits(pid: int) -> bool:
@@ -244,50 +187,13 @@ def test_span_with_another_isolation_that_counted_more(isolator: Path, laid_out:
     assert document["cpus"][0]["counts"]["held"] > 13
 
 
-class Terminal:
-    """A command on a terminal of its own."""
-
-    def __init__(self, rows: int, columns: int, environment: dict[str, str],
-                 *command: str | Path) -> None:
-        self.text = ""
-        self.pid, self.fd = pty.fork()
-        if not self.pid:
-            os.execve(command[0], [str(c) for c in command], environment)
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.before = termios.tcgetattr(self.fd)
-
-    def until(self, text: str, times: int = 1) -> None:
-        """Read until @text has come so often."""
-        stop = time.monotonic() + PATIENCE_S
-        while self.text.count(text) < times:
-            assert time.monotonic() < stop, self.text
-            if select.select([self.fd], [], [], 0.1)[0]:
-                self.text += os.read(self.fd, 65536).decode(errors="replace")
-
-    def end(self, keys: bytes = b"\x03") -> int:
-        """Type @keys; the exit code."""
-        os.write(self.fd, keys)
-        stop = time.monotonic() + PATIENCE_S
-        pid = 0
-        while not pid and time.monotonic() < stop:
-            if select.select([self.fd], [], [], 0.05)[0]:
-                with contextlib.suppress(OSError):  # closed on the other side
-                    self.text += os.read(self.fd, 65536).decode(errors="replace")
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-        assert pid, "it does not end"
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(status)
-
-
 def test_live(isolator: Path, laid_out: Path) -> None:
     """On a terminal: home, lines cut to its size, the rest erased; Ctrl-C ends with 0."""
     terminal = Terminal(8, 40, {"TERM": "xterm", "NO_COLOR": ""}, isolator, "stat", "--proc",
                         laid_out / "busy", "--interval", "0.05")
-    # The first screen may be older than the size.
     terminal.until("\033[H", 6)
-    after = termios.tcgetattr(terminal.fd)
     assert terminal.end() == 0
-    assert after == terminal.before
+    assert terminal.after == terminal.before
     screens = terminal.text.split("\033[H")
     lines = screens[4].split("\r\n")
     assert len(lines) == 8 and lines[-1] == "\033[J"
@@ -314,11 +220,11 @@ def test_no_colours(isolator: Path, laid_out: Path, environment: dict[str, str])
 def test_live_waits(isolator: Path, laid_out: Path) -> None:
     """With no CPU isolated it waits for one."""
     link = laid_out / "proc"
-    _swap(link, laid_out / "none")
+    swap(link, laid_out / "none")
     terminal = Terminal(24, 80, {"TERM": "xterm"}, isolator, "stat", "--proc", link,
                         "--interval", "0.05")
     terminal.until("No CPU is isolated.", 2)
-    _swap(link, laid_out / "quiet")
+    swap(link, laid_out / "quiet")
     terminal.until("isolated, in user mode")
     assert terminal.end() == 0
 
@@ -330,7 +236,7 @@ def test_json_on_a_terminal(isolator: Path, laid_out: Path) -> None:
     terminal.until("}\r\n", 2)
     assert terminal.end() == 0
     for line in terminal.text.replace("^C", "").split():
-        _valid("stat", line)
+        valid("stat", line)
 
 
 def test_closed_pipe(isolator: Path, laid_out: Path) -> None:
@@ -394,14 +300,16 @@ def _damage(text: bytes, chance: random.Random) -> bytes:
     return bytes(damaged)
 
 
-@pytest.mark.parametrize("arguments", [["stat", "--json"], ["why"], ["why", "--json"],
+@pytest.mark.parametrize("arguments", [["stat", "--json"], ["status"], ["status", "--json"],
+                                       ["why"], ["why", "--json"],
                                        ["stat", "--count", "2", "--interval", "0.001"]])
 def test_damaged(isolator: Path, laid_out: Path, arguments: list[str]) -> None:
     """Whatever stands in the files: an answer or an error, no crash, no wrong access."""
     chance = random.Random(" ".join(arguments))
     codes = set()
+    files = ["status", "stats", "senders", "breaches", "limits"]
     for _ in range(60):
-        path = laid_out / "busy" / chance.choice(["status", "stats", "senders", "breaches"])
+        path = laid_out / "busy" / chance.choice(files)
         whole = path.read_bytes()
         path.write_bytes(_damage(whole, chance))
         done = subprocess.run([isolator, *arguments, "--proc", laid_out / "busy"],
@@ -411,6 +319,6 @@ def test_damaged(isolator: Path, laid_out: Path, arguments: list[str]) -> None:
         assert b"Sanitizer" not in done.stderr and b"runtime error" not in done.stderr
         assert (done.returncode == 1) == done.stderr.startswith(b"isolator ")
         if done.returncode != 1 and "--json" in arguments:
-            _valid(arguments[0], done.stdout.decode())
+            valid(arguments[0], done.stdout.decode())
         path.write_bytes(whole)
     assert {1} < codes

@@ -16,9 +16,8 @@ from typing import Any
 
 import jsonschema
 import pytest
+from clitest import PATIENCE_S, schema
 
-SCHEMAS = {name: json.loads((Path(__file__).parent.parent / f"schema/{name}.json").read_text())
-           for name in ("run", "restore")}
 CPU = "/sys/devices/system/cpu"
 CGROUP = "/sys/fs/cgroup"
 FAIR = "/sys/kernel/debug/sched/fair_server/cpu{}/runtime"
@@ -29,13 +28,9 @@ THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 RUNTIME = "/proc/sys/kernel/sched_rt_runtime_us"
 NUMA = "/proc/sys/kernel/numa_balancing"
 KTHREADD, BOUND, KSWAPD, SHELL = "/proc/2", "/proc/20", "/proc/40", "/proc/311"
-PATIENCE_S = 60.0
 ROOT = os.getuid() == 0
 NOBODY: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []} if ROOT else {}
-WRAP = ["-Wl,--wrap=setting_write", "-Wl,--wrap=setting_write_text"]
-
 Lay = Callable[..., Path]
-Build = Callable[..., Path]
 Changes = dict[str, str | bytes | None]
 
 
@@ -131,7 +126,7 @@ class Done:
         text = document.read_text() if document.exists() else ""
         self.document: dict[str, Any] = json.loads(text) if text else {}
         if text:
-            jsonschema.validate(self.document, SCHEMAS["run"])
+            jsonschema.validate(self.document, schema("run"))
 
 
 @contextlib.contextmanager
@@ -157,19 +152,13 @@ def restore(program: Path, root: Path, *arguments: str, code: int = 0) -> dict[s
                           capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout + done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
-    jsonschema.validate(document, SCHEMAS["restore"])
+    jsonschema.validate(document, schema("restore"))
     return {**document, "said": done.stderr}
 
 
 def states(document: dict[str, Any]) -> list[tuple[str, str]]:
     """Of each journal its name and what became of it."""
     return [(Path(j["path"]).name, j["state"]) for j in document["journals"]]
-
-
-@pytest.fixture(scope="session")
-def stubborn(build: Build) -> Path:
-    """The command on a machine that does not take every setting."""
-    return build("stubborn-run", ("stubborn.c",), *WRAP)
 
 
 def test_each_setting_and_back(isolator: Path, lay: Lay, tmp_path: Path) -> None:
@@ -512,7 +501,7 @@ def test_report_of_interrupts(isolator: Path, lay: Lay) -> None:
     assert [(i["label"], i["count"]) for i in done.document["softirqs"]] == [("TIMER", 6)]
     assert "  interrupts: 37, " in done.said
     assert "          30  timer         LOC, Local timer interrupts\n" in done.said
-    assert "           7  device        24, IR-PCI-MSIX  nvme0q0\n" in done.said
+    assert "           7  device        24, IR-PCI-MSIX nvme0q0\n" in done.said
     assert "           6  TIMER\n" in done.said and done.document["switches"]["voluntary"] >= 0
 
 

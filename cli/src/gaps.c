@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "gaps.h"
+
+void gaps_scale_set(struct gaps_scale *scale, double per_ns, uint64_t threshold_ns)
+{
+	double edge = GAPS_FIRST_NS;
+
+	scale->per_ns = per_ns;
+	scale->threshold = (uint64_t)((double)threshold_ns * per_ns);
+	for (int i = 0; i < GAPS_CLASSES; i++, edge *= 10)
+		scale->edges[i] = (uint64_t)(edge * per_ns);
+}
+
+void gaps_add(struct gaps *gaps, const struct gaps_scale *scale, uint64_t pause)
+{
+	int class = GAPS_CLASSES - 1;
+
+	while (class >= 0 && pause < scale->edges[class])
+		class--;
+	if (class >= 0)
+		gaps->classes[class]++;
+	if (pause > scale->threshold)
+		gaps->count++;
+}
+
+uint64_t gaps_ns(const struct gaps_scale *scale, uint64_t pause)
+{
+	return (uint64_t)((double)pause / scale->per_ns);
+}

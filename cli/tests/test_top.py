@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isolator top on a terminal: keys, sizes, and the terminal as it was afterwards."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from clitest import PATIENCE_S, Terminal, swap
+
+TAKE, GIVE = "\033[?1049h\033[?25l", "\033[0m\033[?25h\033[?1049l"
+
+
+def _open(isolator: Path, directory: Path, *, rows: int = 30, columns: int = 100,
+          interval: str = "0.05") -> Terminal:
+    terminal = Terminal(rows, columns, {"TERM": "xterm", "NO_COLOR": "1"}, isolator, "top",
+                        "--proc", directory, "--interval", interval)
+    terminal.until(TAKE)
+    return terminal
+
+
+def _screen(terminal: Terminal) -> list[str]:
+    """The last screen that came whole."""
+    whole = terminal.text.split("\033[H")[-2]
+    return [line.replace("\033[K", "").rstrip("\r") for line in whole.split("\n")]
+
+
+def _until(terminal: Terminal, pattern: str) -> None:
+    """Until a line of a whole screen that is drawn from now on matches."""
+    stop = time.monotonic() + PATIENCE_S
+    while True:
+        terminal.until("\033[H", terminal.text.count("\033[H") + 2)
+        if any(re.search(pattern, line) for line in _screen(terminal)):
+            return
+        assert time.monotonic() < stop, _screen(terminal)
+
+
+def _left_alone(terminal: Terminal) -> None:
+    """The page of before, the cursor, the settings."""
+    assert terminal.text.rindex(GIVE) > terminal.text.rindex(TAKE)
+    assert "\033[H" not in terminal.text[terminal.text.rindex(GIVE):]
+    assert terminal.after == terminal.before
+
+
+def test_shows(isolator: Path, laid_out: Path) -> None:
+    """A line for each isolated CPU, who waited longest, and stat of one of them."""
+    terminal = _open(isolator, laid_out / "busy")
+    _until(terminal, "^> +1 +user mode +0.0")  # not the first, which has no rates
+    lines = _screen(terminal)
+    assert lines[0].startswith("isolator top  ") and lines[0].endswith("isolated 1,3")
+    assert " ".join(lines[3].split()) == "> 1 user mode 0.0 0.0 0.0 2 1 100 ms"
+    assert lines[4].split()[:3] == ["3", "the", "kernel"]
+    assert any(line.startswith("  CPU 0 waited 100 ms for CPU 1: Web Content (2) asked for "
+                               "flush_tlb_func") for line in lines)
+    assert any(line.startswith("CPU 1: isolated, in user mode; deadline 1 s") for line in lines)
+    assert any("kworker/1:1: thread" in line for line in lines)
+    assert terminal.end(b"q") == 0
+    _left_alone(terminal)
+
+
+def test_keys(isolator: Path, laid_out: Path) -> None:
+    """Arrows and digits choose, and stay within what is isolated."""
+    terminal = _open(isolator, laid_out / "busy")
+    for keys, cpu in ((b"\033[B", 3), (b"\033[B", 3), (b"\033OA", 1), (b"k", 1), (b"j", 3),
+                      (b"0", 1), (b"2", 3), (b"1", 1), (b"9", 3), (b"\033[1;5A", 1), (b"x\t", 1)):
+        terminal.type(keys)
+        _until(terminal, f"^> +{cpu} ")
+        assert sum(line.startswith("> ") for line in _screen(terminal)) == 1
+    # A key's bytes that come apart.
+    terminal.type(b"\033")
+    time.sleep(0.2)
+    terminal.type(b"[B")
+    _until(terminal, "^> +3 ")
+    assert terminal.end(b"q") == 0
+    _left_alone(terminal)
+
+
+def test_pause(isolator: Path, laid_out: Path) -> None:
+    """Nothing is read while it pauses, and it goes on."""
+    link = laid_out / "proc"
+    swap(link, laid_out / "busy")
+    terminal = _open(isolator, link)
+    _until(terminal, "^> +1 ")
+    terminal.type(b"p")
+    _until(terminal, "PAUSED$")
+    swap(link, laid_out / "none")
+    time.sleep(0.3)
+    _until(terminal, "^> +1 ")
+    terminal.type(b"p")
+    _until(terminal, "^No CPU is isolated")
+    swap(link, laid_out / "busy-later")
+    _until(terminal, "^> +1 ")
+    assert terminal.end(b"q") == 0
+    _left_alone(terminal)
+
+
+def test_sizes(isolator: Path, laid_out: Path) -> None:
+    """A new size is drawn at once, and nothing is wider or higher than it."""
+    terminal = _open(isolator, laid_out / "busy", interval="600")
+    terminal.until("\033[J")
+    for rows, columns in ((8, 40), (50, 200), (3, 10), (2, 1), (24, 80)):
+        screens = terminal.text.count("\033[J")
+        terminal.resize(rows, columns)
+        terminal.until("\033[J", screens + 1)
+        lines = terminal.text.split("\033[H")[-1].split("\r\n")
+        assert len(lines) <= rows and lines[-1] == "\033[J"
+        assert max(len(line.replace("\033[K", "")) for line in lines[:-1]) <= columns
+    assert terminal.end(b"q") == 0
+    _left_alone(terminal)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_ends_by_signal(isolator: Path, laid_out: Path, number: signal.Signals) -> None:
+    """What asks it to end ends it with 0, at once."""
+    terminal = _open(isolator, laid_out / "quiet", interval="600")
+    terminal.until("\033[J")
+    os.kill(terminal.pid, number)
+    assert terminal.end(b"") == 0
+    _left_alone(terminal)
+
+
+@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGPIPE, signal.SIGUSR1,
+                                    signal.SIGALRM])
+def test_dies_by_signal(isolator: Path, laid_out: Path, number: signal.Signals) -> None:
+    """What kills it kills it, and the terminal is as it was."""
+    terminal = _open(isolator, laid_out / "quiet", interval="600")
+    terminal.until("\033[J")
+    os.kill(terminal.pid, number)
+    assert terminal.end(b"") == -number
+    _left_alone(terminal)
+
+
+def test_crash(isolator: Path, laid_out: Path) -> None:
+    """Also by a crash; the sanitizer's handler runs behind ours."""
+    terminal = _open(isolator, laid_out / "quiet", interval="600")
+    terminal.until("\033[J")
+    os.kill(terminal.pid, signal.SIGSEGV)
+    assert terminal.end(b"") != 0
+    assert terminal.text.count(GIVE) == 1 and terminal.after == terminal.before
+
+
+def test_error_on_the_way(isolator: Path, laid_out: Path) -> None:
+    """Files that are gone end it with an error that is still to be read."""
+    terminal = _open(isolator, laid_out / "quiet")
+    _until(terminal, "^> +1 ")
+    (laid_out / "quiet/status").unlink()
+    assert terminal.end(b"") == 1
+    assert "isolator top: there is no " in terminal.text
+    assert terminal.after == terminal.before
+
+
+def test_stop_and_go(isolator: Path, laid_out: Path) -> None:
+    """Ctrl-Z gives the terminal back, and going on takes it again."""
+    terminal = _open(isolator, laid_out / "quiet", interval="600")
+    terminal.until("\033[J")
+    os.kill(terminal.pid, signal.SIGTSTP)
+    terminal.until(GIVE)
+    stop = time.monotonic() + PATIENCE_S
+    while "State:\tT" not in Path(f"/proc/{terminal.pid}/status").read_text():
+        assert time.monotonic() < stop
+        time.sleep(0.01)
+    assert termios.tcgetattr(terminal.fd) == terminal.before
+    os.kill(terminal.pid, signal.SIGCONT)
+    terminal.until(TAKE, 2)
+    terminal.until("\033[J", 2)
+    assert terminal.end(b"q") == 0
+    assert terminal.text.count(TAKE) == terminal.text.count(GIVE) == 2
+    # Nothing was drawn on the page that is not its own.
+    assert "\033[H" not in terminal.text.split(GIVE)[1].split(TAKE)[0]
+    _left_alone(terminal)
+
+
+def test_stopped_without_notice(isolator: Path, laid_out: Path) -> None:
+    """After a SIGSTOP the settings are taken again, whoever had them meanwhile."""
+    terminal = _open(isolator, laid_out / "quiet", interval="600")
+    terminal.until("\033[J")
+    ours = termios.tcgetattr(terminal.fd)
+    os.kill(terminal.pid, signal.SIGSTOP)
+    termios.tcsetattr(terminal.slave, termios.TCSANOW, terminal.before)
+    os.kill(terminal.pid, signal.SIGCONT)
+    terminal.until("\033[J", 2)
+    assert termios.tcgetattr(terminal.fd) == ours and ours != terminal.before
+    assert terminal.end(b"q") == 0
+    assert terminal.text.count(TAKE) == 1
+    _left_alone(terminal)
+
+
+def test_no_terminal(isolator: Path, laid_out: Path) -> None:
+    """A pipe or a terminal that cannot be written over is an error that says what to do."""
+    done = subprocess.run([isolator, "top", "--proc", laid_out / "busy"], capture_output=True,
+                          text=True, check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode == 1 and "isolator stat" in done.stderr and not done.stdout
+    for environment in ({"TERM": "dumb"}, {}):
+        terminal = Terminal(24, 80, environment, isolator, "top", "--proc", laid_out / "busy")
+        terminal.until("cannot be written over")
+        assert terminal.end(b"") == 1
+        assert "\033" not in terminal.text and terminal.after == terminal.before
+
+
+class Tmux:
+    """A server of tmux with one window."""
+
+    def __init__(self, directory: Path, command: str) -> None:
+        self.socket = str(directory / "tmux")
+        self("-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "30", "sh")
+        self("set-option", "-g", "window-size", "manual")
+        self("send-keys", f"echo before; {command}; echo it was $?", "Enter")
+
+    def __call__(self, *arguments: str) -> str:
+        return subprocess.run(["tmux", "-S", self.socket, *arguments], check=True,
+                              capture_output=True, text=True).stdout
+
+    def until(self, pattern: str) -> list[str]:
+        """The screen, when a line of it matches."""
+        stop = time.monotonic() + PATIENCE_S
+        while True:
+            lines = self("capture-pane", "-p").splitlines()
+            if any(re.search(pattern, line) for line in lines):
+                return lines
+            assert time.monotonic() < stop, lines
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def tmux(isolator: Path, laid_out: Path, tmp_path: Path) -> Iterator[Tmux]:
+    """isolator top in it."""
+    assert shutil.which("tmux"), "tools/install-packages cli"
+    server = Tmux(tmp_path, f"{isolator} top --proc {laid_out / 'busy'} --interval 0.1")
+    yield server
+    server("kill-server")
+
+
+def test_in_tmux(tmux: Tmux) -> None:
+    """On a real terminal's screen: shown, resized, steered; the shell's page comes back."""
+    lines = tmux.until("^> +1 +user mode")
+    assert lines[0].startswith("isolator top  ")
+    tmux("send-keys", "Down")
+    tmux.until("^> +3 +the kernel")
+    tmux("send-keys", "p")
+    tmux.until("PAUSED")
+    tmux("resize-window", "-x", "40", "-y", "10")
+    stop = time.monotonic() + PATIENCE_S
+    while True:
+        lines = tmux.until("^> +3 +the kernel")
+        if len(lines) <= 10 and lines[0].startswith("isolator top"):
+            break
+        assert time.monotonic() < stop, lines
+    tmux("resize-window", "-x", "100", "-y", "30")
+    tmux("send-keys", "q")
+    lines = tmux.until("^it was 0$")
+    assert any(line == "before" for line in lines)
+    assert not any(line.startswith("isolator top  ") for line in lines)
