@@ -4,6 +4,7 @@
 # cpus: 2
 # kernel: isolator
 # timeout: 120
+# dmesg: Call Trace:
 # about: isolator prove finds an isolated CPU quiet, and names what interrupts it
 # shellcheck source=lab/guest/tap.sh
 . "${LAB:-/lab}/lib/tap.sh"
@@ -31,6 +32,7 @@ exits() {
 	check $? "$2: exit $code"
 }
 
+echo >/proc/isolator/cpus
 run -t 1
 exits 1 "a CPU that may not be isolated"
 says 'echo N > /proc/isolator/cpus' "and what to do about it"
