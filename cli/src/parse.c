@@ -205,6 +205,7 @@ static int senders_entry(struct scan *scan, const char *word, struct proc_cpu *c
 			 struct proc_stack **stack)
 {
 	struct proc_sender sender = { 0 }, *added;
+	const struct proc_sender *same;
 	struct scan_key keys[COUNTS + 4] = {
 		{ "callback", SCAN_SYMBOL, { .text = &sender.callback }, false, false },
 		{ "kind", SCAN_WORD, { .text = &sender.kind }, false, false },
@@ -219,6 +220,15 @@ static int senders_entry(struct scan *scan, const char *word, struct proc_cpu *c
 	if (scan_keys(scan, keys, ARRAY_SIZE(keys)))
 		return -1;
 	sender.callback = or_none(sender.callback);
+	/* A module that was loaded again has the same functions elsewhere. */
+	same = proc_sender(cpu, &sender);
+	if (same) {
+		added = &cpu->senders[same - cpu->senders];
+		counts_add(&added->counts, &sender.counts);
+		if (sender.longest_ns > added->longest_ns)
+			added->longest_ns = sender.longest_ns;
+		return 0;
+	}
 	added = ARRAY_ADD(cpu->senders, cpu->nr_senders);
 	*added = sender;
 	*stack = &added->stack;

@@ -47,6 +47,9 @@ static void senders(void)
 	CHECK(busy.names == NAMES_SEEN && busy.consistent && one->nr_senders == 10);
 	CHECK_TEXT(s[3].comm, "Web Content (2)");
 	CHECK(s[3].stack.count == 8 && s[2].stack.count == 0);
+	/* Two entries of the same names are one. */
+	CHECK(s[3].counts.n[HELD] == 10 && s[3].counts.n[BREACHED] == 2);
+	CHECK(s[3].longest_ns == 100300000);
 	CHECK_TEXT(s[3].stack.lines[7], "__x64_sys_munmap+0x17/0x20");
 	CHECK(!s[2].callback);
 	CHECK_TEXT(s[2].kind, "thread");

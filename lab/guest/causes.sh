@@ -7,9 +7,9 @@
 #   cause COUNTS kind KIND callback F longest_ns N comm NAME, its stack indented below it.
 set -u
 
-proc=/proc/isolator
+proc=${ISO_PROC:-/proc/isolator}
 trace=/sys/kernel/tracing/instances/lab
-state=/run/causes
+state=${ISO_STATE:-/run/causes}
 mkdir -p "$state"
 
 arm_trace() {
@@ -26,28 +26,37 @@ totals() {
 	echo "$1 $(grep "^cpu $ISO_CPU total " "$proc/stats")"
 }
 
-# Only what grew since the first file, with what it grew by.
+# Only what grew since the first file, with what it grew by.  One sender may have several
+# entries: a module that was loaded again has the same functions elsewhere.
 grown() {
 	awk '
 	{ before = FILENAME == ARGV[1] }
 	/^cpu / {
 		comm = index($0, " comm "); name = substr($0, comm + 6)
-		id = $5 " " $7 " " name
-		line = "cause kind " $7 " callback " $5; some = 0
+		id = "kind " $7 " callback " $5 "\t" name
+		if (!before && !(id in seen)) { seen[id] = 1; order[++ids] = id }
 		for (i = 8; i + 1 <= NF && $i != "comm"; i += 2) {
-			n = $(i + 1)
-			if ($i != "longest_ns") {
-				n -= old[id, $i]
-				if (before) old[id, $i] = $(i + 1)
-				some += n
-			}
-			line = line " " $i " " n
+			if (!($i in known)) { known[$i] = 1; keys[++count] = $i }
+			n[before, id, $i] += $(i + 1)
+			if (!before && $i == "longest_ns" && $(i + 1) > longest[id])
+				longest[id] = $(i + 1)
 		}
-		show = !before && some > 0
-		if (show) print line " comm " name
 		next
 	}
-	show { print }
+	!before { stack[id] = stack[id] $0 "\n" }
+	END {
+		for (i = 1; i <= ids; i++) {
+			id = order[i]; split(id, part, "\t"); some = 0
+			line = "cause " part[1]
+			for (k = 1; k <= count; k++) {
+				grew = n[0, id, keys[k]] - n[1, id, keys[k]]
+				if (keys[k] == "longest_ns") grew = longest[id]
+				else some += grew
+				line = line " " keys[k] " " grew
+			}
+			if (some > 0) printf "%s comm %s\n%s", line, part[2], stack[id]
+		}
+	}
 	' "$1" "$2"
 }
 
