@@ -21,16 +21,20 @@ struct isolator_limits isolator_limits = {
  * isolator_check_args - bounds of what start may ask for; fills in the defaults
  * @args: as copied from the caller
  *
- * Returns 0, -EINVAL, -ERANGE, or -EPERM for strict mode.  Context: process.
+ * Returns 0, -EINVAL, -ERANGE, or -EPERM for strict mode and locked memory.
+ * Context: process.
  */
 int isolator_check_args(struct isolator_start_args *args)
 {
 	u64 deadline = READ_ONCE(isolator_limits.deadline);
 	u64 spin = READ_ONCE(isolator_limits.spin);
 
-	if (args->size != sizeof(*args) || args->flags || args->reserved ||
+	if (args->size != sizeof(*args) || args->flags & ~ISOLATOR_START_FLAGS ||
+	    args->reserved ||
 	    !args->mask || args->mask & ~ISOLATOR_MASK_ALL)
 		return -EINVAL;
+	if ((args->flags & ISOLATOR_START_LOCK) && !capable(CAP_IPC_LOCK))
+		return -EPERM;
 	if (args->deadline_ns == ISOLATOR_DEADLINE_NEVER) {
 		if (!capable(CAP_SYS_ADMIN))
 			return -EPERM;
@@ -47,6 +51,9 @@ int isolator_check_args(struct isolator_start_args *args)
 	if (!args->lend_ns)
 		args->lend_ns = ISOLATOR_LEND_DEFAULT;
 	if (args->lend_ns > ISOLATOR_LEND_MAX)
+		return -ERANGE;
+	if (args->beat_ns && (args->beat_ns < ISOLATOR_DEADLINE_MIN ||
+			      args->beat_ns > ISOLATOR_DEADLINE_MAX))
 		return -ERANGE;
 	return 0;
 }

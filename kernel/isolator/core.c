@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Isolator: start and end.  An isolation belongs to the thread that started it.
+ * Isolator: the start.  An isolation belongs to the thread that started it.
  *
  * isolator_mutex serialises starts and restorations; it is never taken with the
  * hot-plug lock held.  isolator_lock guards who owns a CPU, so that an end can
@@ -21,8 +21,11 @@
 
 #include <trace/events/isolator.h>
 
-static DEFINE_MUTEX(isolator_mutex);
-static DEFINE_RAW_SPINLOCK(isolator_lock);
+/* Starts and restorations, one at a time. */
+DEFINE_MUTEX(isolator_mutex);
+
+/* Who owns a CPU; innermost but for the books' locks. */
+DEFINE_RAW_SPINLOCK(isolator_lock);
 
 /** isolator_owner - who isolated @cpu, only to compare with.  Context: any. */
 struct task_struct *isolator_owner(int cpu)
@@ -67,154 +70,11 @@ static void isolator_local_on(struct isolator_cpu *ic)
 
 	hot->owed = 0;
 	hot->left = true;
+	hot->ticks = ic->auto_tick;
 	/* One from before the key was on is not heard; at worst one more is sent. */
 	atomic_set(&hot->kick, 0);
 	vtime_isolator(true);
 	ct_isolator(true);
-}
-
-/*
- * Runs on the isolated CPU, interrupts off, after its owner is gone from the
- * books: senders interrupt it again, and what it owes is done now.
- */
-static void isolator_local_off(void *info)
-{
-	struct isolator_cpu *ic = info;
-	struct isolator_hot *hot = this_cpu_ptr(&isolator_hot);
-	int kind;
-
-	hot->armed = false;
-	while (atomic_read_acquire(&hot->senders))
-		cpu_relax();
-	atomic_andnot(ISOLATOR_WORK_HELD, &hot->work);
-	for (kind = 0; kind < ISOLATOR_KINDS; kind++)
-		isolator_settle(ic, kind);
-	arch_send_call_function_single_ipi(ic->cpu);
-	isolator_unmute();
-	isolator_start_tick(ic);
-	hot->left = false;
-	sched_isolator_fair_server(ic->cpu, true);
-	ct_isolator(false);
-	vtime_isolator(false);
-}
-
-/* The tick comes back in the kernel, when something may wait for it. */
-static void isolator_revive(void *info)
-{
-	isolator_start_tick(info);
-}
-
-/*
- * First half of an end: from here on the CPU is interrupted like any other.
- * Returns false if there was nothing to end.  Process context, any lock that may
- * be held around smp_call_function_single().
- */
-static bool isolator_disarm(struct isolator_cpu *ic, enum isolator_end why)
-{
-	struct task_struct *owner;
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&isolator_lock, flags);
-	owner = ic->owner;
-	if (owner) {
-		ic->end = why;
-		ic->last = owner->pid;
-		ic->last_start = owner->start_time;
-		ic->ending = true;
-		WRITE_ONCE(ic->owner, NULL);
-		/* From here on the gate holds and spares nothing. */
-		WRITE_ONCE(ic->mask, 0);
-	}
-	raw_spin_unlock_irqrestore(&isolator_lock, flags);
-	if (!owner)
-		return false;
-
-	/*
-	 * Through the gate, as the CPU is still in the mask: what is held already
-	 * would make a plain call believe that an interrupt is under way.
-	 */
-	smp_call_function_single(ic->cpu, isolator_local_off, ic, 1);
-	cpumask_clear_cpu(ic->cpu, &isolator_cpumask);
-	WRITE_ONCE(ic->page->end, why);
-	/* Who sees the end sees its reason: pairs with the reader in user space. */
-	smp_store_release(&ic->page->state, ISOLATOR_STATE_ENDED);
-	trace_isolator_end(ic->cpu, why);
-	return true;
-}
-
-/* Second half: what has to sleep.  isolator_mutex held. */
-static void isolator_restore(struct isolator_cpu *ic)
-{
-	struct page *page;
-
-	lockdep_assert_held(&isolator_mutex);
-	if (!ic->ending)
-		return;
-	isolator_elect_keeper(-1);
-	isolator_clock_restore(ic->cpu);
-	isolator_move_irqs(ic->cpu);
-	if (ic->got & ISOLATOR_GOT_MM)
-		isolator_mm_put(ic->mm);
-	mmdrop(ic->mm);
-	ic->mm = NULL;
-	page = virt_to_page(ic->page);
-	raw_spin_lock_irq(&ic->lock);
-	WRITE_ONCE(ic->page, NULL);
-	raw_spin_unlock_irq(&ic->lock);
-	/* Whoever still has the old page in hand has preemption off. */
-	synchronize_rcu();
-	put_page(page);
-	/* Once more: a start may have been under way when it was switched on. */
-	sched_isolator_fair_server(ic->cpu, true);
-	/* Last: it needs a thread of the CPU, and the fair server is back. */
-	if (ic->got & ISOLATOR_GOT_WATCHDOG)
-		lockup_detector_restore(ic->cpu);
-	ic->got = 0;
-	ic->depth = 0;
-	ic->ending = false;
-	ct_isolator_key(false);
-	static_branch_dec(&isolator_key);
-}
-
-static void isolator_end_work(struct work_struct *work)
-{
-	struct isolator_cpu *ic = container_of(work, struct isolator_cpu, end_work);
-
-	mutex_lock(&isolator_mutex);
-	isolator_restore(ic);
-	mutex_unlock(&isolator_mutex);
-}
-
-/** isolator_end - end an isolation and restore everything; may sleep */
-void isolator_end(struct isolator_cpu *ic, enum isolator_end why)
-{
-	if (!isolator_disarm(ic, why))
-		return;
-	mutex_lock(&isolator_mutex);
-	isolator_restore(ic);
-	mutex_unlock(&isolator_mutex);
-}
-
-/**
- * isolator_end_async - end it now, restore what has to sleep from a work item
- *
- * Context: process; locks that a restoration would take may be held.
- */
-void isolator_end_async(int cpu, enum isolator_end why)
-{
-	struct isolator_cpu *ic = isolator_of(cpu);
-
-	if (isolator_disarm(ic, why))
-		queue_work(system_unbound_wq, &ic->end_work);
-}
-
-/* The current task exits or executes: its isolation ends with it. */
-void __isolator_task_end(enum isolator_end why)
-{
-	struct isolator_cpu *ic = isolator_current();
-
-	if (!IS_ERR(ic))
-		isolator_end(ic, why);
 }
 
 /**
@@ -247,6 +107,7 @@ static void isolator_answer(struct isolator_cpu *ic, struct isolator_start_args 
 	args->deadline_ns = ic->deadline;
 	args->spin_ns = ic->spin;
 	args->lend_ns = ic->lend;
+	args->beat_ns = ic->beat;
 }
 
 static void isolator_stop_clocks(struct isolator_cpu *ic)
@@ -260,7 +121,8 @@ static void isolator_stop_clocks(struct isolator_cpu *ic)
 static int isolator_nest(struct isolator_cpu *ic, struct isolator_start_args *args,
 			 const struct isolator_start_args *asked)
 {
-	if ((asked->deadline_ns && asked->deadline_ns != ic->deadline) ||
+	if (asked->flags || (asked->beat_ns && asked->beat_ns != ic->beat) ||
+	    (asked->deadline_ns && asked->deadline_ns != ic->deadline) ||
 	    (asked->spin_ns && asked->spin_ns != ic->spin) ||
 	    (asked->lend_ns && asked->lend_ns != ic->lend))
 		return -EINVAL;
@@ -303,6 +165,10 @@ static int isolator_take_cpu(struct isolator_cpu *ic, struct page *page,
 	ic->deadline = args->deadline_ns;
 	ic->spin = args->spin_ns;
 	ic->lend = args->lend_ns;
+	ic->beat = args->beat_ns;
+	ic->beaten = 0;
+	ic->auto_tick = args->beat_ns || (args->flags & ISOLATOR_START_AUTO_TICK);
+	ic->tick_now = false;
 	ic->started = ktime_get_ns();
 	ic->timer_next = KTIME_MAX;
 	ic->lend_forced = false;
@@ -367,9 +233,6 @@ static void isolator_clear_cpu(struct isolator_cpu *ic, u32 mask)
 int isolator_begin(struct isolator_start_args *args)
 {
 	const struct isolator_start_args asked = *args;
-	struct isolator_senders *senders;
-	struct isolator_cpu *ic;
-	struct page *page;
 	int ret;
 
 	ret = isolator_check_args(args);
@@ -377,8 +240,28 @@ int isolator_begin(struct isolator_start_args *args)
 		return ret;
 	if (!capable(CAP_SYS_NICE))
 		return -EPERM;
+	return isolator_begin_admitted(args, &asked);
+}
+
+/**
+ * isolator_begin_admitted - isolator_begin() for one whose right to it was checked
+ * @args: with the defaults filled in; out: what is in force
+ * @asked: as the caller gave them
+ *
+ * Returns and context: as isolator_begin(), without the errors of its arguments.
+ */
+int isolator_begin_admitted(struct isolator_start_args *args,
+			    const struct isolator_start_args *asked)
+{
+	struct isolator_senders *senders;
+	struct isolator_cpu *ic;
+	struct page *page;
+	int ret;
+
 	if (current->nr_cpus_allowed != 1)
 		return -ENOTUNIQ;
+	if ((args->flags & ISOLATOR_START_LOCK) && isolator_lock_memory())
+		return -EINTR;
 	page = alloc_page(GFP_KERNEL | __GFP_ZERO);
 	senders = isolator_senders_make();
 	if (!page || !senders) {
@@ -391,7 +274,7 @@ int isolator_begin(struct isolator_start_args *args)
 	flush_work(&ic->end_work);
 	mutex_lock(&isolator_mutex);
 	if (ic->owner == current) {
-		ret = isolator_nest(ic, args, &asked);
+		ret = isolator_nest(ic, args, asked);
 		goto unused;
 	}
 	ret = isolator_check_cpu(ic->cpu);
@@ -402,7 +285,7 @@ int isolator_begin(struct isolator_start_args *args)
 	ret = isolator_take_cpu(ic, page, senders, args);
 	if (ret) {
 		/* Somebody else's end restores it, too. */
-		if (isolator_disarm(ic, ISOLATOR_END_AFFINITY))
+		if (isolator_disarm(ic, NULL, ISOLATOR_END_AFFINITY))
 			isolator_restore(ic);
 		mutex_unlock(&isolator_mutex);
 		return ret;

@@ -101,6 +101,32 @@ static void isolator_watch_limits(struct isolator_cpu *ic)
 		isolator_due(ic, ISOLATOR_DUE_CLOCK);
 }
 
+/*
+ * The beat: what is due by now is delivered together.  What has waited for less
+ * than its bound is no breach, and this was asked for: it is counted as planned.
+ */
+static bool isolator_beat(struct isolator_cpu *ic, u64 now)
+{
+	u64 beat = READ_ONCE(ic->beat);
+	int kind;
+
+	if (!beat || now - ic->beaten < beat || !isolator_is_due(ic))
+		return false;
+	raw_spin_lock(&ic->lock);
+	for (kind = 0; kind < ISOLATOR_KINDS; kind++) {
+		struct isolator_request *req = &ic->requests[kind];
+
+		if (req->since)
+			isolator_count_locked(ic, ISOLATOR_COUNT_PLANNED, kind,
+					      req->func, req->comm);
+	}
+	raw_spin_unlock(&ic->lock);
+	isolator_own_inc(ic, &ic->own.planned);
+	ic->beaten = now;
+	isolator_deliver(ic->cpu);
+	return true;
+}
+
 static void isolator_watch_cpu(struct isolator_cpu *ic, u64 now)
 {
 	u64 deadline = READ_ONCE(ic->deadline);
@@ -117,6 +143,8 @@ static void isolator_watch_cpu(struct isolator_cpu *ic, u64 now)
 	    !READ_ONCE(ic->requests[ISOLATOR_KIND_THREAD].since))
 		isolator_stamp(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, NULL);
 	isolator_watch_limits(ic);
+	if (isolator_beat(ic, now))
+		return;
 	for (kind = 0; kind < ISOLATOR_KIND_CLOCK; kind++)
 		isolator_breach(ic, kind, kind == ISOLATOR_KIND_CALL ?
 				READ_ONCE(ic->spin) : deadline, false);
@@ -156,6 +184,8 @@ void isolator_watch(void)
 		struct isolator_cpu *ic = isolator_of(cpu);
 
 		bound = min3(bound, ic->deadline, ic->spin);
+		if (ic->beat)
+			bound = min(bound, ic->beat);
 	}
 	if (cpumask_empty(&isolator_cpumask))
 		return;

@@ -56,6 +56,21 @@ static long isolator_ioctl_stop(void __user *arg)
 	return copy_to_user(arg, &args, sizeof(args)) ? -EFAULT : 0;
 }
 
+static long isolator_ioctl_task(unsigned int cmd, struct isolator_task_args __user *arg)
+{
+	struct isolator_task_args args;
+	int ret;
+
+	if (copy_from_user(&args, arg, sizeof(args)))
+		return -EFAULT;
+	if (cmd == ISOLATOR_IOC_STOP_TASK)
+		return isolator_stop_task(&args);
+	ret = isolator_start_task(&args);
+	if (ret)
+		return ret;
+	return copy_to_user(arg, &args, sizeof(args)) ? -EFAULT : 0;
+}
+
 static long isolator_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	switch (cmd) {
@@ -65,6 +80,9 @@ static long isolator_ioctl(struct file *file, unsigned int cmd, unsigned long ar
 		return isolator_ioctl_tick((void __user *)arg);
 	case ISOLATOR_IOC_STOP:
 		return isolator_ioctl_stop((void __user *)arg);
+	case ISOLATOR_IOC_START_TASK:
+	case ISOLATOR_IOC_STOP_TASK:
+		return isolator_ioctl_task(cmd, (void __user *)arg);
 	}
 	return -ENOTTY;
 }

@@ -75,6 +75,14 @@ static void isolator_take_held(struct isolator_hot *hot, struct isolator_cpu *ic
 		preempt_fold_need_resched();
 }
 
+/* Preemption or interrupts off: the page stays while it is looked at. */
+bool isolator_is_due(struct isolator_cpu *ic)
+{
+	struct isolator_page *page = READ_ONCE(ic->page);
+
+	return page && READ_ONCE(page->due);
+}
+
 /* After a kernel entry from user mode: interrupts off, RCU watching. */
 void __isolator_user_exit(void)
 {
@@ -87,6 +95,10 @@ void __isolator_user_exit(void)
 	if (!hot->armed)
 		return;
 	ic = this_cpu_ptr(&isolator_cpus);
+	if (ic->auto_tick && isolator_is_due(ic)) {
+		ic->tick_now = true;
+		hot->left = true;
+	}
 	if (atomic_read(&hot->work) & ISOLATOR_WORK_HELD)
 		isolator_take_held(hot, ic);
 	isolator_unmute();
@@ -175,6 +187,13 @@ static bool isolator_make_quiet(struct isolator_cpu *ic)
 	u64 left = KTIME_MAX;
 	bool changed = false;
 
+	if (ic->tick_now) {
+		ic->tick_now = false;	/* one an entry, whatever is left */
+		local_irq_enable();
+		isolator_auto_tick(ic);
+		local_irq_disable();
+		return false;
+	}
 	if (ic->lend_forced || isolator_local_dirty()) {
 		local_irq_enable();
 		isolator_local_drain();

@@ -86,6 +86,18 @@ struct isolator_callback {
 };
 
 /**
+ * struct isolator_own - what the isolated task itself, or its start, asked for
+ * @ticks: ticks that entered the kernel
+ * @lends: how often the CPU was lent
+ * @planned: interruptions by the beat
+ */
+struct isolator_own {
+	u64	ticks;
+	u64	lends;
+	u64	planned;
+};
+
+/**
  * struct isolator_cpu - the rest of an isolated CPU's state; constant size
  * @lock: requests, breaches and callbacks; taken with interrupts off, innermost
  * @owner: the isolated task; set and cleared by start and end only
@@ -93,6 +105,9 @@ struct isolator_callback {
  * @page: the shared page; a session holds one reference, each mapping another
  * @mask: ISOLATOR_MASK_* in force
  * @depth: starts to be undone
+ * @beat: period of planned interruptions, 0 for none; the last was @beaten
+ * @auto_tick: a kernel entry with something due is a tick
+ * @tick_now: this entry is one, and has not been yet; only the owner's CPU
  * @timer_next: ktime of the first timer left behind on this CPU
  * @lend_forced: a deadline passed for a thread of this CPU: lend at once
  * @lending: the owner lends the CPU right now
@@ -118,6 +133,10 @@ struct isolator_cpu {
 	u64			spin;
 	u64			lend;
 	u64			started;
+	u64			beat;
+	u64			beaten;
+	bool			auto_tick;
+	bool			tick_now;
 	u64			timer_next;
 	bool			lend_forced;
 	bool			lending;
@@ -133,6 +152,7 @@ struct isolator_cpu {
 	struct isolator_request	requests[ISOLATOR_KINDS];
 	u64			longest[ISOLATOR_KINDS];
 	u64			counts[ISOLATOR_COUNTS];
+	struct isolator_own	own;
 	unsigned int		nr_breaches;
 	struct isolator_breach	breaches[ISOLATOR_BREACHES];
 	struct isolator_callback callbacks[ISOLATOR_CALLBACKS];
@@ -183,6 +203,7 @@ void isolator_deliver(int cpu);
 void isolator_count_broken(struct isolator_cpu *ic, enum isolator_kind kind, void *func);
 
 /* entry.c */
+bool isolator_is_due(struct isolator_cpu *ic);
 void isolator_unmute(void);
 void isolator_start_tick(struct isolator_cpu *ic);
 
@@ -194,6 +215,7 @@ void isolator_note_wait(struct isolator_cpu *ic, enum isolator_kind kind,
 void isolator_record(struct isolator_cpu *ic, enum isolator_kind kind,
 		     const struct isolator_request *request, u64 waited,
 		     bool stack, bool forced);
+void isolator_own_inc(struct isolator_cpu *ic, u64 *count);
 void isolator_reset_longest(struct isolator_cpu *ic);
 void isolator_reset_stats(struct isolator_cpu *ic);
 
@@ -214,11 +236,23 @@ bool isolator_breach(struct isolator_cpu *ic, enum isolator_kind kind, u64 bound
 		     bool stack);
 
 /* core.c */
+extern struct mutex isolator_mutex;
+extern raw_spinlock_t isolator_lock;
 int isolator_begin(struct isolator_start_args *args);
+int isolator_begin_admitted(struct isolator_start_args *args,
+			    const struct isolator_start_args *asked);
 int isolator_finish(struct isolator_stop_args *args);
-void isolator_end(struct isolator_cpu *ic, enum isolator_end why);
 struct isolator_cpu *isolator_current(void);
 int isolator_set_allowed(const struct cpumask *mask);
+
+/* end.c */
+bool isolator_disarm(struct isolator_cpu *ic, const struct task_struct *whose,
+		     enum isolator_end why);
+void isolator_restore(struct isolator_cpu *ic);
+void isolator_end_work(struct work_struct *work);
+void isolator_end(struct isolator_cpu *ic, enum isolator_end why);
+bool isolator_end_task(const struct task_struct *task, enum isolator_end why);
+void isolator_revive(void *info);
 
 /* admit.c */
 extern struct cpumask isolator_allowed;
@@ -235,6 +269,11 @@ int isolator_system_init(void);
 /* tick.c */
 int isolator_do_tick(struct isolator_tick_args *args);
 u64 isolator_lend(struct isolator_cpu *ic, u64 budget);
+void isolator_auto_tick(struct isolator_cpu *ic);
+
+/* arm.c */
+int isolator_start_task(struct isolator_task_args *args);
+int isolator_stop_task(const struct isolator_task_args *args);
 
 /* flood.c */
 int isolator_flood_write(char *text);

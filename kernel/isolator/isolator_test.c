@@ -255,7 +255,7 @@ static void isolator_test_start_refuses(struct kunit *test)
 	args.mask |= ISOLATOR_MASK_ALL + 1;
 	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -EINVAL);
 	args = good;
-	args.flags = 1;
+	args.flags = ISOLATOR_START_FLAGS + 1;
 	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -EINVAL);
 	args = good;
 	args.spin_ns = ISOLATOR_SPIN_MAX + 1;
@@ -265,6 +265,11 @@ static void isolator_test_start_refuses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -ERANGE);
 	args = good;
 	args.lend_ns = ISOLATOR_LEND_MAX + 1;
+	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -ERANGE);
+	args = good;
+	args.beat_ns = ISOLATOR_DEADLINE_MIN - 1;
+	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -ERANGE);
+	args.beat_ns = ISOLATOR_DEADLINE_MAX + 1;
 	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -ERANGE);
 }
 

@@ -27,6 +27,7 @@ const char *const isolator_count_names[ISOLATOR_COUNTS] = {
 	[ISOLATOR_COUNT_BREACHED]	= "breached",
 	[ISOLATOR_COUNT_BROKEN]		= "broken",
 	[ISOLATOR_COUNT_REFUSED]	= "refused",
+	[ISOLATOR_COUNT_PLANNED]	= "planned",
 };
 
 static const char *const isolator_end_names[] = {
@@ -141,6 +142,7 @@ static int isolator_stats_show(struct seq_file *m, void *v)
 	for_each_possible_cpu(cpu) {
 		struct isolator_cpu *ic = isolator_of(cpu);
 		u64 counts[ISOLATOR_COUNTS], longest[ISOLATOR_KINDS], lost;
+		struct isolator_own own;
 
 		if (!cpumask_test_cpu(cpu, &isolator_cpumask) &&
 		    ic->end == ISOLATOR_END_NONE)
@@ -149,6 +151,7 @@ static int isolator_stats_show(struct seq_file *m, void *v)
 		memcpy(counts, ic->counts, sizeof(counts));
 		memcpy(longest, ic->longest, sizeof(longest));
 		lost = ic->callbacks_lost;
+		own = ic->own;
 		if (callbacks)
 			memcpy(callbacks, ic->callbacks, sizeof(ic->callbacks));
 		raw_spin_unlock_irq(&ic->lock);
@@ -157,6 +160,8 @@ static int isolator_stats_show(struct seq_file *m, void *v)
 		for (i = 0; i < ISOLATOR_COUNTS; i++)
 			seq_printf(m, " %s %llu", isolator_count_names[i], counts[i]);
 		seq_printf(m, " uncounted_callbacks %llu\n", lost);
+		seq_printf(m, "cpu %d own ticks %llu lends %llu planned %llu\n", cpu,
+			   own.ticks, own.lends, own.planned);
 		for (i = 0; i < ISOLATOR_KINDS; i++)
 			seq_printf(m, "cpu %d kind %s longest_ns %llu\n", cpu,
 				   isolator_kind_names[i], longest[i]);

@@ -126,6 +126,28 @@ void isolator_record(struct isolator_cpu *ic, enum isolator_kind kind,
 						    ISOLATOR_STACK, 2) : 0;
 }
 
+/**
+ * isolator_own_inc - one more of what the task asked for; takes the lock
+ * @ic: the CPU
+ * @count: a member of @ic->own
+ *
+ * The page shows it, too; an end takes the page away under the lock.
+ * Context: any but NMI.
+ */
+void isolator_own_inc(struct isolator_cpu *ic, u64 *count)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&ic->lock, flags);
+	(*count)++;
+	if (ic->page) {
+		WRITE_ONCE(ic->page->ticks, ic->own.ticks);
+		WRITE_ONCE(ic->page->lends, ic->own.lends);
+		WRITE_ONCE(ic->page->planned, ic->own.planned);
+	}
+	raw_spin_unlock_irqrestore(&ic->lock, flags);
+}
+
 /** isolator_reset_longest - forget the longest waits seen so far; takes the lock */
 void isolator_reset_longest(struct isolator_cpu *ic)
 {
@@ -144,6 +166,7 @@ void isolator_reset_stats(struct isolator_cpu *ic)
 	memset(ic->requests, 0, sizeof(ic->requests));
 	memset(ic->longest, 0, sizeof(ic->longest));
 	memset(ic->counts, 0, sizeof(ic->counts));
+	memset(&ic->own, 0, sizeof(ic->own));
 	memset(ic->breaches, 0, sizeof(ic->breaches));
 	memset(ic->callbacks, 0, sizeof(ic->callbacks));
 	ic->nr_breaches = 0;

@@ -28,18 +28,6 @@ static DEFINE_PER_CPU(struct irq_work, isolator_tick_work) =
 	IRQ_WORK_INIT_HARD(isolator_run_tick);
 
 /* An asynchronous end may take the page away at any time: only under the lock. */
-static void isolator_page_inc(struct isolator_cpu *ic, size_t offset)
-{
-	u64 *count;
-
-	raw_spin_lock_irq(&ic->lock);
-	if (ic->page) {
-		count = (u64 *)((char *)ic->page + offset);
-		WRITE_ONCE(*count, *count + 1);
-	}
-	raw_spin_unlock_irq(&ic->lock);
-}
-
 static u32 isolator_take_due(struct isolator_cpu *ic)
 {
 	u32 due = 0;
@@ -100,9 +88,54 @@ u64 isolator_lend(struct isolator_cpu *ic, u64 budget)
 		WRITE_ONCE(ic->lending, false);
 		/* For RLIMIT_RTTIME this was no sleep of the application's. */
 		current->rt.timeout = rttime;
-		isolator_page_inc(ic, offsetof(struct isolator_page, lends));
+		isolator_own_inc(ic, &ic->own.lends);
 	}
 	return lent;
+}
+
+/* The parts of a tick that are asked for; returns the ns lent. */
+static u64 isolator_tick_parts(struct isolator_cpu *ic, u32 parts, u64 budget)
+{
+	unsigned long flags;
+	u64 lent = 0;
+
+	if (parts & ISOLATOR_TICK_SCHED) {
+		local_irq_save(flags);
+		isolator_settle(ic, ISOLATOR_KIND_TIMER);
+		isolator_catch_up_rttime(ic);
+		local_irq_restore(flags);
+		/* As an interrupt, which is what all of it expects. */
+		irq_work_queue(per_cpu_ptr(&isolator_tick_work, ic->cpu));
+		irq_work_sync(per_cpu_ptr(&isolator_tick_work, ic->cpu));
+	}
+	if (parts & ISOLATOR_TICK_TSC_SYNC) {
+		preempt_disable();
+		arch_isolator_sync_clock();
+		preempt_enable();
+	}
+	if (parts & ISOLATOR_TICK_RT)
+		lent = isolator_lend(ic, budget);
+	isolator_own_inc(ic, &ic->own.ticks);
+	/* What is still there makes the next tick due: found on the way back. */
+	isolator_left(ic->cpu);
+	return lent;
+}
+
+/**
+ * isolator_auto_tick - the tick that a kernel entry is
+ * @ic: the isolated CPU; current is its owner
+ *
+ * Context: process, may sleep, on the way to user mode.
+ */
+void isolator_auto_tick(struct isolator_cpu *ic)
+{
+	u32 due = isolator_take_due(ic);
+	u64 lent;
+
+	if (!due)
+		return;
+	lent = isolator_tick_parts(ic, ISOLATOR_TICK_ALL, ic->lend);
+	trace_isolator_tick(ic->cpu, due, lent);
 }
 
 /**
@@ -116,7 +149,6 @@ u64 isolator_lend(struct isolator_cpu *ic, u64 budget)
 int isolator_do_tick(struct isolator_tick_args *args)
 {
 	struct isolator_cpu *ic;
-	unsigned long flags;
 
 	if (args->size != sizeof(*args) || args->flags & ~ISOLATOR_TICK_ALL)
 		return -EINVAL;
@@ -129,30 +161,9 @@ int isolator_do_tick(struct isolator_tick_args *args)
 	/* Cleared first: what comes from here on makes the next tick due. */
 	args->due = isolator_take_due(ic);
 	args->left = 0;
-	args->lent_ns = 0;
-
-	if (args->flags & ISOLATOR_TICK_SCHED) {
-		local_irq_save(flags);
-		isolator_settle(ic, ISOLATOR_KIND_TIMER);
-		isolator_catch_up_rttime(ic);
-		local_irq_restore(flags);
-		/* As an interrupt, which is what all of it expects. */
-		irq_work_queue(per_cpu_ptr(&isolator_tick_work, ic->cpu));
-		irq_work_sync(per_cpu_ptr(&isolator_tick_work, ic->cpu));
-	}
-	if (args->flags & ISOLATOR_TICK_TSC_SYNC) {
-		preempt_disable();
-		arch_isolator_sync_clock();
-		preempt_enable();
-	}
-	if (args->flags & ISOLATOR_TICK_RT) {
-		args->lent_ns = isolator_lend(ic, args->lend_ns ?: ic->lend);
-		if (sched_isolator_waiting(ic->cpu))
-			args->left |= ISOLATOR_DUE_RESCHED;
-	}
-	isolator_page_inc(ic, offsetof(struct isolator_page, ticks));
-	/* What is still there makes the next tick due: found on the way back. */
-	isolator_left(ic->cpu);
+	args->lent_ns = isolator_tick_parts(ic, args->flags, args->lend_ns ?: ic->lend);
+	if ((args->flags & ISOLATOR_TICK_RT) && sched_isolator_waiting(ic->cpu))
+		args->left |= ISOLATOR_DUE_RESCHED;
 	trace_isolator_tick(ic->cpu, args->due, args->lent_ns);
 	return 0;
 }

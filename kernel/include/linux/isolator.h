@@ -62,6 +62,7 @@ enum isolator_count {
 	ISOLATOR_COUNT_BREACHED,
 	ISOLATOR_COUNT_BROKEN,		/* always delivered at once */
 	ISOLATOR_COUNT_REFUSED,
+	ISOLATOR_COUNT_PLANNED,		/* delivered by the beat */
 	ISOLATOR_COUNTS,
 };
 
@@ -105,6 +106,7 @@ enum isolator_fault {
  * @left: something may have been left here that would interrupt user mode; set
  *	by whoever leaves it, cleared by this CPU before it looks around
  * @muted: the clock event device was switched off with timers queued
+ * @ticks: each kernel entry of the isolated task looks whether a tick is due
  * @owed: catch-up work taken from @work and not done yet: an NMI does it too
  */
 struct isolator_hot {
@@ -114,6 +116,7 @@ struct isolator_hot {
 	bool		armed;
 	bool		left;
 	bool		muted;
+	bool		ticks;
 	int		owed;
 };
 
@@ -157,7 +160,7 @@ static __always_inline void isolator_user_exit(void)
 	if (isolator_enabled()) {
 		struct isolator_hot *hot = raw_cpu_ptr(&isolator_hot);
 
-		if (unlikely(hot->owed || hot->muted ||
+		if (unlikely(hot->owed || hot->muted || hot->ticks ||
 			     (raw_atomic_read(&hot->work) & ISOLATOR_WORK_HELD)))
 			__isolator_user_exit();
 	}
@@ -273,6 +276,10 @@ enum isolator_treatment isolator_treatment(void *func);
 /* The end: kernel/isolator/core.c */
 void __isolator_task_end(enum isolator_end why);
 
+/* Starts for others: kernel/isolator/arm.c */
+void isolator_armed_exec(void);
+void isolator_armed_exit(void);
+
 /** isolator_exit - the current task exits; process context */
 static inline void isolator_exit(void)
 {
@@ -285,6 +292,7 @@ static inline void isolator_exec(void)
 {
 	if (isolator_enabled())
 		__isolator_task_end(ISOLATOR_END_EXEC);
+	isolator_armed_exec();
 }
 
 void isolator_hotplug_begin(void);
@@ -352,6 +360,7 @@ static inline int isolator_treat(void *func, enum isolator_treatment treatment)
 }
 
 static inline void isolator_exit(void) { }
+static inline void isolator_armed_exit(void) { }
 static inline void isolator_exec(void) { }
 static inline void isolator_hotplug_begin(void) { }
 static inline void isolator_hotplug_end(void) { }

@@ -21,6 +21,9 @@ bool isolator_takes(struct task_struct *p, const struct cpumask *cpus);
 void isolator_fork(struct task_struct *p);
 int isolator_push_tasks(int cpu);
 
+/* mm/mlock.c */
+int isolator_lock_memory(void);
+
 /* mm.c */
 extern atomic_long_t isolator_mm_kept_pages;
 

@@ -36,6 +36,13 @@
 #define ISOLATOR_GOT_LOCKED	(1U << 5)	/* all our memory is locked */
 #define ISOLATOR_GOT_RCU	(1U << 6)	/* no RCU callback is left here */
 
+/* isolator_start_args.flags */
+/* Each kernel entry of the task's own is a tick, where one is due. */
+#define ISOLATOR_START_AUTO_TICK	(1U << 0)
+/* Lock the task's memory, now and later (CAP_IPC_LOCK). */
+#define ISOLATOR_START_LOCK		(1U << 1)
+#define ISOLATOR_START_FLAGS		(ISOLATOR_START_AUTO_TICK | ISOLATOR_START_LOCK)
+
 /* isolator_start_args.deadline_ns: never a breach for what only sleeps. */
 #define ISOLATOR_DEADLINE_NEVER	(~0ULL)
 
@@ -43,7 +50,7 @@
  * struct isolator_start_args - ISOLATOR_IOC_START
  * @size: in: sizeof(struct isolator_start_args), so that it can grow
  * @mask: in: ISOLATOR_MASK_*, at least one
- * @flags: in: 0, others are reserved
+ * @flags: in: ISOLATOR_START_*
  * @achieved: out: the part of @mask that is in force
  * @got: out: ISOLATOR_GOT_*
  * @cpu: out: the CPU that is isolated
@@ -54,8 +61,11 @@
  * @spin_ns: in: D_spin, 0 for the default; out: what is in force
  * @lend_ns: in: how long a tick may lend the CPU, 0 for the default; out: what
  *	is in force
+ * @beat_ns: in: the period of planned interruptions, 0 for none: all that is due
+ *	then is delivered by one, and counted as planned.  Implies a tick of its own.
  *
- * A nested start only adds to the mask; its times must be 0 or those in force.
+ * A nested start only adds to the mask; its flags must be 0, its times 0 or those
+ * in force.
  */
 struct isolator_start_args {
 	__u32 size;
@@ -69,6 +79,7 @@ struct isolator_start_args {
 	__u64 deadline_ns;
 	__u64 spin_ns;
 	__u64 lend_ns;
+	__u64 beat_ns;
 };
 
 /**
@@ -99,9 +110,34 @@ struct isolator_stop_args {
 	__u32 depth;
 };
 
+/* isolator_task_args.flags */
+#define ISOLATOR_TASK_EXEC	(1U << 0)	/* at the task's next exec, not now */
+#define ISOLATOR_TASK_WAIT	(1U << 1)	/* until it has started or cannot */
+
+/**
+ * struct isolator_task_args - ISOLATOR_IOC_START_TASK, ISOLATOR_IOC_STOP_TASK
+ * @size: in: sizeof(struct isolator_task_args)
+ * @flags: in: ISOLATOR_TASK_*; of stop: 0
+ * @tid: in: whom, 0 for the caller; pinned to its CPU by the time of the start
+ * @reserved: in: 0
+ * @start: in and out: as of ISOLATOR_IOC_START; out only with ISOLATOR_TASK_WAIT
+ *
+ * The start takes effect at the task's next return to user mode, or at that of the
+ * program that it executes next.
+ */
+struct isolator_task_args {
+	__u32 size;
+	__u32 flags;
+	__s32 tid;
+	__u32 reserved;
+	struct isolator_start_args start;
+};
+
 #define ISOLATOR_IOC_START	_IOWR(0xB9, 0x01, struct isolator_start_args)
 #define ISOLATOR_IOC_TICK	_IOWR(0xB9, 0x02, struct isolator_tick_args)
 #define ISOLATOR_IOC_STOP	_IOWR(0xB9, 0x03, struct isolator_stop_args)
+#define ISOLATOR_IOC_START_TASK	_IOWR(0xB9, 0x04, struct isolator_task_args)
+#define ISOLATOR_IOC_STOP_TASK	_IOWR(0xB9, 0x05, struct isolator_task_args)
 
 /* Bits of isolator_page.due. */
 #define ISOLATOR_DUE_CALL	(1U << 0)	/* held cross-calls, irq_work */
@@ -124,7 +160,7 @@ enum isolator_end {
 	ISOLATOR_END_AFFINITY,		/* cpuset or affinity took the CPU */
 	ISOLATOR_END_HOTPLUG,		/* the CPU goes offline */
 	ISOLATOR_END_SYSTEM,		/* suspend, hibernation, reboot, kexec */
-	ISOLATOR_END_ADMIN,		/* an administrator's write to cpus */
+	ISOLATOR_END_ADMIN,		/* an administrator's write to cpus, a stop by another */
 };
 
 #define ISOLATOR_PAGE_MAGIC	0x4953304cU
@@ -145,6 +181,7 @@ enum isolator_end {
  * @breaches: requests that a real interrupt delivered at a deadline
  * @breaks: requests that are always delivered at once
  * @lends: how often the CPU was lent
+ * @planned: interruptions by the beat that start asked for
  *
  * The page of the calling thread's isolation; it can be mapped from start on
  * and outlives the end.  Counters only grow.
@@ -163,6 +200,7 @@ struct isolator_page {
 	__u64 breaches;
 	__u64 breaks;
 	__u64 lends;
+	__u64 planned;
 };
 
 #endif /* _UAPI_LINUX_ISOLATOR_H */

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Isolator: the end, in two halves: one that any process context may do at once, and
+ * one that sleeps.
+ */
+#include <linux/context_tracking_state.h>
+#include <linux/isolator.h>
+#include <linux/mm.h>
+#include <linux/nmi.h>
+#include <linux/sched/mm.h>
+
+#include "internal.h"
+
+#include <trace/events/isolator.h>
+
+/*
+ * Runs on the isolated CPU, interrupts off, after its owner is gone from the
+ * books: senders interrupt it again, and what it owes is done now.
+ */
+static void isolator_local_off(void *info)
+{
+	struct isolator_cpu *ic = info;
+	struct isolator_hot *hot = this_cpu_ptr(&isolator_hot);
+	int kind;
+
+	hot->armed = false;
+	while (atomic_read_acquire(&hot->senders))
+		cpu_relax();
+	atomic_andnot(ISOLATOR_WORK_HELD, &hot->work);
+	for (kind = 0; kind < ISOLATOR_KINDS; kind++)
+		isolator_settle(ic, kind);
+	arch_send_call_function_single_ipi(ic->cpu);
+	isolator_unmute();
+	isolator_start_tick(ic);
+	hot->left = false;
+	hot->ticks = false;
+	sched_isolator_fair_server(ic->cpu, true);
+	ct_isolator(false);
+	vtime_isolator(false);
+}
+
+/** isolator_revive - the tick comes back in the kernel, when something may wait for it */
+void isolator_revive(void *info)
+{
+	isolator_start_tick(info);
+}
+
+/**
+ * isolator_disarm - first half of an end
+ * @ic: the CPU
+ * @whose: end it only if this is the owner; NULL for anybody
+ * @why: the reason to show
+ *
+ * From here on the CPU is interrupted like any other.  Returns false if there was
+ * nothing to end.  Context: process, any lock that may be held around
+ * smp_call_function_single().
+ */
+bool isolator_disarm(struct isolator_cpu *ic, const struct task_struct *whose,
+		     enum isolator_end why)
+{
+	struct task_struct *owner;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&isolator_lock, flags);
+	owner = ic->owner;
+	if (whose && owner != whose)
+		owner = NULL;
+	if (owner) {
+		ic->end = why;
+		ic->last = owner->pid;
+		ic->last_start = owner->start_time;
+		ic->ending = true;
+		WRITE_ONCE(ic->owner, NULL);
+		/* From here on the gate holds and spares nothing. */
+		WRITE_ONCE(ic->mask, 0);
+	}
+	raw_spin_unlock_irqrestore(&isolator_lock, flags);
+	if (!owner)
+		return false;
+
+	/*
+	 * Through the gate, as the CPU is still in the mask: what is held already
+	 * would make a plain call believe that an interrupt is under way.
+	 */
+	smp_call_function_single(ic->cpu, isolator_local_off, ic, 1);
+	cpumask_clear_cpu(ic->cpu, &isolator_cpumask);
+	WRITE_ONCE(ic->page->end, why);
+	/* Who sees the end sees its reason: pairs with the reader in user space. */
+	smp_store_release(&ic->page->state, ISOLATOR_STATE_ENDED);
+	trace_isolator_end(ic->cpu, why);
+	return true;
+}
+
+/** isolator_restore - second half of an end: what has to sleep; isolator_mutex held */
+void isolator_restore(struct isolator_cpu *ic)
+{
+	struct page *page;
+
+	lockdep_assert_held(&isolator_mutex);
+	if (!ic->ending)
+		return;
+	isolator_elect_keeper(-1);
+	isolator_clock_restore(ic->cpu);
+	isolator_move_irqs(ic->cpu);
+	if (ic->got & ISOLATOR_GOT_MM)
+		isolator_mm_put(ic->mm);
+	mmdrop(ic->mm);
+	ic->mm = NULL;
+	page = virt_to_page(ic->page);
+	raw_spin_lock_irq(&ic->lock);
+	WRITE_ONCE(ic->page, NULL);
+	raw_spin_unlock_irq(&ic->lock);
+	/* Whoever still has the old page in hand has preemption off. */
+	synchronize_rcu();
+	put_page(page);
+	/* Once more: a start may have been under way when it was switched on. */
+	sched_isolator_fair_server(ic->cpu, true);
+	/* Last: it needs a thread of the CPU, and the fair server is back. */
+	if (ic->got & ISOLATOR_GOT_WATCHDOG)
+		lockup_detector_restore(ic->cpu);
+	ic->got = 0;
+	ic->depth = 0;
+	ic->ending = false;
+	ct_isolator_key(false);
+	static_branch_dec(&isolator_key);
+}
+
+/** isolator_end_work - the second half of isolator_end_async() */
+void isolator_end_work(struct work_struct *work)
+{
+	struct isolator_cpu *ic = container_of(work, struct isolator_cpu, end_work);
+
+	mutex_lock(&isolator_mutex);
+	isolator_restore(ic);
+	mutex_unlock(&isolator_mutex);
+}
+
+/** isolator_end - end an isolation and restore everything; may sleep */
+void isolator_end(struct isolator_cpu *ic, enum isolator_end why)
+{
+	if (!isolator_disarm(ic, NULL, why))
+		return;
+	mutex_lock(&isolator_mutex);
+	isolator_restore(ic);
+	mutex_unlock(&isolator_mutex);
+}
+
+/** isolator_end_task - end @task's isolation, if it has one; returns if so; may sleep */
+bool isolator_end_task(const struct task_struct *task, enum isolator_end why)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct isolator_cpu *ic = isolator_of(cpu);
+
+		if (!isolator_disarm(ic, task, why))
+			continue;
+		mutex_lock(&isolator_mutex);
+		isolator_restore(ic);
+		mutex_unlock(&isolator_mutex);
+		return true;
+	}
+	return false;
+}
+
+/**
+ * isolator_end_async - end it now, restore what has to sleep from a work item
+ *
+ * Context: process; locks that a restoration would take may be held.
+ */
+void isolator_end_async(int cpu, enum isolator_end why)
+{
+	struct isolator_cpu *ic = isolator_of(cpu);
+
+	if (isolator_disarm(ic, NULL, why))
+		queue_work(system_unbound_wq, &ic->end_work);
+}
+
+/* The current task exits or executes: its isolation ends with it. */
+void __isolator_task_end(enum isolator_end why)
+{
+	struct isolator_cpu *ic = isolator_current();
+
+	if (!IS_ERR(ic))
+		isolator_end(ic, why);
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: start-task
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 60
+ * about: another task is isolated, at once or at its exec; it needs no tick of its own
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+#define STATUS	"/proc/isolator/status"
+#define STATS	"/proc/isolator/stats"
+
+static int device;
+
+static int task(unsigned long what, pid_t tid, uint32_t flags, uint32_t start, uint64_t beat_ns)
+{
+	struct isolator_task_args args = {
+		.size = sizeof(args), .flags = flags, .tid = tid,
+		.start = {
+			.size = sizeof(args.start), .mask = ISOLATOR_MASK_ALL, .flags = start,
+			.deadline_ns = SEC, .beat_ns = beat_ns,
+		},
+	};
+
+	return ioctl(device, what, &args) ? -errno : 0;
+}
+
+static int start(pid_t tid, uint32_t flags)
+{
+	return task(ISOLATOR_IOC_START_TASK, tid, flags, 0, 0);
+}
+
+static int stop(pid_t tid)
+{
+	return task(ISOLATOR_IOC_STOP_TASK, tid, 0, 0, 0);
+}
+
+/*
+ * A child that spins, by system calls or without; pinned to CPU 1 it is FIFO: no
+ * thread of that CPU runs but when the CPU is lent.
+ */
+static pid_t spinner(bool pinned, bool calls)
+{
+	const struct sched_param param = { .sched_priority = 10 };
+	cpu_set_t all;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		bail_out("fork");
+	if (pid)
+		return pid;
+	memset(&all, 0xff, sizeof(all));
+	if (pinned ? iso_pin(1) || sched_setscheduler(0, SCHED_FIFO, &param) :
+		     sched_setaffinity(0, sizeof(all), &all))
+		_exit(1);
+	for (;;) {
+		if (calls)
+			syscall(SYS_getpid);
+	}
+}
+
+/* A child that executes a program on CPU 1 when a byte comes. */
+static pid_t executor(int *go)
+{
+	int pipe_fds[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe(pipe_fds) || (pid = fork()) < 0)
+		bail_out("fork");
+	if (!pid) {
+		close(pipe_fds[1]);
+		if (iso_pin(1) || read(pipe_fds[0], &byte, 1) != 1)
+			_exit(1);
+		execl("/bin/busybox", "busybox", "sh", "-c", "while :; do :; done", (char *)NULL);
+		_exit(1);
+	}
+	close(pipe_fds[0]);
+	*go = pipe_fds[1];
+	sleep_ms(50);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static unsigned long own(const char *what)
+{
+	char text[4096], *line, *at;
+
+	if (get_file(STATS, text, sizeof(text)))
+		return 0;
+	line = strstr(text, "cpu 1 own ");
+	at = line ? strstr(line, what) : NULL;
+	return at ? strtoul(at + strlen(what), NULL, 10) : 0;
+}
+
+static void at_once(void)
+{
+	pid_t pid = spinner(true, false);
+
+	sleep_ms(50);
+	ok(!start(pid, ISOLATOR_TASK_WAIT), "a task that spins is isolated");
+	ok(file_has(STATUS, "cpu 1 isolated", "user 1", NULL), "and in user mode");
+	ok(start(pid, ISOLATOR_TASK_WAIT) == 0 && file_has(STATUS, "depth 2", NULL),
+	   "a second start nests");
+	ok(!stop(pid) && file_has(STATUS, "cpu 1 ended admin", NULL), "a stop ends it altogether");
+	ok(stop(pid) == -ESRCH, "a second stop: ESRCH");
+	end(pid);
+}
+
+static void at_exec(void)
+{
+	int go;
+	pid_t pid = executor(&go);
+
+	ok(!start(pid, ISOLATOR_TASK_EXEC), "a start is armed for the exec");
+	ok(start(pid, ISOLATOR_TASK_EXEC) == -EALREADY, "another one: EALREADY");
+	ok(!file_has(STATUS, "cpu 1 isolated", NULL), "it waits for the exec");
+	if (write(go, "x", 1) != 1)
+		bail_out("pipe");
+	for (int i = 0; i < 500 && !file_has(STATUS, "cpu 1 isolated", NULL); i++)
+		sleep_ms(10);
+	ok(file_has(STATUS, "cpu 1 isolated", NULL), "the program runs isolated");
+	end(pid);
+	close(go);
+	pid = executor(&go);
+	start(pid, ISOLATOR_TASK_EXEC);
+	close(go);
+	waitpid(pid, NULL, 0);
+	ok(stop(pid) == -ESRCH, "one that exits instead leaves nothing armed");
+	pid = executor(&go);
+	start(pid, ISOLATOR_TASK_EXEC);
+	ok(!stop(pid), "a stop disarms");
+	if (write(go, "x", 1) != 1)
+		bail_out("pipe");
+	sleep_ms(200);
+	ok(!file_has(STATUS, "cpu 1 isolated", NULL), "and the program runs as any other");
+	end(pid);
+	close(go);
+}
+
+static int unprivileged(pid_t pid)
+{
+	return setuid(65534) || start(pid, 0) != -EPERM || stop(pid) != -EPERM;
+}
+
+static void errors(void)
+{
+	pid_t pid = spinner(false, false), child;
+	int status;
+
+	sleep_ms(50);
+	ok(start(pid, ISOLATOR_TASK_WAIT) == -ENOTUNIQ, "a task on any CPU: ENOTUNIQ");
+	ok(start(getpid(), ISOLATOR_TASK_WAIT) == -EDEADLK, "to wait for oneself: EDEADLK");
+	ok(start(2, 0) == -EPERM, "a kernel thread: EPERM");
+	ok(start(pid, 1U << 7) == -EINVAL, "a flag that is none: EINVAL");
+	ok(task(ISOLATOR_IOC_START_TASK, pid, 0, 1U << 7, 0) == -EINVAL, "nor of start: EINVAL");
+	ok(task(ISOLATOR_IOC_START_TASK, pid, 0, 0, 1) == -ERANGE, "a beat of 1 ns: ERANGE");
+	child = fork();
+	if (!child)
+		_exit(unprivileged(pid));
+	waitpid(child, &status, 0);
+	ok(!status, "without privilege: EPERM (%#x)", status);
+	end(pid);
+	ok(start(pid, ISOLATOR_TASK_WAIT) == -ESRCH, "no such task: ESRCH");
+}
+
+/* What is due is done at the task's own system calls. */
+static void by_calls(void)
+{
+	pid_t pid = spinner(true, true);
+	unsigned long before;
+
+	sleep_ms(50);
+	ok(!task(ISOLATOR_IOC_START_TASK, pid, ISOLATOR_TASK_WAIT, ISOLATOR_START_AUTO_TICK, 0),
+	   "isolated, its kernel entries are ticks");
+	before = own("ticks ");
+	ok(ask_kworker(), "work for a thread of its CPU is done");
+	ok(own("ticks ") > before, "by a tick: %lu", own("ticks ") - before);
+	ok(file_has(STATS, "cpu 1 total", " breached 0 ", " planned 0 ", NULL),
+	   "nothing interrupted it");
+	end(pid);
+}
+
+/* It neither calls nor ticks: the beat delivers what is due, and says so. */
+static void by_beat(void)
+{
+	pid_t pid = spinner(true, false);
+	uint64_t took;
+
+	sleep_ms(50);
+	ok(!task(ISOLATOR_IOC_START_TASK, pid, ISOLATOR_TASK_WAIT, 0, 50 * MS),
+	   "isolated, with a beat of 50 ms");
+	sleep_ms(300);
+	took = own("planned ");
+	sleep_ms(300);
+	ok(own("planned ") == took, "nothing is due: no interruption is planned");
+	took = now_ns();
+	ok(ask_kworker(), "work for a thread of its CPU is done");
+	took = now_ns() - took;
+	ok(own("planned ") > 0, "by %lu planned interruptions, in %lu ms", own("planned "),
+	   took / MS);
+	if (!ok(file_has(STATS, "cpu 1 total", " breached 0 ", NULL), "none of them a breach"))
+		show_breaches();
+	ok(!file_has(STATS, "cpu 1 total", " planned 0 ", NULL), "counted as planned");
+	end(pid);
+}
+
+int main(void)
+{
+	iso_require(2);
+	device = open("/dev/isolator", O_RDWR | O_CLOEXEC);
+	if (device < 0)
+		bail_out("/dev/isolator");
+	at_once();
+	at_exec();
+	errors();
+	if (!can_ask_kworker())
+		diag("no work for a kernel thread: without tracing");
+	else {
+		by_calls();
+		by_beat();
+	}
+	return done_testing();
+}
