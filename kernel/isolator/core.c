@@ -347,6 +347,9 @@ static int __init isolator_init(void)
 	if (ret)
 		return ret;
 	isolator_watch_init();
+	ret = isolator_stats_init();
+	if (ret)
+		return ret;
 	ret = isolator_system_init();
 	return ret ?: isolator_proc_init();
 }

@@ -14,6 +14,9 @@
 struct seq_file;
 
 #define ISOLATOR_BREACHES	32	/* remembered per CPU */
+/* The function of an entry whose module went; its name and counts stay. */
+#define ISOLATOR_FUNC_GONE	((void *)1)
+
 #define ISOLATOR_CALLBACKS	64	/* counted apart, per CPU */
 #define ISOLATOR_SENDERS	1024	/* counted apart, per isolated CPU */
 #define ISOLATOR_STACK		16	/* frames of a waiting sender */
@@ -218,6 +221,8 @@ void isolator_record(struct isolator_cpu *ic, enum isolator_kind kind,
 void isolator_own_inc(struct isolator_cpu *ic, u64 *count);
 void isolator_reset_longest(struct isolator_cpu *ic);
 void isolator_reset_stats(struct isolator_cpu *ic);
+void isolator_forget_module(struct isolator_cpu *ic, const struct module *module);
+int isolator_stats_init(void);
 
 /* senders.c */
 pid_t isolator_who(char *comm);
@@ -228,6 +233,7 @@ void isolator_sender_count(struct isolator_cpu *ic, enum isolator_count what,
 void isolator_sender_wait(struct isolator_cpu *ic, enum isolator_kind kind,
 			  void *func, const char *comm, u64 waited);
 void isolator_senders_show(struct seq_file *m, struct isolator_cpu *ic);
+void isolator_senders_forget(struct isolator_cpu *ic, const struct module *module);
 
 /* deadline.c */
 void isolator_watch(void);

@@ -3,6 +3,7 @@
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/isolator.h>
+#include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -220,6 +221,31 @@ static void isolator_test_senders_complete(struct kunit *test)
 	KUNIT_EXPECT_LE(test, lines, ISOLATOR_SENDERS + 1);
 }
 
+/* The address of a function of a module that went may be another one's next. */
+static void isolator_test_module_goes(struct kunit *test)
+{
+	struct isolator_cpu *ic = isolator_test_cpu(test);
+	struct module *module = kunit_kzalloc(test, sizeof(*module), GFP_KERNEL);
+	void *func = module;
+	unsigned int lines;
+
+	KUNIT_ASSERT_NOT_NULL(test, module);
+	module->mem[MOD_TEXT].base = module;
+	module->mem[MOD_TEXT].size = sizeof(*module);
+	ic->senders = isolator_senders_make();
+	KUNIT_ASSERT_NOT_NULL(test, ic->senders);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, isolator_test_free_senders,
+							ic->senders), 0);
+	isolator_test_stamp(ic, ISOLATOR_KIND_CALL, func);
+	isolator_test_stamp(ic, ISOLATOR_KIND_CALL, isolator_test_a);
+	isolator_forget_module(ic, module);
+	isolator_test_stamp(ic, ISOLATOR_KIND_CALL, func);
+	isolator_test_stamp(ic, ISOLATOR_KIND_CALL, isolator_test_a);
+	/* Two entries of the module's function, one of the kernel's. */
+	KUNIT_EXPECT_EQ(test, isolator_test_shown(test, ic, " held ", &lines), 4);
+	KUNIT_EXPECT_EQ(test, lines, 3);
+}
+
 static void isolator_test_breaches_bounded(struct kunit *test)
 {
 	struct isolator_cpu *ic = isolator_test_cpu(test);
@@ -293,6 +319,7 @@ static struct kunit_case isolator_cases[] = {
 	KUNIT_CASE(isolator_test_kinds_apart),
 	KUNIT_CASE(isolator_test_callbacks_bounded),
 	KUNIT_CASE(isolator_test_senders_complete),
+	KUNIT_CASE(isolator_test_module_goes),
 	KUNIT_CASE(isolator_test_breaches_bounded),
 	KUNIT_CASE(isolator_test_start_refuses),
 	KUNIT_CASE(isolator_test_without_start),

@@ -62,13 +62,17 @@ void isolator_func_name(char *name, size_t size, void *func)
 		memmove(blank, blank + 1, strlen(blank));
 }
 
-/** isolator_show_func - a callback's name as one word, "-" for none */
+/** isolator_show_func - a callback's name as one word, "-" for none, "gone" with its module */
 void isolator_show_func(struct seq_file *m, void *func)
 {
 	char name[KSYM_SYMBOL_LEN];
 
 	if (!func) {
 		seq_putc(m, '-');
+		return;
+	}
+	if (func == ISOLATOR_FUNC_GONE) {
+		seq_puts(m, "gone");
 		return;
 	}
 	isolator_func_name(name, sizeof(name), func);

@@ -8,6 +8,7 @@
 #include <linux/hash.h>
 #include <linux/jhash.h>
 #include <linux/kernel.h>
+#include <linux/module.h>
 #include <linux/preempt.h>
 #include <linux/random.h>
 #include <linux/seq_file.h>
@@ -168,6 +169,25 @@ void isolator_senders_reset_longest(struct isolator_cpu *ic)
 		s = isolator_sender_at(ic, i);
 		if (s)
 			s->longest = 0;
+		raw_spin_unlock_irq(&ic->lock);
+	}
+}
+
+/**
+ * isolator_senders_forget - the functions of a module that goes
+ *
+ * One entry at a time, as requesters wait for the lock.  Context: process.
+ */
+void isolator_senders_forget(struct isolator_cpu *ic, const struct module *module)
+{
+	struct isolator_sender *s;
+	int i;
+
+	for (i = 0; i < ISOLATOR_SENDERS; i++) {
+		raw_spin_lock_irq(&ic->lock);
+		s = isolator_sender_at(ic, i);
+		if (s && within_module((unsigned long)s->func, module))
+			s->func = ISOLATOR_FUNC_GONE;
 		raw_spin_unlock_irq(&ic->lock);
 	}
 }

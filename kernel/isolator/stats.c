@@ -2,6 +2,7 @@
 /* Isolator: what is counted and remembered, in constant space. */
 #include <linux/hash.h>
 #include <linux/isolator.h>
+#include <linux/module.h>
 #include <linux/stacktrace.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
@@ -171,4 +172,46 @@ void isolator_reset_stats(struct isolator_cpu *ic)
 	memset(ic->callbacks, 0, sizeof(ic->callbacks));
 	ic->nr_breaches = 0;
 	ic->callbacks_lost = 0;
+}
+
+/**
+ * isolator_forget_module - the functions of a module that goes
+ * @ic: the CPU
+ * @module: its memory is still there
+ *
+ * Another module's may come to the same addresses: they are not these.  The counts
+ * stay, and the names that were taken when they were seen.  Context: process.
+ */
+void isolator_forget_module(struct isolator_cpu *ic, const struct module *module)
+{
+	int i;
+
+	raw_spin_lock_irq(&ic->lock);
+	for (i = 0; i < ISOLATOR_CALLBACKS; i++) {
+		if (within_module((unsigned long)ic->callbacks[i].func, module))
+			ic->callbacks[i].func = ISOLATOR_FUNC_GONE;
+	}
+	raw_spin_unlock_irq(&ic->lock);
+	isolator_senders_forget(ic, module);
+}
+
+static int isolator_module_goes(struct notifier_block *nb, unsigned long state, void *module)
+{
+	int cpu;
+
+	if (state != MODULE_STATE_GOING)
+		return NOTIFY_DONE;
+	for_each_possible_cpu(cpu)
+		isolator_forget_module(isolator_of(cpu), module);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block isolator_module_notifier = {
+	.notifier_call = isolator_module_goes,
+};
+
+/** isolator_stats_init - at boot; 0 or a negative errno */
+int isolator_stats_init(void)
+{
+	return register_module_notifier(&isolator_module_notifier);
 }
