@@ -70,13 +70,14 @@ def _parser() -> argparse.ArgumentParser:
         "--suite",
         default="check",
         help="check (default), full-rt, full-nort, "
-        "full-debug, kasan, kcsan, rcutorture, scftorture",
+        "full-debug, kasan, kcsan, rcutorture, scftorture, distro, full-distro",
     )
     test.add_argument(
         "--kernel",
         action="append",
         default=[],
-        help="rt, nort, debug, stock-rt, stock-nort, debug+kasan, debug+kcsan",
+        help="rt, nort, debug, stock-rt, stock-nort, debug+kasan, debug+kcsan, "
+        "distro-plain, distro-rt",
     )
     test.add_argument(
         "--only",

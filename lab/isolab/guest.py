@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import dmesg, initramfs, observer, qemu, term
+from . import distro, dmesg, initramfs, observer, qemu, term
 from .kernel import Kernel
 from .paths import cache
 
@@ -85,7 +85,11 @@ def _socket() -> Path:
 def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
     emulator = qemu.pick()
     use_kvm = guest.want_kvm and not guest.observe and qemu.kvm_usable()
-    initrd = initramfs.with_job(guest.kernel, guest.job, where / "initrd", guest.extra)
+    disk = guest.kernel.disk
+    if disk:
+        initrd = distro.with_job(guest.kernel, guest.job, where / "initrd")
+    else:
+        initrd = initramfs.with_job(guest.kernel, guest.job, where / "initrd", guest.extra)
     command = [
         *emulator.command,
         "-nodefaults",
@@ -113,6 +117,9 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         "-qmp",
         f"unix:{_socket()},server=on,wait=off",
     ]
+    if disk:
+        # What the guest writes there is gone with it.
+        command += ["-drive", f"file={disk},format=raw,if=virtio,snapshot=on"]
     if guest.observe:
         command += observer.arguments(guest.kernel, where / "observer.json", guest.heavy)
     threads = "single,icount" if guest.icount else emulator.threads

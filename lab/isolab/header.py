@@ -14,7 +14,10 @@ _LINE = re.compile(r"^(?:#|//|/?\s*\*)\s*([a-z-]+):\s*(.*?)\s*$")
 CLASSES = ("catch-up", "exclude", "hold", "quiesce", "lend", "remote", "refuse", "break")
 KINDS = ("script", "program", "self")
 USES = ("run", "check")
-KERNELS = ("isolator", "isolator-debug", "any")
+KERNELS = ("isolator", "isolator-debug", "any", "distro")
+TESTS = LAB / "guest" / "tests"
+DISTRO_TESTS = LAB / "distro" / "tests"
+SUFFIXES = (".c", ".sh", ".py")
 
 
 def read(path: Path) -> dict[str, list[str]]:
@@ -98,7 +101,7 @@ class GuestTest:
 
 
 def _name(path: Path) -> str:
-    return path.stem if path.suffix in (".c", ".sh") else path.name
+    return path.stem if path.suffix in SUFFIXES else path.name
 
 
 def triggers() -> list[Trigger]:
@@ -148,10 +151,10 @@ def _equals(values: list[str], path: Path) -> tuple[Equal, ...]:
     return tuple(found)
 
 
-def tests() -> list[GuestTest]:
+def tests(directory: Path = TESTS) -> list[GuestTest]:
     found = []
-    for path in sorted((LAB / "guest" / "tests").glob("*")):
-        if path.suffix not in (".c", ".sh"):
+    for path in sorted(directory.glob("*")):
+        if path.suffix not in SUFFIXES:
             continue
         keys = read(path)
         test = GuestTest(

@@ -88,9 +88,10 @@ class Archive:
         return data + bytes(-len(data) % 512)
 
 
-def _make(directory: Path, out: Path, what: str) -> None:
+def make(directory: Path, out: Path, what: str, *targets: Path) -> None:
+    """Builds @what, the whole of @directory or only some @targets, in @out."""
     done = subprocess.run(
-        ["make", "-s", "-C", str(directory), f"O={out}"],
+        ["make", "-s", "-C", str(directory), f"O={out}", *map(str, targets)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -136,9 +137,9 @@ def base(kernel: Kernel) -> Path:
 
 def _base(kernel: Kernel) -> Path:
     guest, agent = BUILD / "lab" / "guest", BUILD / "lab" / "agent"
-    _make(LAB / "guest", guest, "the guest programs")
-    _make(LAB / "guest" / "agent", agent, "the guest agent")
-    _make(LAB / "guest" / "bench", guest / "root" / "lab" / "bin", "the guest's bench")
+    make(LAB / "guest", guest, "the guest programs")
+    make(LAB / "guest" / "agent", agent, "the guest agent")
+    make(LAB / "guest" / "bench", guest / "root" / "lab" / "bin", "the guest's bench")
     busybox = shutil.which("busybox")
     if not busybox:
         raise term.LabError("busybox is missing: apt-get install busybox-static")

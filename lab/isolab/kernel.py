@@ -22,11 +22,15 @@ STUB_SIZES = (8, 16)
 
 @dataclass(frozen=True)
 class Kernel:
-    """What kernel/build leaves: a directory with bzImage, System.map, modules/, config."""
+    """What kernel/build leaves: a directory with bzImage, System.map, modules/, config.
+
+    A distribution's has a @disk too, with what is process 1 there.
+    """
 
     name: str
     path: Path
     options: frozenset[str] = field(default=frozenset(), compare=False)
+    disk: Path | None = None
 
     @property
     def image(self) -> Path:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import campaign, dmesg, header, kernel, qemu, term
+from . import campaign, distro, dmesg, header, kernel, qemu, term
 from .guest import ENDED, Event, Guest, Outcome, boot
 from .header import GuestTest
 from .paths import OUT
@@ -37,6 +37,7 @@ class Suite:
 
 _NORMAL = ("isolator", "any")
 _DEBUG = ("isolator", "isolator-debug", "any")
+_DISTRO = ("distro",)
 SUITES = {
     "check": Suite((("rt", _NORMAL), ("nort", _NORMAL), ("debug", ("isolator-debug",)))),
     "full-rt": Suite((("rt", _NORMAL),), long=True),
@@ -46,6 +47,8 @@ SUITES = {
     "kcsan": Suite((("debug+kcsan", _DEBUG),), long=True),
     "rcutorture": Suite((("rt", _NORMAL),), long=True, only=("torture-rcu*",)),
     "scftorture": Suite((("rt", _NORMAL),), long=True, only=("torture-scf*",)),
+    "distro": Suite((("distro-plain", _DISTRO),)),
+    "full-distro": Suite((("distro-plain", _DISTRO), ("distro-rt", _DISTRO)), long=True),
 }
 
 
@@ -184,10 +187,12 @@ def _recap(results: list[Result]) -> None:
     print()
 
 
-def _job(batch: list[GuestTest], slower: float, sanitizer: str) -> str:
+def _job(batch: list[GuestTest], slower: float, sanitizer: str, settle: bool = False) -> str:
     lines = ["env ISO_CPU 1", "env HK_CPU 0"]
     if sanitizer:
         lines.append(f"env SANITIZER {sanitizer}")
+    if settle:
+        lines.append("run settled 120000 udevadm settle; systemctl is-system-running --wait")
     # Isolation starts only in high-resolution mode.
     lines.append(f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list")
     lines += [
@@ -223,12 +228,17 @@ def _run_batch(
         longest = max(t.timeout_s for t in left) * slower
         guest = Guest(
             which,
-            _job(left, slower, next((s for s in SANITIZERS if s in which.name), "")),
+            _job(
+                left,
+                slower,
+                next((s for s in SANITIZERS if s in which.name), ""),
+                settle=bool(which.disk),
+            ),
             cpus=left[0].cpus,
-            append=left[0].append,
+            append=f"{distro.APPEND} {left[0].append}" if which.disk else left[0].append,
             observe=bool(left[0].expects),
             want_kvm=True,
-            boot_s=40 * slower,
+            boot_s=(120 if which.disk else 40) * slower,
             silence_s=longest + 30,
             total_s=sum(t.timeout_s for t in left) * slower + 120,
         )
@@ -266,7 +276,9 @@ def _run_batch(
 
 
 def _kernel(spec: str) -> kernel.Kernel:
-    """rt, nort, debug, stock-rt, debug+kasan: what --kernel takes."""
+    """rt, nort, debug, stock-rt, debug+kasan, distro-plain: what --kernel takes."""
+    if spec.startswith(distro.PREFIX):
+        return distro.kernel(spec.removeprefix(distro.PREFIX))
     flavour, _, sanitizer = spec.partition("+")
     stock = flavour.startswith("stock-")
     flavour = flavour.removeprefix("stock-")
@@ -274,7 +286,7 @@ def _kernel(spec: str) -> kernel.Kernel:
 
 
 def _choose(kernels: list[str], only: list[str], suite: Suite) -> list[tuple[str, list[GuestTest]]]:
-    everything = header.tests()
+    everything = header.tests() + header.tests(header.DISTRO_TESTS)
     patterns = only or list(suite.only)
     if patterns:
         everything = [t for t in everything if any(fnmatch.fnmatch(t.name, p) for p in patterns)]
@@ -286,7 +298,15 @@ def _choose(kernels: list[str], only: list[str], suite: Suite) -> list[tuple[str
         return [(spec, [t for t in everything if t.kernel in which]) for spec, which in suite.runs]
     chosen = []
     for spec in kernels:
-        which = ("any",) if spec.startswith("stock-") else _DEBUG if "debug" in spec else _NORMAL
+        which = (
+            _DISTRO
+            if spec.startswith(distro.PREFIX)
+            else ("any",)
+            if spec.startswith("stock-")
+            else _DEBUG
+            if "debug" in spec
+            else _NORMAL
+        )
         chosen.append((spec, [t for t in everything if t.kernel in which]))
     return chosen
 

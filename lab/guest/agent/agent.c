@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * agent: process 1 of the lab's guests.  Mounts what a guest needs, carries out
- * the lines of /job/job one after another, reports one JSON line for each on the
- * second serial port, and powers the guest off.
+ * agent: process 1 of the lab's guests, or a service of a distribution's.  As
+ * process 1 it mounts what a guest needs.  Carries out the lines of /job/job one
+ * after another, reports one JSON line for each on the second serial port, and
+ * powers the guest off.
  *
  * Lines of a job (words are separated by one space):
  *	cpus LIST		everything from here on runs on these CPUs
@@ -490,12 +491,8 @@ static void do_mount(const char *type, const char *where, const char *options)
 		fprintf(stderr, "agent: mount %s: %s\n", where, strerror(errno));
 }
 
-static void set_up(void)
+static void mount_all(void)
 {
-	struct termios t;
-	sigset_t child;
-	int fd;
-
 	do_mount("devtmpfs", "/dev", NULL);
 	do_mount("proc", "/proc", NULL);
 	do_mount("sysfs", "/sys", NULL);
@@ -506,6 +503,16 @@ static void set_up(void)
 	do_mount("debugfs", "/sys/kernel/debug", NULL);
 	do_mount("tracefs", "/sys/kernel/tracing", NULL);
 	do_mount("cgroup2", "/sys/fs/cgroup", NULL);
+}
+
+static void set_up(void)
+{
+	struct termios t;
+	sigset_t child;
+	int fd;
+
+	if (getpid() == 1)
+		mount_all();
 	setenv("PATH", "/bin:/sbin:/usr/bin:/usr/sbin:/lab/bin", 1);
 	setenv("HOME", "/tmp", 1);
 	setenv("LAB", "/lab", 1);
@@ -523,7 +530,9 @@ static void set_up(void)
 		tcsetattr(fd, TCSANOW, &t);
 	}
 	report = fdopen(fd, "w");
-	move_irqs();
+	/* A distribution's guest stays as it came. */
+	if (getpid() == 1)
+		move_irqs();
 }
 
 int main(void)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the tests of the distribution guest share: TAP, the command, and waiting."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import snapshot
+
+ISOLATOR = "/lab/bin/isolator"
+PATIENCE_S = 60.0
+
+_count = 0
+_bad = 0
+
+
+def check(good: object, what: str, *why: object) -> bool:
+    """One line of TAP; @why only if it is not good."""
+    global _count, _bad
+    _count += 1
+    _bad += not good
+    print(f"{'ok' if good else 'not ok'} {_count} - {what}")
+    for line in why if not good else ():
+        for part in str(line).splitlines():
+            print(f"# {part}")
+    sys.stdout.flush()
+    return bool(good)
+
+
+def note(text: str) -> None:
+    for line in text.splitlines():
+        print(f"# {line}", flush=True)
+
+
+def done() -> NoReturn:
+    print(f"1..{_count}", flush=True)
+    sys.exit(bool(_bad or not _count))
+
+
+def same(before: snapshot.Snapshot, what: str) -> None:
+    """The machine is as @before; and no test begins on one that is not."""
+    left = snapshot.settled(before)
+    if not check(not left, f"{what}: all is as before", *left[:40]):
+        done()
+
+
+def isolator(*arguments: str, **how: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [ISOLATOR, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+        **how,
+    )
+
+
+def document(*arguments: str) -> dict[str, Any]:
+    """What a command with --json says."""
+    done_ = isolator(*arguments)
+    found: dict[str, Any] = json.loads(done_.stdout)
+    return found
+
+
+@contextlib.contextmanager
+def running(*arguments: str, script: str = "exec sleep 60") -> Iterator[subprocess.Popen[str]]:
+    """isolator run, once its program has begun; killed in the end if it still lives."""
+    process = subprocess.Popen(
+        [ISOLATOR, "run", *arguments, "--", "sh", "-c", f"echo began $$; {script}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout
+        line = process.stdout.readline()
+        if not line.startswith("began "):
+            _, said = process.communicate(timeout=PATIENCE_S)
+            check(False, "the program of isolator run began", said)
+            done()
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def until(what: Callable[[], object], patience_s: float = PATIENCE_S) -> bool:
+    stop = time.monotonic() + patience_s
+    while not what():
+        if time.monotonic() > stop:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def read(path: str) -> str:
+    return Path(path).read_text().strip()
+
+
+def write(path: str, value: str) -> None:
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.write(fd, value.encode())
+    finally:
+        os.close(fd)
+
+
+def groups() -> list[str]:
+    """The cgroups that a run has made."""
+    return sorted(str(p) for p in Path(snapshot.CGROUPS).glob("isolator.*"))

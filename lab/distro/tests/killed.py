@@ -1,0 +1,90 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# name: killed
+# cpus: 4
+# kernel: distro
+# timeout: 300
+# about: after SIGKILL of isolator run at any moment isolator restore puts all back
+import os
+import random
+import subprocess
+import time
+from pathlib import Path
+
+import snapshot
+from machine import ISOLATOR, check, document, done, isolator, note, same, until
+
+ROUNDS = 6
+JOURNALS = Path("/run/isolator")
+# From the journal's beginning to the program, and back from its end.
+LONGEST_S = 0.3
+
+seed = int(os.environ.get("SEED") or time.time_ns() % 1000000)
+note(f"seed {seed}")
+chance = random.Random(seed)
+snapshot.noise()
+before = snapshot.take()
+
+
+def command(*arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([ISOLATOR, *arguments], stdout=subprocess.DEVNULL,
+                            stderr=subprocess.DEVNULL)
+
+
+def start() -> subprocess.Popen[bytes]:
+    """A run, as soon as it has a journal."""
+    process = command("run", "-c", "1", "--rest", "2", "--policy", "fifo", "--", "sleep", "3600")
+    if not until(JOURNALS.exists):
+        check(False, "there is a journal")
+        done()
+    return process
+
+
+def sleepers() -> list[str]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if path.read_bytes() == b"sleep\x003600\x00":
+                found.append(str(path))
+        except OSError:
+            continue
+    return found
+
+
+def kill(process: subprocess.Popen[bytes]) -> float:
+    """At some moment from now on; when it was."""
+    moment = chance.uniform(0, LONGEST_S)
+    time.sleep(moment)
+    process.kill()
+    process.wait()
+    return moment
+
+
+def put_back(what: str) -> bool:
+    """By isolator restore; was there anything?"""
+    changed = snapshot.differences(before, snapshot.take())
+    lines = [path.read_text().count("\n") for path in JOURNALS.glob("run.*")]
+    restored = isolator("restore")
+    check(restored.returncode == 0, f"{what}: {len(changed)} differences, journal of {lines} "
+          "lines: restored", restored.stdout, restored.stderr)
+    check(until(lambda: not sleepers(), 5), f"{what}: the program is gone")
+    same(before, what)
+    return bool(changed)
+
+
+left = 0
+for _ in range(ROUNDS):
+    left += put_back(f"killed {kill(start()):.3f} s after the journal's beginning")
+check(left >= ROUNDS // 2, f"{left} of {ROUNDS} left something")
+for _ in range(ROUNDS // 2):
+    process = start()
+    until(sleepers)
+    process.terminate()
+    put_back(f"killed {kill(process):.3f} s after SIGTERM, while it restored")
+for _ in range(ROUNDS // 2):
+    process = start()
+    until(sleepers)
+    kill(process)
+    put_back(f"restore killed after {kill(command('restore')):.3f} s, and restored again")
+check(document("restore", "--json")["journals"] == [], "nothing is left to be restored")
+done()

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The distribution guest: Debian 12 with systemd on Debian's own kernels."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import subprocess
+from pathlib import Path
+
+from . import initramfs, term
+from .kernel import Kernel
+from .paths import BUILD, LAB, cache
+
+PREFIX = "distro-"
+KERNELS = {"plain": "linux-image-6.12-amd64", "rt": "linux-image-6.12-rt-amd64"}
+# As a small server has them, and Python for the tests.
+PACKAGES = (
+    "dbus",
+    "iproute2",
+    "kmod",
+    "libpam-systemd",
+    "procps",
+    "python3",
+    "sudo",
+    "systemd-sysv",
+    "udev",
+    "util-linux",
+)
+# On the console there is the kernel's log alone, which is scanned.
+APPEND = "systemd.show_status=0 systemd.mask=serial-getty@ttyS0.service"
+MAKE = LAB / "host" / "distro-image"
+FILES = LAB / "distro"
+
+
+def image() -> Path:
+    """The directory with the disk and the kernels; made if this recipe never was."""
+    recipe = [MAKE.read_text(), *PACKAGES, *(f"{name}={k}" for name, k in KERNELS.items())]
+    key = hashlib.sha256("\n".join(recipe).encode()).hexdigest()[:12]
+    into = cache() / f"distro-{key}"
+    with open(cache() / "distro.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if into.is_dir():
+            return into
+        partial = into.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        term.say("making the disk of the distribution guest")
+        kernels = [f"{name}={package}" for name, package in KERNELS.items()]
+        done = subprocess.run(
+            [MAKE, "--into", partial, "--packages", " ".join(PACKAGES), *kernels],
+            stdout=2,
+            check=False,
+        )
+        if done.returncode:
+            raise term.LabError("making the disk of the distribution guest failed")
+        partial.rename(into)
+    return into
+
+
+def kernel(name: str) -> Kernel:
+    """Debian's own, plain or rt."""
+    if name not in KERNELS:
+        raise term.LabError(f"no kernel {PREFIX}{name}; there are {', '.join(KERNELS)}")
+    where = image()
+    return Kernel(PREFIX + name, where / name, disk=where / "root.ext2")
+
+
+def with_job(which: Kernel, job: str, target: Path) -> Path:
+    """The initramfs that brings what one boot needs to the disk and goes on from there."""
+    guest, agent = BUILD / "lab" / "guest", BUILD / "lab" / "agent"
+    isolator = guest / "root" / "lab" / "bin" / "isolator"
+    with open(BUILD / "lab.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        initramfs.make(LAB / "guest" / "agent", agent, "the guest agent")
+        initramfs.make(LAB / "guest", guest, "the isolator command", isolator)
+    busybox = shutil.which("busybox")
+    if not busybox:
+        raise term.LabError("busybox is missing: apt-get install busybox-static")
+    archive = initramfs.Archive()
+    for name in ("bin", "dev", "root"):
+        archive.directory(name)
+    archive.device("dev/console", 5, 1)
+    archive.file("bin/busybox", Path(busybox).read_bytes(), 0o755)
+    archive.file("init", (FILES / "init").read_bytes(), 0o755)
+    archive.file("isolab.service", (FILES / "isolab.service").read_bytes())
+    archive.tree(which.path / "modules", "")
+    archive.file("job/job", job.encode())
+    archive.file("lab/agent", (agent / "agent").read_bytes(), 0o755)
+    archive.file("lab/bin/isolator", isolator.read_bytes(), 0o755)
+    for path in sorted(FILES.glob("*.py")):
+        archive.file(f"lab/tests/{path.name}", path.read_bytes())
+    for path in sorted((FILES / "tests").glob("*.py")):
+        archive.file(f"lab/tests/{path.stem}", path.read_bytes(), 0o755)
+    target.write_bytes(archive.bytes())
+    return target
