@@ -65,9 +65,7 @@ static void judge(struct audit *audit, const struct irq *irq)
 	struct audit_finding *finding;
 	char *others;
 
-	if (irq->managed || irq->bound ||
-	    (!cpulist_common(&irq->asked, &audit->cpus) &&
-	     !cpulist_common(&irq->goes, &audit->cpus)))
+	if (irq->managed || irq->bound || !cpulist_common(&irq->asked, &audit->cpus))
 		return;
 	finding = audit_find(audit, irq->file->path, irq->file->value);
 	/* Isolator leaves isolated CPUs out, but where nothing else is named. */
@@ -77,6 +75,20 @@ static void judge(struct audit *audit, const struct irq *irq)
 	if (others)
 		audit_set(finding, SETTING_LIST, "%s", others);
 	free(others);
+}
+
+/* It was sent elsewhere: that waits, where the interrupt comes from an I/O APIC. */
+static void judge_pending(struct audit *audit, const struct irq *irq)
+{
+	char *path;
+
+	if (irq->managed || irq->bound || cpulist_common(&irq->asked, &audit->cpus) ||
+	    !cpulist_common(&irq->goes, &audit->cpus))
+		return;
+	path = text_format("/proc/irq/%s/effective_affinity_list", irq->number);
+	audit_advise(audit_find(audit, path, capture_read(audit->capture, path)->value),
+		     REMEDY_NONE, "none is needed: it goes there by itself", "");
+	free(path);
 }
 
 static void judge_managed(struct audit *audit, const struct irq *irq)
@@ -112,6 +124,11 @@ static void each(struct audit *audit, void (*judge_one)(struct audit *, const st
 static void find_interrupts(struct audit *audit)
 {
 	each(audit, judge);
+}
+
+static void find_pending(struct audit *audit)
+{
+	each(audit, judge_pending);
 }
 
 static void find_managed(struct audit *audit)
@@ -191,6 +208,9 @@ static void find_balancer(struct audit *audit)
 static const struct audit_check checks[] = {
 	{ "irq.affinity", AUDIT_WARNING, false,
 	  "this device's interrupt may come to a CPU that is to be isolated", find_interrupts },
+	{ "irq.pending", AUDIT_INFO, false,
+	  "this device's interrupt comes once more before it goes where it was sent",
+	  find_pending },
 	{ "irq.managed", AUDIT_WARNING, false,
 	  "this interrupt of a device's queue goes where its driver says, to a CPU that is to be isolated",
 	  find_managed },

@@ -111,6 +111,9 @@ FAULTS = [
     # Isolator leaves this one where it is: no other CPU is named.
     simple(IRQ, "2", "irq.affinity", "0", WARNING),
     simple(IRQ, "0,2-3", "irq.affinity", "0", COVERED),
+    # Sent elsewhere, but it did not come since: nothing is to be written.
+    Fault({"/proc/irq/24/effective_affinity_list": "1\n"}, "irq.pending",
+          "/proc/irq/24/effective_affinity_list", INFO),
     Fault({"/proc/irq/25/effective_affinity_list": "2\n",
            "/proc/irq/25/smp_affinity_list": "0-3\n"}, "irq.managed",
           "/proc/irq/25/smp_affinity_list", COVERED, "boot with isolcpus=managed_irq,1-3"),
