@@ -34,7 +34,7 @@ int change_apply(struct change *change, struct journal *journal)
 		refuse(change, errno);
 		return 0;
 	}
-	old = setting_old(change->kind, change->before, change->wanted);
+	old = setting_value(change->kind, change->before);
 	error = journal_note(journal, JOURNAL_SET, change->path, old, change->before);
 	free(old);
 	if (error)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,15 +9,17 @@
 #include <unistd.h>
 
 #include "array.h"
-#include "change.h"
+#include "error.h"
 #include "group.h"
 #include "journal.h"
 #include "root.h"
 #include "setting.h"
 #include "text.h"
 
+#define CONTROLLER "cpuset"
 #define CONTROLLERS GROUP_TOP "/cgroup.controllers"
-#define SUBTREE GROUP_TOP "/cgroup.subtree_control"
+#define SUBTREE_NAME "cgroup.subtree_control"
+#define SUBTREE GROUP_TOP "/" SUBTREE_NAME
 #define TRIES 100		/* for tasks that are ending, 10 ms each */
 #define TRY_NS 10000000
 
@@ -24,7 +27,8 @@
 static const struct {
 	const char *name, *text;
 } files[] = {
-	{ "cgroup.procs", "" }, { "cpuset.cpus", "\n" }, { "cpuset.cpus.partition", "member\n" },
+	{ "cgroup.procs", "" }, { SUBTREE_NAME, "\n" }, { "cpuset.cpus", "\n" },
+	{ "cpuset.cpus.partition", "member\n" },
 };
 
 /* As mkdirat(2) and unlinkat(2) of @path, whose directory is below @root; 0 or the errno. */
@@ -74,7 +78,7 @@ int group_possible(const char *root, const char **path)
 	*path = CONTROLLERS;
 	if (!controllers)
 		return errno;
-	if (!setting_holds(SETTING_WORD, controllers, "+cpuset"))
+	if (!setting_holds(SETTING_WORD, controllers, "+" CONTROLLER))
 		error = ENOENT;
 	free(controllers);
 	if (error)
@@ -131,24 +135,72 @@ static bool put(struct group *group, enum setting_kind kind, const char *name, c
 /* cpuset in all cgroups at the top: 0, or -1, said why. */
 static int enable(struct group *group, struct journal *journal, bool *good)
 {
-	struct change change = {
-		.path = SUBTREE,
-		.kind = SETTING_WORD,
-		.wanted = "+cpuset",
-	};
-	char *have = setting_read(group->root, SUBTREE);
-	int error = 0;
+	char *have = setting_read(group->root, SUBTREE), *now;
+	int error = 0, refused;
 
-	*good = have && setting_holds(SETTING_WORD, have, "+cpuset");
+	*good = have && setting_holds(SETTING_WORD, have, "+" CONTROLLER);
+	if (have && !*good)
+		error = journal_note(journal, JOURNAL_CONTROLLER, SUBTREE, CONTROLLER, have);
 	free(have);
-	if (*good)
+	if (error || *good)
+		return error;
+	refused = setting_write(group->root, SUBTREE, "+" CONTROLLER);
+	now = setting_read(group->root, SUBTREE);
+	*good = !refused && now && setting_holds(SETTING_WORD, now, "+" CONTROLLER);
+	if (!*good) {
+		journal_forget(journal);
+		group->state = text_format("%s: %s", SUBTREE,
+					   refused ? strerror(refused) : "it does not stay on");
+	}
+	free(now);
+	return 0;
+}
+
+/* Has the cgroup at the top CPUs or memory of its own?  Said, if so. */
+static bool uses_cpuset(const char *root, const char *name)
+{
+	static const char *const settings[] = { "cpuset.cpus", "cpuset.mems" };
+	bool used = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(settings) && !used; i++) {
+		char *path = text_format(GROUP_TOP "/%s/%s", name, settings[i]);
+		char *text = setting_read(root, path);
+		char *value = text ? text_trim(text) : NULL;
+
+		used = value && *value;
+		if (used)
+			error_say(CONTROLLER " stays on: %s was set to %s meanwhile", path, value);
+		free(value);
+		free(text);
+		free(path);
+	}
+	return used;
+}
+
+int group_disable(const char *root, const char *before)
+{
+	int fd, error;
+	struct dirent *entry;
+	bool used = false;
+	DIR *names;
+
+	if (setting_holds(SETTING_WORD, before, "+" CONTROLLER))
 		return 0;
-	error = change_apply(&change, journal);
-	*good = change.outcome == OUTCOME_FIXED;
-	if (!error && !*good)
-		group->state = text_format("%s: %s", SUBTREE, change.now);
-	change_free(&change);
-	return error;
+	fd = root_open(root, GROUP_TOP, O_RDONLY | O_DIRECTORY);
+	names = fd < 0 ? NULL : fdopendir(fd);
+	if (!names)
+		return errno;
+	while (!used && (entry = readdir(names)))
+		used = entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+			uses_cpuset(root, entry->d_name);
+	closedir(names);
+	if (used)
+		return 0;
+	if (!root_live(root))
+		return setting_write_text(root, SUBTREE, before);
+	error = setting_write(root, SUBTREE, "-" CONTROLLER);
+	/* One of them has it on for its own. */
+	return error == EBUSY ? 0 : error;
 }
 
 int group_make(struct group *group, const char *root, pid_t pid, const struct cpulist *cpus,
@@ -174,7 +226,13 @@ int group_make(struct group *group, const char *root, pid_t pid, const struct cp
 			group->path = NULL;
 		} else {
 			stand_in(root, group->path, true);
+			/*
+			 * On below it too: so it cannot be turned off at the top, which systemd
+			 * does as soon as none of its own slices needs it, and which unmakes the
+			 * partition.
+			 */
 			group->isolated = put(group, SETTING_LIST, "cpuset.cpus", list) &&
+				put(group, SETTING_WORD, SUBTREE_NAME, "+" CONTROLLER) &&
 				put(group, SETTING_TEXT, "cpuset.cpus.partition", "isolated");
 			if (group->isolated)
 				group->state = text_format("isolated");

@@ -41,6 +41,13 @@ int group_enter(const struct group *group, pid_t pid);
 void group_free(struct group *group);
 
 /*
+ * Turns cpuset off in the cgroups at the top, which was done for groups of this command;
+ * @before is what stood there.  It stays where it was on before, or one of them has CPUs
+ * of its own by now, as systemd gives them.  0 or the errno.
+ */
+int group_disable(const char *root, const char *before);
+
+/*
  * Moves what runs in the cgroup @path to @origin, or to the top if that is gone, and
  * removes it: 0 or the errno; not there is no error.  *@moved counts the processes.
  */

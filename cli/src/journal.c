@@ -87,6 +87,13 @@ static int share_line(struct journal *journal, char *fields[JOURNAL_FIELDS])
 					     text);
 		free(value);
 		free(text);
+	} else if (!strcmp(fields[JOURNAL_WHAT], JOURNAL_CONTROLLER)) {
+		char *text = setting_read(journal->root, fields[JOURNAL_NAME]);
+
+		if (text)
+			error = journal_note(journal, JOURNAL_CONTROLLER, fields[JOURNAL_NAME],
+					     fields[JOURNAL_VALUE], text);
+		free(text);
 	} else if (!strcmp(fields[JOURNAL_WHAT], JOURNAL_TASK)) {
 		struct task task;
 

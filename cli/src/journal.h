@@ -7,11 +7,13 @@
  * The file is text.  Its first line is "isolator-journal 1", and then each line is
  * one change in the order of time, four fields with a tabulator between:
  *	set PATH VALUE TEXT
+ *	controller PATH NAME TEXT
  *	group PATH ORIGIN -
  *	task TID START LIST
  *	run PID CPUS PROGRAM
  * set: PATH, that of the machine from its root, was written.  VALUE is what to write,
- * without the line's end, and TEXT all that the file showed.  group: the cgroup PATH was
+ * without the line's end, and TEXT all that the file showed.  controller: NAME was turned
+ * on in PATH, which showed TEXT; others may have come and gone since.  group: the cgroup PATH was
  * made, and what runs in it goes back to the cgroup ORIGIN.  task: the affinity of a
  * task, which began at START by the kernel's clock, was LIST.  run: no change, but
  * whose journal it is.  In each field bytes other than printable ASCII, and the
@@ -27,6 +29,7 @@
 #include "cpulist.h"
 
 #define JOURNAL_SET "set"
+#define JOURNAL_CONTROLLER "controller"
 #define JOURNAL_GROUP "group"
 #define JOURNAL_TASK "task"
 #define JOURNAL_RUN "run"

@@ -20,11 +20,6 @@ char *setting_value(enum setting_kind kind, const char *text)
 	return text_trim(text);
 }
 
-char *setting_old(enum setting_kind kind, const char *text, const char *wanted)
-{
-	return kind == SETTING_WORD ? text_format("-%s", wanted + 1) : setting_value(kind, text);
-}
-
 bool setting_holds(enum setting_kind kind, const char *text, const char *value)
 {
 	char *have = setting_value(kind, text);

@@ -16,9 +16,6 @@ enum setting_kind {
 /* What is to be written for the file to show @text; to be freed. */
 char *setting_value(enum setting_kind kind, const char *text);
 
-/* What undoes the writing of @wanted to the file that shows @text; to be freed. */
-char *setting_old(enum setting_kind kind, const char *text, const char *wanted);
-
 /* Does the file that shows @text hold @value? */
 bool setting_holds(enum setting_kind kind, const char *text, const char *value);
 

@@ -72,6 +72,17 @@ static bool put_back(struct context *context, char **fields)
 	return !error;
 }
 
+static bool put_controller_back(struct context *context, char **fields)
+{
+	int error = group_disable(context->root, fields[JOURNAL_TEXT]);
+
+	if (!error)
+		return true;
+	error_say("%s: %s: it should be without %s again", fields[JOURNAL_NAME], strerror(error),
+		  fields[JOURNAL_VALUE]);
+	return fail(context, fields[JOURNAL_NAME], fields[JOURNAL_TEXT], strerror(error));
+}
+
 static bool put_group_back(struct context *context, char **fields)
 {
 	int error = group_remove(context->root, fields[JOURNAL_NAME], fields[JOURNAL_VALUE],
@@ -126,6 +137,7 @@ static bool undo_line(struct context *context, char **fields)
 		bool (*undo)(struct context *context, char **fields);
 	} kinds[] = {
 		{ JOURNAL_SET, true, put_back },
+		{ JOURNAL_CONTROLLER, true, put_controller_back },
 		{ JOURNAL_GROUP, true, put_group_back },
 		{ JOURNAL_TASK, false, put_task_back },
 	};

@@ -176,7 +176,8 @@ def test_each_setting_and_back(isolator: Path, lay: Lay, tmp_path: Path) -> None
     changed = {p for p in before if during[p] != before[p]}
     assert changed == set(QUIET) | set(ELSEWHERE)
     assert {p.name: p.read_text() for p in group.iterdir()} == {
-        "cgroup.procs": done.out, "cpuset.cpus": "3\n", "cpuset.cpus.partition": "isolated\n"}
+        "cgroup.procs": done.out, "cgroup.subtree_control": "+cpuset\n", "cpuset.cpus": "3\n",
+        "cpuset.cpus.partition": "isolated\n"}
     document = done.document
     assert {s["path"]: s["now"] for s in document["settings"]} == QUIET
     assert {s["outcome"] for s in document["settings"]} == {"set"}
@@ -372,6 +373,23 @@ def test_two_runs(isolator: Path, lay: Lay, first: int, how: str) -> None:
         runs[1 - first].wait(PATIENCE_S)
         restore(isolator, root)
     assert tree(root) == before and not (root / "run/isolator").exists()
+
+
+@pytest.mark.parametrize("name", ["cpuset.cpus", "cpuset.mems"])
+def test_controller_that_others_use(isolator: Path, lay: Lay, name: str) -> None:
+    """It stays on if systemd has given a slice CPUs of its own meanwhile; that is no failure."""
+    root = lay({**STOCK, f"{CGROUP}/system.slice/{name}": "\n"})
+    before = tree(root)
+    with running(isolator, root) as process:
+        (root / CGROUP[1:] / "system.slice" / name).write_text("0\n")
+        process.terminate()
+        assert process.wait(PATIENCE_S) == 128 + signal.SIGTERM
+        assert process.stderr and "cpuset stays on: " in process.stderr.read()
+    after = tree(root)
+    assert {p for p in after if after[p] != before.get(p)} == {
+        f"{CGROUP}/system.slice/{name}", f"{CGROUP}/cgroup.subtree_control"}
+    assert after[f"{CGROUP}/cgroup.subtree_control"][0] == b"+cpuset\n"
+    assert not (root / "run/isolator").exists()
 
 
 def test_audit_fix_waits_for_a_run(isolator: Path, lay: Lay) -> None:
