@@ -14,6 +14,9 @@ const char *change_hint(const char *path, int error)
 		return ": it is read-only here, as in a container: do it on the host";
 	if (error == EIO && !strncmp(path, "/proc/irq/", 10))
 		return ": its driver manages it; boot with isolcpus=managed_irq and these CPUs";
+	/* A cpuset partition makes it forget what its fair servers have (Linux 6.12). */
+	if (error == EBUSY && strstr(path, "/fair_server/"))
+		return ": the kernel has lost count of real-time shares; it takes any with -1 in /proc/sys/kernel/sched_rt_runtime_us";
 	return "";
 }
 

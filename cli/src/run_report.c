@@ -47,7 +47,11 @@ static void put_settings(FILE *out, const struct run *run)
 		term_put(out, change->path);
 		fprintf(out, change->outcome == OUTCOME_REFUSED ? ": not set to %s: " :
 			": did not stick at %s: it is ", change->wanted);
-		put_short(out, change->now);
+		/* Why, and what helps: all of it. */
+		if (change->outcome == OUTCOME_REFUSED)
+			term_put(out, change->now);
+		else
+			put_short(out, change->now);
 		fputc('\n', out);
 	}
 	for (size_t i = 0; i < run->nr_missing; i++) {

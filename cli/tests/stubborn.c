@@ -2,8 +2,9 @@
 /*
  * A machine that does not take every setting, linked with --wrap=setting_write and
  * --wrap=setting_write_text: a write to a file of $IGNORED does nothing, one to a file
- * of $REFUSED fails as that to a managed interrupt does, one to $OTHER changes it to
- * something else, and to $KEPT its old text is not written again.
+ * of $REFUSED fails as that to a managed interrupt does, one to $BUSY as that to a fair
+ * server may, one to $OTHER changes it to something else, and to $KEPT its old text is not
+ * written again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,6 +29,8 @@ int __wrap_setting_write(const char *root, const char *path, const char *value)
 {
 	if (names("REFUSED", path))
 		return EIO;
+	if (names("BUSY", path))
+		return EBUSY;
 	if (names("IGNORED", path))
 		return 0;
 	return __real_setting_write(root, path, names("OTHER", path) ? "7" : value);

@@ -477,6 +477,19 @@ def test_setting_that_does_not_stick(stubborn: Path, lay: Lay, variable: str,
     assert f"{path}: {words} performance: " in done.said
 
 
+@pytest.mark.parametrize(("variable", "path", "wanted", "why"), [
+    ("REFUSED", IRQ, "0-2", "Input/output error: its driver manages it; boot with "
+     "isolcpus=managed_irq and these CPUs"),
+    ("BUSY", IRQ, "0-2", "Device or resource busy"),
+    ("BUSY", FAIR.format(3), "0", "Device or resource busy: the kernel has lost count of real-time "
+     "shares; it takes any with -1 in /proc/sys/kernel/sched_rt_runtime_us")])
+def test_refusal_says_what_helps(stubborn: Path, lay: Lay, variable: str, path: str, wanted: str,
+                                 why: str) -> None:
+    """All of it."""
+    done = Done(stubborn, lay(STOCK), "--", "true", env={**os.environ, variable: path})
+    assert f"    {path}: not set to {wanted}: {why}\n" in done.said
+
+
 def test_partition_that_is_refused(stubborn: Path, lay: Lay) -> None:
     """What the kernel says of it is told, and the cgroup goes again."""
     root = lay(STOCK)
