@@ -109,6 +109,8 @@ def write(path: str, value: str) -> None:
     fd = os.open(path, os.O_WRONLY)
     try:
         os.write(fd, value.encode())
+    except OSError as e:
+        raise OSError(e.errno, f"{e.strerror}: {value!r} to", path) from e
     finally:
         os.close(fd)
 

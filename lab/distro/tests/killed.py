@@ -9,6 +9,7 @@ import os
 import random
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import snapshot
@@ -16,8 +17,6 @@ from machine import ISOLATOR, check, document, done, isolator, note, same, until
 
 ROUNDS = 6
 JOURNALS = Path("/run/isolator")
-# From the journal's beginning to the program, and back from its end.
-LONGEST_S = 0.3
 
 seed = int(os.environ.get("SEED") or time.time_ns() % 1000000)
 note(f"seed {seed}")
@@ -51,9 +50,9 @@ def sleepers() -> list[str]:
     return found
 
 
-def kill(process: subprocess.Popen[bytes]) -> float:
-    """At some moment from now on; when it was."""
-    moment = chance.uniform(0, LONGEST_S)
+def kill(process: subprocess.Popen[bytes], whole: float) -> float:
+    """At some moment while it does what took @whole before; when it was."""
+    moment = chance.uniform(0, 1.3 * whole)
     time.sleep(moment)
     process.kill()
     process.wait()
@@ -72,19 +71,41 @@ def put_back(what: str) -> bool:
     return bool(changed)
 
 
+def take_time(what: Callable[[], object]) -> float:
+    began = time.monotonic()
+    what()
+    return time.monotonic() - began
+
+
+# Nobody disturbs this one.
+process = start()
+changing_s = take_time(lambda: until(sleepers))
+process.terminate()
+restoring_s = take_time(process.wait)
+same(before, "undisturbed")
+process = start()
+until(sleepers)
+process.kill()
+process.wait()
+restore_s = take_time(lambda: command("restore").wait())
+same(before, "restored")
+note(f"{changing_s:.3f} s to change, {restoring_s:.3f} s to restore, {restore_s:.3f} s by restore")
+
 left = 0
 for _ in range(ROUNDS):
-    left += put_back(f"killed {kill(start()):.3f} s after the journal's beginning")
-check(left >= ROUNDS // 2, f"{left} of {ROUNDS} left something")
+    left += put_back(f"killed {kill(start(), changing_s):.3f} s after the journal's beginning")
 for _ in range(ROUNDS // 2):
     process = start()
     until(sleepers)
     process.terminate()
-    put_back(f"killed {kill(process):.3f} s after SIGTERM, while it restored")
+    left += put_back(f"killed {kill(process, restoring_s):.3f} s after SIGTERM")
 for _ in range(ROUNDS // 2):
     process = start()
     until(sleepers)
-    kill(process)
-    put_back(f"restore killed after {kill(command('restore')):.3f} s, and restored again")
+    process.kill()
+    process.wait()
+    moment = kill(command("restore"), restore_s)
+    left += put_back(f"restore killed after {moment:.3f} s")
+check(left >= ROUNDS, f"{left} of {2 * ROUNDS} left something to be restored")
 check(document("restore", "--json")["journals"] == [], "nothing is left to be restored")
 done()
