@@ -82,6 +82,7 @@ def with_job(which: Kernel, job: str, target: Path) -> Path:
         archive.directory(name)
     archive.device("dev/console", 5, 1)
     archive.file("bin/busybox", Path(busybox).read_bytes(), 0o755)
+    archive.link("bin/sh", "busybox")
     archive.file("init", (FILES / "init").read_bytes(), 0o755)
     archive.file("isolab.service", (FILES / "isolab.service").read_bytes())
     archive.tree(which.path / "modules", "")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from isolab import campaign, header, suite, term
+from isolab import campaign, distro, header, suite, term
 from isolab.kernel import Kernel
 
 
@@ -31,6 +31,18 @@ def test_every_test_describes_itself_and_is_in_a_suite() -> None:
         t.name for _, tests in suite._choose([], [], suite.SUITES["full-debug"]) for t in tests
     }
     assert known == chosen
+
+
+def test_every_test_of_the_distribution_guest_is_in_a_suite() -> None:
+    known = {t.name for t in header.tests(header.DISTRO_TESTS)}
+    assert "killed" in known
+    for name in ("distro", "full-distro"):
+        for spec, tests in suite._choose([], [], suite.SUITES[name]):
+            assert spec.startswith(distro.PREFIX)
+            assert known == {t.name for t in tests}
+    # And nowhere else: they need systemd.
+    for _, tests in suite._choose([], [], suite.SUITES["full-debug"]):
+        assert not known & {t.name for t in tests}
 
 
 def test_a_wrong_header_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,22 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from isolab import initramfs
-
-
-def _unpack(data: bytes) -> dict[str, tuple[int, bytes]]:
-    """Mode and content of each entry of a newc archive."""
-    found: dict[str, tuple[int, bytes]] = {}
-    at = 0
-    while True:
-        assert data[at : at + 6] == b"070701"
-        fields = [int(data[at + 6 + 8 * i : at + 14 + 8 * i], 16) for i in range(13)]
-        mode, size, length = fields[1], fields[6], fields[11]
-        name = data[at + 110 : at + 110 + length - 1].decode()
-        if name == "TRAILER!!!":
-            return found
-        at += (110 + length + 3) // 4 * 4
-        found[name] = mode, data[at : at + size]
-        at += (size + 3) // 4 * 4
+from newc import unpack
 
 
 def _selftests(root: Path) -> Path:
@@ -36,13 +21,13 @@ def _selftests(root: Path) -> Path:
 
 
 def test_a_job_alone_brings_no_selftests() -> None:
-    found = _unpack(initramfs.overlay("sleep 1\n"))
+    found = unpack(initramfs.overlay("sleep 1\n"))
     assert found["job/job"][1] == b"sleep 1\n"
     assert set(found) == {"job", "job/job"}
 
 
 def test_selftests_lie_where_a_hunt_runs_them(tmp_path: Path) -> None:
-    found = _unpack(initramfs.overlay("sleep 1\n", _selftests(tmp_path / "tests")))
+    found = unpack(initramfs.overlay("sleep 1\n", _selftests(tmp_path / "tests")))
     assert found["job/job"][1] == b"sleep 1\n"
     assert found["lab/selftests/futex"] == (0o100755, b"ELF")
     assert found["lab/selftests/net"] == (0o100755, b"#!/bin/sh\n")
@@ -53,7 +38,7 @@ def test_selftests_lie_where_a_hunt_runs_them(tmp_path: Path) -> None:
 
 def test_directories_come_once_and_before_what_lies_in_them(tmp_path: Path) -> None:
     data = initramfs.overlay("", _selftests(tmp_path / "tests"))
-    names = list(_unpack(data))
+    names = list(unpack(data))
     assert names.index("lab") < names.index("lab/selftests") < names.index("lab/selftests/bin")
     assert names.index("lab/selftests/bin") < names.index("lab/selftests/bin/net")
     assert data.count(b"lab/selftests/bin\0") == 1

@@ -88,6 +88,10 @@ with running("-c", "1", "--rest", "3") as process:
         except OSError:
             continue
     check(not strangers, "no other process may run there", strangers)
+    free = [key for key, value in snapshot.take().items()
+            if key.startswith("task kernel ") and not key.startswith("task kernel bound ")
+            and value.startswith("cpus [0, 1")]
+    check(not free, "no thread of the kernel that may choose runs on the quiet CPU", *free)
     # What systemd does meanwhile: a new service, then one for which it turns another controller
     # on at the top, and all that it does not need itself off, and all read again.
     service = start_service(SERVICES[0])

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-# name: signals
+# name: signalled
 # cpus: 4
 # kernel: distro
 # timeout: 180

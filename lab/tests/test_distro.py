@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The disk of the distribution guest, and what is brought to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from isolab import distro, initramfs, suite, term
+from isolab.header import GuestTest
+from isolab.kernel import Kernel
+from newc import unpack
+
+MAKER = """#!/bin/sh
+echo "$@" >>{log}
+[ "$1" = --into ] && mkdir -p "$2/plain" && echo disk >"$2/root.ext2"
+exit {code}
+"""
+
+
+@pytest.fixture(name="maker")
+def _maker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What makes the disk, but for the disk."""
+    monkeypatch.setenv("ISOLATOR_CACHE", str(tmp_path / "cache"))
+    maker = tmp_path / "maker"
+    maker.write_text(MAKER.format(log=tmp_path / "log", code=0))
+    maker.chmod(0o755)
+    monkeypatch.setattr(distro, "MAKE", maker)
+    return maker
+
+
+def test_the_disk_is_made_once_for_a_recipe(
+    maker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = distro.kernel("plain")
+    assert first.disk and first.disk.read_text() == "disk\n" and first.disk.parent.is_dir()
+    assert distro.kernel("plain") == first
+    (call,) = (tmp_path / "log").read_text().splitlines()
+    assert "systemd-sysv" in call and "plain=linux-image-6.12-amd64" in call
+    monkeypatch.setattr(distro, "PACKAGES", (*distro.PACKAGES, "more"))
+    assert distro.kernel("plain").disk != first.disk
+    assert len((tmp_path / "log").read_text().splitlines()) == 2
+
+
+def test_a_disk_that_failed_is_made_again(maker: Path, tmp_path: Path) -> None:
+    good = maker.read_text()
+    maker.write_text(good.replace("exit 0", "exit 1"))
+    with pytest.raises(term.LabError, match="distribution guest failed"):
+        distro.image()
+    maker.write_text(good)
+    # The recipe is another one now, and so is its place; nothing half-made is taken for whole.
+    assert (distro.image() / "root.ext2").exists()
+    assert [p.name for p in (tmp_path / "cache").glob("distro-*") if p.suffix != ".partial"] == [
+        distro.image().name
+    ]
+
+
+def test_unknown_kernel() -> None:
+    with pytest.raises(term.LabError, match="no kernel distro-fast; there are plain, rt"):
+        distro.kernel("fast")
+
+
+def test_what_comes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(directory: Path, out: Path, what: str, *targets: Path) -> None:
+        for path in targets or (out / "agent",):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(what)
+
+    monkeypatch.setattr(initramfs, "make", make)
+    monkeypatch.setattr(distro, "BUILD", tmp_path)
+    monkeypatch.setattr(distro.shutil, "which", lambda _: __file__)
+    module = tmp_path / "plain" / "modules" / "lib" / "modules" / "6" / "ext4.ko"
+    module.parent.mkdir(parents=True)
+    module.write_text("module")
+    (tmp_path / "plain" / "modules" / "early").write_text("/lib/modules/6/ext4.ko\n")
+    plain = Kernel("distro-plain", tmp_path / "plain")
+    target = distro.with_job(plain, "sleep 1\n", tmp_path / "initrd")
+    found = unpack(target.read_bytes())
+    assert found["job/job"][1] == b"sleep 1\n"
+    assert found["lib/modules/6/ext4.ko"][1] == b"module" and "early" in found
+    assert found["lab/bin/isolator"] == (0o100755, b"the isolator command")
+    for name in ("init", "bin/busybox", "lab/agent", "lab/tests/killed"):
+        assert found[name][0] == 0o100755, name
+    assert found["lab/tests/snapshot.py"][0] == 0o100644
+    for name in ("init", "isolab.service", "lab/tests/killed"):
+        assert b"SPDX" in found[name][1]
+
+
+def test_a_job_begins_when_the_boot_is_done() -> None:
+    test = GuestTest("t", 4, "distro", 10, "a", False, None, (), "", False, (), ())
+    lines = suite._job([test], 1, "", settle=True).splitlines()
+    settled = [i for i, line in enumerate(lines) if "is-system-running --wait" in line]
+    assert settled and settled[0] < next(i for i, ln in enumerate(lines) if "/lab/tests/t" in ln)
+    assert "systemctl" not in suite._job([test], 1, "")
