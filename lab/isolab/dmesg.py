@@ -44,6 +44,15 @@ _SCFTORTURE = re.compile(
     r"[^\n]*scftorture_invoker\+(?:(?!BUG: ).)*?</TASK>$",
     re.MULTILINE | re.DOTALL,
 )
+# A stock kernel warns where SIGKILL meets a task that makes a cpuset partition: it wants a new
+# worker for the mask of unbound work, and whoever is to be killed gets none.  Passed over only
+# behind the kernel's own word that this was it.
+_INTERRUPTED = re.compile(
+    r"^[^\n]*workqueue: Interrupted when creating a worker thread[^\n]*\n(?:[^\n]*\n){0,3}?"
+    r"[^\n]*\[ cut here \]-+\n[^\n]*WARNING: [^\n]* at kernel/cgroup/cpuset\.c:"
+    r"(?:(?!\[ cut here \]).)*?end trace [0-9a-f]+ \]---$",
+    re.MULTILINE | re.DOTALL,
+)
 # KCSAN finds data races all over a stock kernel.  Those in which no function of ours
 # takes part, as one of the two or as a caller, are not what a run is about.
 _KCSAN = re.compile(
@@ -69,6 +78,7 @@ def scan(log: str) -> list[Finding]:
     def blank_stock_race(report: re.Match[str]) -> str:
         return report.group() if "isolator" in report.group() else blank(report)
 
+    log = _INTERRUPTED.sub(blank, log)
     log = _SCFTORTURE.sub(blank, _SPLAT.sub(blank_selftest, log))
     log = _KCSAN.sub(blank_stock_race, log)
     return [

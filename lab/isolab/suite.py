@@ -238,7 +238,7 @@ def _run_batch(
             append=f"{distro.APPEND} {left[0].append}" if which.disk else left[0].append,
             observe=bool(left[0].expects),
             want_kvm=True,
-            boot_s=(120 if which.disk else 40) * slower,
+            boot_s=(240 if which.disk else 40) * slower,
             silence_s=longest + 30,
             total_s=sum(t.timeout_s for t in left) * slower + 120,
         )

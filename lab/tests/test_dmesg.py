@@ -103,3 +103,18 @@ def test_only_races_with_a_part_of_ours_count() -> None:
     found = dmesg.scan(_race("ktime_get", "do_syscall_64") + _race("isolator_stamp", "x"))
     assert [f.line for f in found] == [7]
     assert dmesg.scan(_race("ktime_get", "isolator_watch_tick"))
+
+
+def test_only_a_worker_that_was_refused_to_the_killed_is_passed_over() -> None:
+    word = '[   67.5] workqueue: Interrupted when creating a worker thread "kworker/u16:0"\n'
+    splat = (
+        "[   67.5] ------------[ cut here ]------------\n"
+        "[   67.5] WARNING: CPU: 2 PID: 4 at kernel/cgroup/{}:1356 update_parent+0x9/0xb2\n"
+        "[   67.5] Call Trace:\n[   67.5]  update_prstate+0x265/0x530\n"
+        "[   67.5] ---[ end trace 0000000000000000 ]---\n"
+    )
+    assert dmesg.scan(word + splat.format("cpuset.c")) == []
+    assert [f.line for f in dmesg.scan(splat.format("cpuset.c"))] == [2, 3]
+    assert [f.line for f in dmesg.scan(word + splat.format("cgroup.c"))] == [3, 4]
+    twice = word + splat.format("cpuset.c") + splat.format("cgroup.c")
+    assert [f.line for f in dmesg.scan(twice)] == [8, 9]
