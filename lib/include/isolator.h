@@ -5,7 +5,7 @@
  * A thread that is pinned to one CPU calls isolator_start().  From then on
  * nothing interrupts it in user mode, as long as it calls isolator_tick() at
  * least once per deadline.  All state is per thread: each call is about the
- * thread that makes it.
+ * thread that makes it, but for isolator_start_task() and isolator_stop_task().
  *
  * Calls that return int return a negative errno value on failure;
  * isolator_strerror() says what to do about it.
@@ -15,6 +15,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <linux/isolator.h>
 
@@ -67,7 +68,34 @@ struct isolator_options {
 	{ sizeof(struct isolator_options), ISOLATOR_MASK_ALL, 0, 0, 0, 0, 0, NULL }
 
 /**
- * struct isolator_result - what isolator_start_opts() achieved
+ * struct isolator_task_options - what isolator_start_task() is asked for
+ * @size: sizeof(struct isolator_task_options); ISOLATOR_TASK_OPTIONS_INIT sets it
+ * @mask: ISOLATOR_MASK_*
+ * @flags: ISOLATOR_TASK_*: at the next exec, and whether to wait for the start
+ * @start_flags: ISOLATOR_START_*: ticks at kernel entries, locked memory
+ * @deadline_ns: as of struct isolator_options
+ * @spin_ns: the same
+ * @lend_ns: the same
+ * @beat_ns: the period of planned interruptions, 1 ms to 1 h, each of which delivers
+ *	all that is due; 0 for none
+ */
+struct isolator_task_options {
+	uint32_t size;
+	uint32_t mask;
+	uint32_t flags;
+	uint32_t start_flags;
+	uint64_t deadline_ns;
+	uint64_t spin_ns;
+	uint64_t lend_ns;
+	uint64_t beat_ns;
+};
+
+#define ISOLATOR_TASK_OPTIONS_INIT \
+	{ sizeof(struct isolator_task_options), ISOLATOR_MASK_ALL, ISOLATOR_TASK_WAIT, \
+	  ISOLATOR_START_AUTO_TICK | ISOLATOR_START_LOCK, 0, 0, 0, 0 }
+
+/**
+ * struct isolator_result - what a start achieved
  * @size: in: sizeof(struct isolator_result); ISOLATOR_RESULT_INIT sets it
  * @achieved: the part of the mask that is in force
  * @got: ISOLATOR_GOT_*
@@ -77,6 +105,7 @@ struct isolator_options {
  * @deadline_ns: the deadline in force
  * @spin_ns: the deadline of spinning senders in force
  * @lend_ns: the budget of a tick's lend in force
+ * @beat_ns: the period of planned interruptions in force, 0 for none
  */
 struct isolator_result {
 	uint32_t size;
@@ -88,10 +117,11 @@ struct isolator_result {
 	uint64_t deadline_ns;
 	uint64_t spin_ns;
 	uint64_t lend_ns;
+	uint64_t beat_ns;
 };
 
 #define ISOLATOR_RESULT_INIT \
-	{ sizeof(struct isolator_result), 0, 0, -1, 0, 0, 0, 0, 0 }
+	{ sizeof(struct isolator_result), 0, 0, -1, 0, 0, 0, 0, 0, 0 }
 
 /**
  * struct isolator_tick_result - what isolator_tick_opts() did
@@ -120,6 +150,19 @@ int isolator_start_opts(const struct isolator_options *options,
 
 /* Undo one start.  Returns how many are still to be undone. */
 int isolator_stop(void);
+
+/*
+ * Isolate the CPU that another thread is pinned to, or will be at its next exec;
+ * @options may be NULL, and so may @result.  Returns the part of the mask in force, 0
+ * without ISOLATOR_TASK_WAIT.
+ */
+int isolator_start_task(pid_t tid, const struct isolator_task_options *options,
+			struct isolator_result *result);
+
+/* End another thread's isolation, however often it was started; take back one that
+ * waits for its exec.  Returns 0.
+ */
+int isolator_stop_task(pid_t tid);
 
 /* Enter the kernel for a tick, whether anything is due or not.  Returns what
  * remains due.

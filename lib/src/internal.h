@@ -44,6 +44,9 @@ enum isolator_step {
 	STEP_MAP,
 	STEP_TICK,
 	STEP_STOP,
+	STEP_TASK_OPTIONS,
+	STEP_START_TASK,
+	STEP_STOP_TASK,
 	STEP_POOL,
 	STEP_ALLOC,
 	STEP_FREE,
@@ -59,6 +62,10 @@ enum isolator_step {
 
 /* Remember for isolator_strerror() that @step failed; returns -@error. */
 HIDDEN int isolator_failed(enum isolator_step step, int error);
+
+/* Fill @result, as far as its caller's version goes. */
+HIDDEN void isolator_give_result(struct isolator_result *result,
+				 const struct isolator_start_args *arguments);
 
 /* The calling thread's descriptor of the device; -1 before a start. */
 HIDDEN int isolator_descriptor(void);

@@ -122,24 +122,6 @@ static int check_options(const struct isolator_options *options)
 	return 0;
 }
 
-static void give_result(struct isolator_result *result,
-			const struct isolator_start_args *arguments)
-{
-	struct isolator_result full = {
-		.achieved = arguments->achieved,
-		.got = arguments->got,
-		.cpu = arguments->cpu,
-		.depth = arguments->depth,
-		.deadline_ns = arguments->deadline_ns,
-		.spin_ns = arguments->spin_ns,
-		.lend_ns = arguments->lend_ns,
-	};
-	size_t size = result->size < sizeof(full) ? result->size : sizeof(full);
-
-	full.size = result->size;
-	memcpy(result, &full, size);
-}
-
 EXPORT int isolator_start_opts(const struct isolator_options *options,
 			       struct isolator_result *result)
 {
@@ -174,7 +156,7 @@ EXPORT int isolator_start_opts(const struct isolator_options *options,
 		}
 	}
 	if (result)
-		give_result(result, &arguments);
+		isolator_give_result(result, &arguments);
 	return (int)arguments.achieved;
 }
 

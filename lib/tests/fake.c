@@ -136,6 +136,44 @@ static int do_stop(struct isolator_stop_args *arguments)
 	return 0;
 }
 
+/* Another task: only what it is asked and what it answers, no page. */
+static int do_start_task(struct isolator_task_args *arguments)
+{
+	struct isolator_start_args *start = &arguments->start;
+
+	fake.task_starts++;
+	fake.task = *arguments;
+	if (arguments->size != sizeof(*arguments) || arguments->reserved ||
+	    (arguments->flags & ~(ISOLATOR_TASK_EXEC | ISOLATOR_TASK_WAIT)) ||
+	    start->size != sizeof(*start) || (start->flags & ~ISOLATOR_START_FLAGS) ||
+	    start->reserved || !start->mask || (start->mask & ~ISOLATOR_MASK_ALL)) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (ordered(&fake.fail_task_start))
+		return -1;
+	if (!(arguments->flags & ISOLATOR_TASK_WAIT))
+		return 0;
+	start->achieved = start->mask & ~fake.cannot_mask;
+	start->got = ISOLATOR_GOT_LOCKED;
+	start->cpu = 2;
+	start->depth = 1;
+	if (!start->deadline_ns)
+		start->deadline_ns = 1000000000;
+	return 0;
+}
+
+static int do_stop_task(const struct isolator_task_args *arguments)
+{
+	fake.task_stops++;
+	fake.task = *arguments;
+	if (arguments->size != sizeof(*arguments) || arguments->flags || arguments->reserved) {
+		errno = EINVAL;
+		return -1;
+	}
+	return ordered(&fake.fail_task_stop) ? -1 : 0;
+}
+
 static int fake_ioctl(int fd, unsigned long request, void *argument)
 {
 	if (fcntl(fd, F_GETFD) < 0)
@@ -147,6 +185,10 @@ static int fake_ioctl(int fd, unsigned long request, void *argument)
 		return do_tick(argument);
 	case ISOLATOR_IOC_STOP:
 		return do_stop(argument);
+	case ISOLATOR_IOC_START_TASK:
+		return do_start_task(argument);
+	case ISOLATOR_IOC_STOP_TASK:
+		return do_stop_task(argument);
 	}
 	errno = ENOTTY;
 	return -1;

@@ -14,11 +14,13 @@ struct fake {
 	struct isolator_page *page;
 	struct isolator_start_args start;
 	struct isolator_tick_args tick;
-	int opens, closes, starts, ticks, stops, maps, unmaps, locks;
+	/* The last request for another task, as it came. */
+	struct isolator_task_args task;
+	int opens, closes, starts, ticks, stops, maps, unmaps, locks, task_starts, task_stops;
 	int open_flags, map_protection, lock_flags;
 	char path[64];
 	/* Set to an errno: the next call of the kind fails with it. */
-	int fail_open, fail_lock, fail_map, fail_start, fail_tick, fail_stop;
+	int fail_open, fail_lock, fail_map, fail_start, fail_tick, fail_stop, fail_task_start, fail_task_stop;
 	/* Bits that a tick finds and cannot do within its budget. */
 	unsigned int cannot_do;
 	/* Bits of a start's mask that the kernel cannot provide. */

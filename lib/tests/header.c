@@ -4,7 +4,8 @@
 
 _Static_assert(ISOLATOR_MASK_ALL == 7, "masks come from the kernel's header");
 _Static_assert(sizeof(struct isolator_options) == 48, "part of the ABI");
-_Static_assert(sizeof(struct isolator_result) == 48, "part of the ABI");
+_Static_assert(sizeof(struct isolator_result) == 56, "part of the ABI");
+_Static_assert(sizeof(struct isolator_task_options) == 48, "part of the ABI");
 _Static_assert(sizeof(struct isolator_tick_result) == 16, "part of the ABI");
 _Static_assert(sizeof(struct isolator_channel_options) == 16, "part of the ABI");
 _Static_assert(sizeof(struct isolator_channel_counters) == 72, "part of the ABI");
@@ -21,6 +22,7 @@ int main(void)
 {
 	struct isolator_options options = ISOLATOR_OPTIONS_INIT;
 	struct isolator_result result = ISOLATOR_RESULT_INIT;
+	struct isolator_task_options task = ISOLATOR_TASK_OPTIONS_INIT;
 	struct isolator_channel_options ring = ISOLATOR_CHANNEL_OPTIONS_INIT;
 	struct isolator_channel *channel = 0;
 	struct isolator_pool_options pool = ISOLATOR_POOL_OPTIONS_INIT;
@@ -38,6 +40,9 @@ int main(void)
 	if (isolator_topology_read(&where, &topology) < 0 || cpu.cpu != -1 || cache.first != -1)
 		return 1;
 	isolator_topology_free(topology);
+	task.size = 0;
+	if (isolator_start_task(1, &task, &result) >= 0 || isolator_stop_task(-1) >= 0)
+		return 1;
 	return pool.cpu == -1 && stats.size == sizeof(stats) && !isolator_alloc(1) &&
 	       isolator_free(&result) < 0 && options.mask == ISOLATOR_MASK_ALL && result.cpu == -1 &&
 	       isolator_due() == 0 && isolator_tick(TICK_ALL) < 0 ? 0 : 1;

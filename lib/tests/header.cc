@@ -8,6 +8,7 @@ int main()
 {
 	isolator_options options = ISOLATOR_OPTIONS_INIT;
 	isolator_result result = ISOLATOR_RESULT_INIT;
+	isolator_task_options task = ISOLATOR_TASK_OPTIONS_INIT;
 	isolator_channel_options ring = ISOLATOR_CHANNEL_OPTIONS_INIT;
 	isolator_channel *channel = nullptr;
 	isolator_pool_options pool = ISOLATOR_POOL_OPTIONS_INIT;
@@ -22,6 +23,9 @@ int main()
 	if (isolator_topology_read(nullptr, &topology) < 0 || cpu.cpu != -1 || cache.first != -1)
 		return 1;
 	isolator_topology_free(topology);
+	task.size = 0;
+	if (isolator_start_task(1, &task, &result) >= 0 || isolator_stop_task(-1) >= 0)
+		return 1;
 	return pool.cpu == -1 && isolator_pool_stat(nullptr, &stats) < 0 &&
 	       isolator_alloc(1) == nullptr && isolator_free(&result) < 0 &&
 	       options.device == nullptr && result.depth == 0 && isolator_page() == nullptr &&
