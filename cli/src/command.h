@@ -5,7 +5,9 @@
 
 #include "options.h"
 
+extern const struct command attach_command;
 extern const struct command audit_command;
+extern const struct command detach_command;
 extern const struct command prove_command;
 extern const struct command restore_command;
 extern const struct command run_command;

@@ -10,6 +10,7 @@ const char *const count_names[COUNTS] = {
 	[BREACHED] = "breached",
 	[BROKEN] = "broken",
 	[REFUSED] = "refused",
+	[PLANNED] = "planned",
 };
 
 uint64_t counts_sum(const struct counts *counts)

@@ -44,6 +44,7 @@ static int worse_first(const void *left, const void *right)
 	const int orders[] = {
 		more_first(a->counts.n[BREACHED], b->counts.n[BREACHED]),
 		more_first(a->counts.n[BROKEN], b->counts.n[BROKEN]),
+		more_first(a->counts.n[PLANNED], b->counts.n[PLANNED]),
 		more_first(a->longest_ns, b->longest_ns),
 		more_first(a->counts.n[HELD], b->counts.n[HELD]),
 		more_first(counts_sum(&a->counts), counts_sum(&b->counts)),
@@ -120,7 +121,7 @@ static void put_count(FILE *out, const char *verb, uint64_t n, bool *begun)
 char *culprit_words(const struct culprit *culprit)
 {
 	static const enum count order[] = {
-		BREACHED, BROKEN, HELD, DEFERRED, EXCLUDED, REFUSED
+		BREACHED, BROKEN, PLANNED, HELD, DEFERRED, EXCLUDED, REFUSED
 	};
 	char *deed = culprit_deed(culprit->sender->comm, culprit->sender->kind,
 				  culprit->sender->callback);

@@ -25,7 +25,7 @@ void culprits_add(struct culprits *culprits, const struct proc_cpu *now,
 		  const struct proc_cpu *before);
 
 /*
- * The order: who caused breaches, then breaks, then the longest hold, the most
+ * The order: who caused breaches, then breaks, then planned interruptions, then the longest hold, the most
  * holds, the most of all else.
  */
 void culprits_rank(struct culprits *culprits);

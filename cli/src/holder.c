@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "device.h"
 #include "holder.h"
 #include "proc.h"
 #include "root.h"
@@ -56,11 +57,11 @@ static bool has_device(const char *root, const char *pid)
 	bool found = false;
 
 	while (!found && (name = next_number(files))) {
-		char target[sizeof(PROC_DEVICE) + 1];
+		char target[sizeof(DEVICE_PATH) + 1];
 		ssize_t n = readlinkat(dirfd(files), name, target, sizeof(target) - 1);
 
 		target[n > 0 ? n : 0] = '\0';
-		found = !strcmp(target, PROC_DEVICE);
+		found = !strcmp(target, DEVICE_PATH);
 	}
 	close_directory(files);
 	return found;

@@ -68,7 +68,7 @@ static int start(struct journal *journal, int flags)
 	if (fstat(journal->fd, &status) || !S_ISREG(status.st_mode))
 		return fail(journal, "it is no file: move it away");
 	if (flock(journal->fd, LOCK_EX | LOCK_NB))
-		return fail(journal, "another isolator command changes settings: try again when it has ended");
+		return fail(journal, store_lock_error(errno));
 	error = resume(journal);
 	return error ? fail(journal, error == EBADMSG ? DAMAGED : strerror(error)) : 0;
 }
@@ -123,6 +123,54 @@ static int share(struct journal *journal, const char *text)
 	return error;
 }
 
+char *journal_attached(const char *root, const char *text)
+{
+	const char *end = NULL;
+	char *line, *tid = NULL;
+
+	while (!tid && (line = journal_line_last(text, &end))) {
+		char *fields[JOURNAL_FIELDS];
+		struct task task;
+
+		if (journal_line_fields(line, fields) &&
+		    !strcmp(fields[JOURNAL_WHAT], JOURNAL_ATTACH) &&
+		    task_read(&task, root, fields[JOURNAL_NAME])) {
+			if (!strcmp(task.start, fields[JOURNAL_VALUE]))
+				tid = text_format("%s", task.tid);
+			task_free(&task);
+		}
+		free(line);
+	}
+	return tid;
+}
+
+bool journal_is_attached(const char *root, const char *tid)
+{
+	int directory = store_lock(root, false, true);
+	struct store_entry *entries;
+	bool found = false;
+	size_t count;
+
+	if (directory < 0)
+		return false;
+	entries = store_list(directory, &count);
+	for (size_t i = 0; i < count && !found; i++) {
+		bool alive;
+		int fd = store_open(directory, entries[i].name, &alive);
+		char *text = fd < 0 ? NULL : journal_line_all(fd);
+		char *attached = text ? journal_attached(root, text) : NULL;
+
+		found = attached && !strcmp(attached, tid);
+		free(attached);
+		free(text);
+		if (fd >= 0)
+			close(fd);
+	}
+	store_free(entries, count);
+	store_close(root, directory);
+	return found;
+}
+
 /* Does the run whose journal is @text have one of these CPUs?  -1, said so. */
 static int conflict(const struct journal_owner *owner, const char *text)
 {
@@ -138,7 +186,7 @@ static int conflict(const struct journal_owner *owner, const char *text)
 		    !strcmp(fields[JOURNAL_WHAT], JOURNAL_RUN) &&
 		    cpulist_read(fields[JOURNAL_VALUE], &cpus) &&
 		    cpulist_common(&cpus, owner->cpus)) {
-			error_say("CPU %s is taken: PID %s runs \"%s\" there; wait until it has ended, or choose another CPU",
+			error_say("CPU %s is taken: PID %s runs \"%s\" there; wait until it has ended or is detached, or choose another CPU",
 				  fields[JOURNAL_VALUE], fields[JOURNAL_NAME],
 				  fields[JOURNAL_TEXT]);
 			error = -1;
@@ -156,15 +204,17 @@ static int look_at_others(struct journal *journal, const struct journal_owner *o
 
 	for (size_t i = count; i-- && !error;) {
 		bool alive = false;
-		char *text;
+		char *text, *attached;
 		int fd;
 
 		if (!entries[i].order)
 			continue;
 		fd = store_open(journal->directory, entries[i].name, &alive);
-		text = fd < 0 || !alive ? NULL : journal_line_all(fd);
-		if (text)
-			error = journal->fd < 0 ? conflict(owner, text) : share(journal, text);
+		text = fd < 0 ? NULL : journal_line_all(fd);
+		attached = text ? journal_attached(journal->root, text) : NULL;
+		if (alive || attached)
+			error = !text ? 0 : journal->fd < 0 ? conflict(owner, text) : share(journal, text);
+		free(attached);
 		free(text);
 		if (fd >= 0)
 			close(fd);

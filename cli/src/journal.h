@@ -10,12 +10,15 @@
  *	controller PATH NAME TEXT
  *	group PATH ORIGIN -
  *	task TID START LIST
+ *	attach TID START LIST POLICY PRIORITY
  *	run PID CPUS PROGRAM
  * set: PATH, that of the machine from its root, was written.  VALUE is what to write,
  * without the line's end, and TEXT all that the file showed.  controller: NAME was turned
  * on in PATH, which showed TEXT; others may have come and gone since.  group: the cgroup PATH was
  * made, and what runs in it goes back to the cgroup ORIGIN.  task: the affinity of a
- * task, which began at START by the kernel's clock, was LIST.  run: no change, but
+ * task, which began at START by the kernel's clock, was LIST.  attach: the same of a
+ * task that was isolated, with its policy; the blanks are within the field.  As long as
+ * that task lives the journal is that of a run that lives.  run: no change, but
  * whose journal it is.  In each field bytes other than printable ASCII, and the
  * backslash, are \ooo.  A line without its end was cut off by a crash before its change
  * was made.
@@ -23,6 +26,7 @@
 #ifndef JOURNAL_H
 #define JOURNAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -32,6 +36,7 @@
 #define JOURNAL_CONTROLLER "controller"
 #define JOURNAL_GROUP "group"
 #define JOURNAL_TASK "task"
+#define JOURNAL_ATTACH "attach"
 #define JOURNAL_RUN "run"
 
 /* Who runs a program, for which CPUs. */
@@ -61,6 +66,15 @@ int journal_open(struct journal *journal, const char *root, const struct journal
 /* To be called before a change: 0, or -1, said why, and nothing may change. */
 int journal_note(struct journal *journal, const char *what, const char *name, const char *value,
 		 const char *text);
+
+/*
+ * The task that the journal @text says was attached, its tid to be freed, if it lives;
+ * else NULL.
+ */
+char *journal_attached(const char *root, const char *text);
+
+/* Does any journal below @root say so of this task? */
+bool journal_is_attached(const char *root, const char *tid);
 
 /* The change that was noted last was not made. */
 void journal_forget(struct journal *journal);

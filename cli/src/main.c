@@ -86,6 +86,8 @@ static const struct command *const subcommands[] = {
 	&why_command,
 	&audit_command,
 	&run_command,
+	&attach_command,
+	&detach_command,
 	&restore_command,
 	&completion_command,
 	&help_command,

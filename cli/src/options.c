@@ -4,7 +4,9 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "array.h"
 #include "error.h"
 #include "options.h"
 
@@ -39,6 +41,39 @@ static bool to_ns(const char *text, uint64_t *ns)
 		return false;
 	*ns = (uint64_t)(seconds * 1e9);
 	return true;
+}
+
+/* A number with its unit, or in that of @argument. */
+static bool to_time(const char *text, const char *argument, uint64_t *ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+	size_t digits = strspn(text, DIGITS "."), length = strcspn(argument, "|");
+	const char *unit = text[digits] ? text + digits : argument;
+	double number, most = SECONDS_MAX * 1e9;
+	char *end;
+
+	if (argument[length] && !strcmp(text, argument + length + 1)) {
+		*ns = UINT64_MAX;
+		return true;
+	}
+	if (unit != argument)
+		length = strlen(unit);
+	number = strtod(text, &end);
+	if (!digits || end != text + digits)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (strlen(units[i].name) != length || strncasecmp(units[i].name, unit, length))
+			continue;
+		number *= units[i].ns;
+		if (number < 1 || number > most)
+			return false;
+		*ns = (uint64_t)number;
+		return true;
+	}
+	return false;
 }
 
 /* Which one of @words, "a|b", is @text? */
@@ -78,6 +113,13 @@ static bool set(const struct option_spec *spec, const char *text)
 		error_say("--%s wants seconds, more than 0, such as 1 or 0.5, not \"%s\"",
 			  spec->name, text);
 		return false;
+	case OPTION_TIME:
+		if (to_time(text, spec->argument, spec->to.ns))
+			break;
+		error_say("--%s wants a time, more than 0, such as 20 (%.2s) or 500us, 20ms, 1s%s, not \"%s\"",
+			  spec->name, spec->argument,
+			  strchr(spec->argument, '|') ? ", or never" : "", text);
+		return false;
 	case OPTION_CPUS:
 		if (cpulist_parse(text, spec->to.cpus))
 			break;
@@ -89,6 +131,9 @@ static bool set(const struct option_spec *spec, const char *text)
 			break;
 		error_say("--%s wants one of %s, not \"%s\"", spec->name, spec->argument, text);
 		return false;
+	case OPTION_TEXTS:
+		*ARRAY_ADD(spec->to.texts->texts, spec->to.texts->count) = text;
+		break;
 	case OPTION_DIRECTORY:
 	case OPTION_FILE:
 	case OPTION_USER:
@@ -129,6 +174,7 @@ enum options_result options_parse(const struct command *command, int argc, char 
 {
 	enum options_result result = OPTIONS_RUN;
 	/* "+" stops at the first operand, ":" tells a missing argument apart. */
+	/* A program that follows has options of its own: those of this one stand before. */
 	char letters[3 + 2 * UCHAR_MAX] = "+:";
 	struct option *longs;
 	size_t count = 0;
@@ -149,6 +195,8 @@ enum options_result options_parse(const struct command *command, int argc, char 
 		if (spec->letter && spec->argument)
 			strcat(letters, ":");
 	}
+	if (command->max_operands < INT_MAX)
+		memmove(letters, letters + 1, strlen(letters));
 	optind = 0;
 	opterr = 0;
 	while (result == OPTIONS_RUN &&

@@ -7,20 +7,30 @@
 #define OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cpulist.h"
+
+/* What an option that may be given several times was given. */
+struct option_texts {
+	const char **texts;
+	size_t count;
+};
 
 enum option_type {
 	OPTION_HELP,
 	OPTION_FLAG,		/* to.flag becomes true */
 	OPTION_NUMBER,		/* to.number, at least min */
 	OPTION_SECONDS,		/* to.ns, more than 0; decimals are allowed */
+	OPTION_TIME,		/* to.ns, more than 0; argument, as "MS" or "MS|never", says
+				 * the unit of a bare number, and whether it may be UINT64_MAX */
 	OPTION_CPUS,		/* to.cpus */
 	OPTION_DIRECTORY,	/* to.text */
 	OPTION_FILE,		/* to.text; may be a directory too */
 	OPTION_USER,		/* to.text; the name of a user */
 	OPTION_WORD,		/* to.number: which one of those in argument, "a|b" */
+	OPTION_TEXTS,		/* to.texts, one more each time */
 };
 
 struct option_spec {
@@ -35,6 +45,7 @@ struct option_spec {
 		uint64_t *ns;
 		struct cpulist *cpus;
 		const char **text;
+		struct option_texts *texts;
 	} to;
 	unsigned int min;
 };
@@ -64,7 +75,10 @@ enum options_result {
 	OPTIONS_WRONG,		/* said why */
 };
 
-/* @argv[0] is the command's name.  Stops at the first operand. */
+/*
+ * @argv[0] is the command's name.  Stops at the first operand where any number of them
+ * may follow; else they are moved to the end.
+ */
 enum options_result options_parse(const struct command *command, int argc, char **argv);
 
 #endif

@@ -38,7 +38,9 @@ static size_t count_keys(struct scan_key *keys, struct counts *counts)
 {
 	for (int i = 0; i < COUNTS; i++)
 		keys[i] = (struct scan_key){
-			count_names[i], SCAN_NUMBER, { .number = &counts->n[i] }, false, false
+			count_names[i], SCAN_NUMBER, { .number = &counts->n[i] },
+			/* The first kernels plan no interruptions. */
+			i == PLANNED, false
 		};
 	return COUNTS;
 }
@@ -152,6 +154,18 @@ static int stats_total(struct scan *scan, struct proc_cpu *cpu)
 	return scan_keys(scan, keys, n);
 }
 
+static int stats_own(struct scan *scan, struct proc_cpu *cpu)
+{
+	struct scan_key keys[] = {
+		{ "ticks", SCAN_NUMBER, { .number = &cpu->own.ticks }, false, false },
+		{ "lends", SCAN_NUMBER, { .number = &cpu->own.lends }, false, false },
+		{ "planned", SCAN_NUMBER, { .number = &cpu->own.planned }, false, false },
+	};
+
+	cpu->own.known = true;
+	return scan_keys(scan, keys, ARRAY_SIZE(keys));
+}
+
 static int stats_kind(struct scan *scan, struct proc_cpu *cpu)
 {
 	struct proc_kind kind = { .name = scan_word(scan) };
@@ -188,6 +202,8 @@ static int stats_entry(struct scan *scan, const char *word, struct proc_cpu *cpu
 	*stack = NULL;
 	if (!strcmp(word, "total"))
 		return stats_total(scan, cpu);
+	if (!strcmp(word, "own"))
+		return stats_own(scan, cpu);
 	if (!strcmp(word, "kind"))
 		return stats_kind(scan, cpu);
 	if (!strcmp(word, "callback"))

@@ -10,7 +10,6 @@
 #include "counts.h"
 
 #define PROC_DIRECTORY "/proc/isolator"
-#define PROC_DEVICE "/dev/isolator"	/* for starts */
 #define PROC_VERSION 1		/* of the texts, as status says */
 #define PROC_NEVER UINT64_MAX	/* the deadline of strict mode */
 
@@ -56,6 +55,12 @@ struct proc_breach {
 	struct proc_stack stack;
 };
 
+/* How often the isolated task ticked, lent the CPU, and was interrupted as planned. */
+struct proc_own {
+	bool known;		/* an older kernel does not say */
+	uint64_t ticks, lends, planned;
+};
+
 struct proc_cpu {
 	int cpu;
 	bool isolated;		/* else its isolation has ended: */
@@ -67,6 +72,7 @@ struct proc_cpu {
 	uint64_t started_ns;	/* CLOCK_MONOTONIC; 0: an older kernel does not say */
 	bool counted;		/* stats has it */
 	struct counts total;
+	struct proc_own own;
 	uint64_t uncounted;	/* requests whose callback had no room */
 	struct proc_kind *kinds;
 	size_t nr_kinds;

@@ -45,7 +45,7 @@ const char *proc_text_end(const char *end)
 		{ "affinity", "a cpuset or an affinity change took the CPU away" },
 		{ "hotplug", "the CPU went offline" },
 		{ "system", "the system suspends, reboots or starts another kernel" },
-		{ "admin", "an administrator took the CPU out of /proc/isolator/cpus" },
+		{ "admin", "an administrator took the CPU out of /proc/isolator/cpus, or another program stopped it" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "device.h"
 #include "error.h"
 #include "proc.h"
 #include "prove.h"
@@ -84,7 +85,7 @@ static int run(int argc, char **argv)
 		order.threshold_ns = 1000 * (uint64_t)options.threshold_us;
 	/* A kernel that has one of them and not the other is an error, told at start. */
 	order.isolate = !options.plain &&
-		(!access(options.directory, F_OK) || !access(PROC_DEVICE, F_OK));
+		(!access(options.directory, F_OK) || !access(DEVICE_PATH, F_OK));
 	order.progress = isatty(STDERR_FILENO);
 	wait_prepare();
 	if (!watch_run(&order, &watch)) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "device.h"
 #include "error.h"
 #include "root.h"
 #include "run.h"
@@ -16,10 +17,13 @@
 #define PRIORITY_MAX 99
 #define PRIORITY_DEFAULT 50
 #define EXIT_SIGNALLED 128
+#define LEND_DEFAULT_NS 50000
 
 static struct run run_one = {
 	.root = "/",
 	.latency = -1,
+	.device = -1,
+	.wish.lend_ns = LEND_DEFAULT_NS,
 };
 
 static const char *json_path;	/* NULL: not given */
@@ -36,6 +40,18 @@ static const struct option_spec specs[] = {
 	  { .number = &run_one.policy }, 0 },
 	{ "priority", 0, OPTION_NUMBER, "N", "its priority with fifo and rr, 1 to 99 (default 50)",
 	  { .number = &run_one.priority }, 1 },
+	{ "thread", 0, OPTION_TEXTS, "NAME=CPU", "isolate the thread of this name on this CPU as soon as it is there; may be given several times, and needs --rest",
+	  { .texts = &run_one.named }, 0 },
+	{ "lend", 0, OPTION_TIME, "US", "a system call or fault of the isolated program may lend the CPU to what waits for it for this long (default 50); a time may have a unit: 50us, 1ms",
+	  { .ns = &run_one.wish.lend_ns }, 0 },
+	{ "beat", 0, OPTION_TIME, "MS", "for a program that makes no system calls: interrupt it once in this time if something is due, as planned, and do it all at once (default: never)",
+	  { .ns = &run_one.wish.beat_ns }, 0 },
+	{ "deadline", 0, OPTION_TIME, "MS|never", "what nobody has ticked for until then interrupts the program: a breach (default 1000)",
+	  { .ns = &run_one.wish.deadline_ns }, 0 },
+	{ "preload", 0, OPTION_FILE, "LIBRARY", "for a dynamically linked program that makes few system calls: tick in its calls of clock_gettime, pthread_mutex_lock and the like, too; LIBRARY is libisolator-preload.so, or a path to it",
+	  { .text = &run_one.preload }, 0 },
+	{ "no-isolation", 0, OPTION_FLAG, NULL, "do not use the kernel's Isolator, if it has one",
+	  { .flag = &run_one.no_isolation }, 0 },
 	{ "keep-malloc", 0, OPTION_FLAG, NULL, "leave malloc as it is; else MALLOC_TRIM_THRESHOLD_=-1 and MALLOC_MMAP_MAX_=0 keep it from giving memory back, unless they are set",
 	  { .flag = &run_one.keep_malloc }, 0 },
 	{ "no-settings", 0, OPTION_FLAG, NULL, "change no setting of the machine: only pin, schedule and report",
@@ -70,6 +86,16 @@ static int check_options(struct run *run)
 	}
 	if (run->policy != RUN_OTHER && !run->priority)
 		run->priority = PRIORITY_DEFAULT;
+	if (run_threads_parse(run))
+		return -1;
+	if (run->preload && strchr(run->preload, '/') && access(run->preload, R_OK)) {
+		error_say("--preload %s: %s", run->preload, strerror(errno));
+		return -1;
+	}
+	if (run->no_isolation && (run->preload || run->wish.beat_ns || run->wish.deadline_ns)) {
+		error_say("--beat, --deadline and --preload are for an isolated program, and --no-isolation leaves that out");
+		return -1;
+	}
 	run->own = run->cpus;
 	for (int cpu = -1; run->rest.given && (cpu = cpulist_next(&run->rest, cpu)) >= 0;)
 		cpulist_add(&run->own, cpu);
@@ -97,8 +123,7 @@ static int check_cpus(struct run *run, const struct audit *audit)
 	return error;
 }
 
-/* Looks at the machine, and changes nothing: 0; -1, said why it cannot go on. */
-static int prepare(struct run *run)
+int run_prepare(struct run *run)
 {
 	struct capture capture;
 	struct audit audit;
@@ -115,14 +140,16 @@ static int prepare(struct run *run)
 		capture_free(&capture);
 		return -1;
 	}
+	run->isolator = device_there(run->root);
+	run->isolate = run->isolator && !run->no_isolation && !run->no_settings;
+	run->threads_watched = run->nr_threads || (run->isolate && !run_start_at_exec(run));
 	error = check_cpus(run, &audit);
-	if (!error)
+	if (!error && !run->attached)
 		error = user_find(&run->user, run->user_name);
 	if (!error && !run->no_settings)
 		run_plan(run, &audit);
 	if (!error)
 		run_look_at_rights(run);
-	run->isolator = run_start_possible(run);
 	audit_free(&audit);
 	capture_free(&capture);
 	if (!error && run->nr_lacks) {
@@ -145,10 +172,10 @@ static int look_again(struct run *run)
 	return 0;
 }
 
-/* Makes the CPUs quiet: 0, or -1, said why, and what was changed is to be put back. */
-static int quieten(struct run *run)
+int run_quieten(struct run *run)
 {
-	const struct journal_owner owner = { getpid(), &run->own, run->argv[0] };
+	const struct journal_owner owner = { run->attached ? run->attached : getpid(), &run->own,
+					     run->argv[0] };
 	int error = 0;
 
 	if (!run->no_settings && !run->no_journal) {
@@ -200,25 +227,31 @@ static int attend(struct run *run, struct run_child *child, struct run_end *end,
 			return EXIT_ERROR;
 		}
 	}
+	if (run_start_arm(run, child->pid)) {
+		run_child_drop(child);
+		return EXIT_ERROR;
+	}
 	run_tell_begin(run);
 	interrupts_read(&before, run->root, INTERRUPTS_PATH, &run->cpus);
 	interrupts_read(&softirqs_before, run->root, SOFTIRQS_PATH, &run->cpus);
 	code = run_child_go(child, run);
 	*ran = !code;
 	if (*ran) {
-		run_child_wait(child, end);
+		run_start_executed(run);
+		run_child_wait(child, run, end);
+		run_start_end(run, child->pid);
 		interrupts_read(&end->interrupts, run->root, INTERRUPTS_PATH, &run->cpus);
 		interrupts_read(&end->softirqs, run->root, SOFTIRQS_PATH, &run->cpus);
 		interrupts_since(&end->interrupts, &before);
 		interrupts_since(&end->softirqs, &softirqs_before);
-		code = end->code;
+		code = run->unisolated ? EXIT_ERROR : end->code;
 	}
 	interrupts_free(&before);
 	interrupts_free(&softirqs_before);
 	return code;
 }
 
-static void free_run(struct run *run)
+void run_free(struct run *run)
 {
 	for (size_t i = 0; i < run->nr_settings; i++) {
 		free(run->settings[i].path);
@@ -232,6 +265,10 @@ static void free_run(struct run *run)
 		free(run->lacks[i].why);
 		free(run->lacks[i].command);
 	}
+	free(run->threads);
+	free(run->named.texts);
+	run_start_free(run);
+	run_preload_free(run);
 	free(run->settings);
 	free(run->missing);
 	free(run->lacks);
@@ -250,10 +287,12 @@ static int go(struct run *run, FILE *json)
 	bool ran = false;
 	int code = EXIT_ERROR, asked;
 
+	if (run->isolate && run->preload && run_preload_make(run))
+		return EXIT_ERROR;
 	/* Before the journal: so it has no descriptor that shall be closed with this process. */
 	if (run_child_make(&child, run))
 		return EXIT_ERROR;
-	if (quieten(run)) {
+	if (run_quieten(run)) {
 		run_child_drop(&child);
 	} else if ((asked = run_child_asked())) {
 		run_child_drop(&child);
@@ -280,7 +319,7 @@ static int run_program(int argc, char **argv)
 
 	(void)argc;
 	run->argv = argv;
-	if (!check_options(run) && !prepare(run)) {
+	if (!check_options(run) && !run_prepare(run)) {
 		json = json_path ? fopen(json_path, "we") : NULL;
 		if (json_path && !json)
 			error_say("--json %s: %s", json_path, strerror(errno));
@@ -291,7 +330,7 @@ static int run_program(int argc, char **argv)
 		error_say("--json %s: %s", json_path, strerror(errno));
 		code = code ? code : EXIT_ERROR;
 	}
-	free_run(run);
+	run_free(run);
 	return code;
 }
 
@@ -301,7 +340,7 @@ const struct command run_command = {
 	.min_operands = 1,
 	.max_operands = INT_MAX,
 	.summary = "run a program on a CPU that is made quiet for it",
-	.about = "Makes a CPU as quiet as this kernel lets it be: other tasks, interrupts, threads and work of the kernel go to the other CPUs, and what comes to each CPU by itself is turned off. Then it runs the program there, as who called sudo, passes signals on, and when it has ended puts each setting back and tells what interrupted the CPU and what remains. Each setting is noted in /run/isolator before it is changed: isolator restore undoes what a run that was killed left.",
+	.about = "Makes a CPU as quiet as this kernel lets it be: other tasks, interrupts, threads and work of the kernel go to the other CPUs, and what comes to each CPU by itself is turned off. On a kernel with Isolator the program, or the threads that are named or pin themselves to such a CPU, are isolated, too: nothing interrupts them in user mode. Then it runs the program there, as who called sudo, passes signals on, and when it has ended puts each setting back and tells what interrupted the CPU and what remains. Each setting is noted in /run/isolator before it is changed: isolator restore undoes what a run that was killed left.",
 	.options = specs,
 	.examples = (const char *const []){
 		"sudo isolator run -c 3 -- ./control --period 1000", "CPU 3 for it alone",
@@ -309,6 +348,10 @@ const struct command run_command = {
 		"before all others that are ready",
 		"sudo isolator run -c 3 --rest 1-2 -- ./many-threads",
 		"CPU 3 for the thread that pins itself there, 1 and 2 for its others",
+		"sudo isolator run -c 3 --rest 1-2 --thread control=3 -- ./many-threads",
+		"the same for a thread that does not pin itself",
+		"sudo isolator run -c 3 --beat 20 -- ./spin",
+		"it makes no system calls: what is due interrupts it every 20 ms at most",
 		"isolator run -c 3 --no-settings -- ./control",
 		"without privilege: see what interrupts it",
 		NULL,

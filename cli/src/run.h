@@ -13,8 +13,13 @@
 #include "cpulist.h"
 #include "group.h"
 #include "interrupts.h"
+#include "isolate.h"
 #include "journal.h"
+#include "options.h"
+#include "proc.h"
 #include "user.h"
+
+struct json;
 
 enum run_policy { RUN_OTHER, RUN_FIFO, RUN_RR };
 
@@ -40,6 +45,12 @@ struct run_lack {
 	char *command;	/* what the host must do instead; NULL: nothing would do */
 };
 
+/* A thread that is to have a CPU of its own as soon as it is there. */
+struct run_thread {
+	char name[ISOLATE_NAME];
+	int cpu;
+};
+
 struct run_end {
 	int status;	/* as of wait(2) */
 	int code;	/* what this command exits with */
@@ -59,12 +70,20 @@ struct run {
 	bool keep_malloc;
 	bool no_settings;
 	bool best_effort;
+	bool no_isolation;
+	struct isolate_wish wish;
+	const char *preload;		/* a library; NULL: not given */
+	struct option_texts named;	/* as given: NAME=CPU */
 	char **argv;		/* the program */
+	pid_t attached;		/* a task that runs already, and has no group; 0: none */
 
 	/* What is found. */
 	struct cpulist own;	/* cpus and rest */
 	struct cpulist others;	/* online without cpus: where all else goes */
 	bool isolator;		/* the kernel has it */
+	bool isolate;		/* and it is used */
+	struct run_thread *threads;	/* those of named */
+	size_t nr_threads;
 	bool partition;		/* there can be one */
 	bool no_journal;	/* none can be written: nothing may be changed */
 	struct user user;
@@ -85,7 +104,28 @@ struct run {
 	struct audit audit;
 	bool audited;
 	bool restored;		/* all is as it was */
+
+	/* Isolation. */
+	int device;		/* -1: not open */
+	uint64_t began_ns;	/* CLOCK_MONOTONIC; what began before is not of this run */
+	uint64_t executed_ns;	/* when the process had become the program */
+	bool threads_watched;	/* threads are looked for */
+	bool unisolated;	/* the program was ended, as it was not isolated */
+	struct isolate **tasks;	/* those that were asked for, in the order of time */
+	size_t nr_tasks;
+	int preload_fd;		/* the memory of its counts; 0: none */
+	const void *preload_counts;	/* NULL: it is not used */
+	bool sampled;
+	struct proc_sample sample;	/* after the end */
 };
+
+/* run.c: looks at the machine, and changes nothing: 0; -1, said why it cannot go on. */
+int run_prepare(struct run *run);
+
+/* Makes the CPUs quiet: 0, or -1, said why, and what was changed is to be put back. */
+int run_quieten(struct run *run);
+
+void run_free(struct run *run);
 
 /* run_settings.c: fills settings, missing and those lacks that are files. */
 void run_plan(struct run *run, struct audit *audit);
@@ -105,8 +145,52 @@ void run_look_at_rights(struct run *run);
 /* To stderr: what may not be done, and what the host must do. */
 void run_tell_lacks(const struct run *run);
 
-/* run_start.c: does the kernel have Isolator? */
-bool run_start_possible(const struct run *run);
+/* run_start.c: the kernel's files, to be freed. */
+char *run_proc(const struct run *run);
+
+/* Is it the program as a whole that is isolated, from its first instruction on? */
+bool run_start_at_exec(const struct run *run);
+
+/* Before the process becomes the program: 0, or -1, said why: it shall not. */
+int run_start_arm(struct run *run, pid_t pid);
+
+/* After that. */
+void run_start_executed(struct run *run);
+
+/*
+ * While the program runs: takes what the kernel has answered, and looks for threads.
+ * It ends a program that is not isolated, as asked for.  True: again, before long.
+ */
+bool run_start_watch(struct run *run, pid_t pid);
+
+/* After its end: reads what the kernel has counted. */
+void run_start_end(struct run *run, pid_t pid);
+
+/* What was counted of a CPU's last isolation in this run; NULL: it had none. */
+const struct proc_cpu *run_start_cpu(const struct run *run, int cpu);
+
+void run_start_free(struct run *run);
+
+/* Adds one that is to be isolated. */
+struct isolate *run_start_add(struct run *run, pid_t tid, int cpu, const char *found,
+			      const char *name);
+
+/* run_preload.c: before the process is made: 0, or not, said why. */
+int run_preload_make(struct run *run);
+
+/* In that, before it is its user: 0 or the errno. */
+int run_preload_enter(const struct run *run);
+
+/* Those that the library has made; false: it was not loaded. */
+bool run_preload_ticks(const struct run *run, uint64_t *ticks);
+
+void run_preload_free(struct run *run);
+
+/* run_threads.c: takes named apart; -1, said why. */
+int run_threads_parse(struct run *run);
+
+/* Isolates those that are there by now. */
+void run_threads_look(struct run *run, pid_t pid);
 
 /* run_child.c */
 struct run_child {
@@ -130,13 +214,22 @@ void run_child_drop(struct run_child *child);
 /* Lets it go; 0, or the exit code, said why: it did not become the program. */
 int run_child_go(struct run_child *child, const struct run *run);
 
-/* Passes signals on to it until it ends. */
-void run_child_wait(const struct run_child *child, struct run_end *end);
+/* Passes signals on to it until it ends, and watches its start and its threads. */
+void run_child_wait(const struct run_child *child, struct run *run, struct run_end *end);
 
 /* run_report.c, run_json.c; before the program, and after it. */
 void run_tell_begin(const struct run *run);
 void run_tell_end(const struct run *run, const struct run_end *end);
 void run_json(FILE *out, const struct run *run, const struct run_end *end);
+
+/* run_isolation.c: what is said of isolation before the program, and after it. */
+void run_isolation_begin(FILE *out, const struct run *run);
+void run_isolation_end(FILE *out, const struct run *run);
+void run_isolation_json(struct json *json, const struct run *run);
+
+/* The same of one CPU. */
+void run_isolation_cpu(FILE *out, const struct run *run, int number);
+void run_isolation_json_cpu(struct json *json, const struct run *run, int number);
 
 /* Findings that remain although all was done: is this one to be told? */
 bool run_remains(const struct audit_finding *finding);

@@ -19,12 +19,13 @@
 #include "text.h"
 #include "wait.h"
 
+#define WATCH_NS 100000000	/* between two looks at the program's threads */
 #define EXIT_NOT_RUN 126
 #define EXIT_NOT_FOUND 127
 #define EXIT_SIGNALLED 128
 
 /* What the child does before it is the program, in this order. */
-enum stage { STAGE_PIN, STAGE_POLICY, STAGE_LOCK, STAGE_USER, STAGE_EXEC };
+enum stage { STAGE_PIN, STAGE_POLICY, STAGE_LOCK, STAGE_PRELOAD, STAGE_USER, STAGE_EXEC };
 
 struct said {
 	int stage;
@@ -111,6 +112,7 @@ static void live(const struct run *run, int go, int said, pid_t parent)
 				     !say(said, run, STAGE_POLICY, schedule(run))))
 		_exit(EXIT_ERROR);
 	if (!say(said, run, STAGE_LOCK, lift_limits(run)) ||
+	    (run->preload_counts && !say(said, run, STAGE_PRELOAD, run_preload_enter(run))) ||
 	    (!run->keep_malloc && !say(said, run, STAGE_USER, keep_memory())) ||
 	    !say(said, run, STAGE_USER, become(run, parent)))
 		_exit(EXIT_ERROR);
@@ -198,6 +200,9 @@ static int tell(const struct said *said, const struct run *run)
 		error_say("the program may not lock all its memory: %s: run it as root, or raise ulimit -l",
 			  why);
 		return 0;
+	case STAGE_PRELOAD:
+		error_say("cannot give the preload library its device: %s", why);
+		break;
 	case STAGE_USER:
 		error_say("cannot run the program as %s: %s", who, why);
 		break;
@@ -234,14 +239,17 @@ int run_child_go(struct run_child *child, const struct run *run)
 	return code;
 }
 
-void run_child_wait(const struct run_child *child, struct run_end *end)
+void run_child_wait(const struct run_child *child, struct run *run, struct run_end *end)
 {
+	const struct timespec nap = { .tv_nsec = WATCH_NS };
+	bool watched = run_start_watch(run, child->pid);
 	uint64_t began = wait_clock_ns();
 	siginfo_t info;
 	pid_t ended = 0;
 
 	while (ended != child->pid) {
-		int signal = sigwaitinfo(&awaited, &info);
+		int signal = watched ? sigtimedwait(&awaited, &info, &nap) :
+			sigwaitinfo(&awaited, &info);
 
 		/* What a terminal sends goes to the program by itself. */
 		if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL)
@@ -249,6 +257,8 @@ void run_child_wait(const struct run_child *child, struct run_end *end)
 		ended = wait4(child->pid, &end->status, WNOHANG, &end->usage);
 		if (ended < 0 && errno != EINTR)
 			break;
+		if (!ended && watched)
+			watched = run_start_watch(run, child->pid);
 	}
 	end->ns = wait_clock_ns() - began;
 	end->code = WIFSIGNALED(end->status) ? EXIT_SIGNALLED + WTERMSIG(end->status) :

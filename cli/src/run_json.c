@@ -147,6 +147,7 @@ void run_json(FILE *out, const struct run *run, const struct run_end *end)
 	put_head(&json, run);
 	put_settings(&json, run);
 	put_end(&json, end);
+	run_isolation_json(&json, run);
 	put_remains(&json, run);
 	json_document_end(&json);
 }

@@ -81,9 +81,7 @@ void run_tell_begin(const struct run *run)
 	} else {
 		fputs("  settings: none is changed\n", stderr);
 	}
-	if (run->isolator)
-		fputs("  the kernel has Isolator, but the program is not isolated: these settings alone are applied; it can call isolator_start(3)\n",
-		      stderr);
+	run_isolation_begin(stderr, run);
 }
 
 static void put_counts(FILE *out, const char *what, const struct interrupts *counts, double seconds)
@@ -152,6 +150,7 @@ void run_tell_end(const struct run *run, const struct run_end *end)
 			strsignal(WTERMSIG(end->status)));
 	else
 		fprintf(stderr, "exit status %d\n", WEXITSTATUS(end->status));
+	run_isolation_end(stderr, run);
 	put_counts(stderr, "interrupts", &end->interrupts, seconds);
 	put_counts(stderr, "softirqs", &end->softirqs, seconds);
 	fprintf(stderr, "  the program: slept %ld times, was made to wait %ld times; %ld page faults, %ld of them from a disk\n",

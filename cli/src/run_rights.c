@@ -9,6 +9,7 @@
 #include <linux/capability.h>
 
 #include "array.h"
+#include "device.h"
 #include "error.h"
 #include "root.h"
 #include "run.h"
@@ -72,6 +73,16 @@ static void look_at_group(struct run *run)
 	}
 }
 
+static void look_at_device(struct run *run)
+{
+	int fd = device_open(run->root);
+
+	if (fd < 0)
+		run_lack(run, DEVICE_PATH, strerror(errno), NULL);
+	else
+		close(fd);
+}
+
 /* What files cannot tell; below another root nothing of it is done. */
 static void look_at_capabilities(struct run *run)
 {
@@ -83,6 +94,8 @@ static void look_at_capabilities(struct run *run)
 		{ CAP_SYS_NICE, "CAP_SYS_NICE",
 		  "missing; it is needed to move threads of the kernel, and for --policy fifo and rr",
 		  !run->no_settings || run->policy != RUN_OTHER },
+		{ CAP_IPC_LOCK, "CAP_IPC_LOCK", "missing; it is needed to lock the isolated program's memory",
+		  run->isolate },
 		{ CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE",
 		  "missing; it is needed to let the program lock its memory", !run->no_settings },
 		{ CAP_SETUID, "CAP_SETUID", "missing; it is needed to run the program as its user",
@@ -104,8 +117,11 @@ void run_look_at_rights(struct run *run)
 {
 	if (!run->no_settings) {
 		look_at_journal(run);
-		look_at_group(run);
+		if (!run->attached)
+			look_at_group(run);
 	}
+	if (run->isolate)
+		look_at_device(run);
 	look_at_capabilities(run);
 }
 

@@ -30,6 +30,7 @@ static const struct row {
 	const char *missing;	/* what it means if it is not there */
 	bool realtime;		/* only with such a policy */
 } rows[] = {
+	{ "kernel.allowed", NULL, NULL, false },
 	{ "irq.affinity", NULL, NULL, false },
 	{ "irq.default", "/proc/irq/default_smp_affinity",
 	  "new interrupts go where their drivers say", false },
@@ -153,6 +154,8 @@ void run_plan(struct run *run, struct audit *audit)
 
 		if (row->realtime && run->policy == RUN_OTHER)
 			continue;
+		if (!strcmp(row->id, "kernel.allowed") && !run->isolate)
+			continue;
 		if (row->path)
 			each(run, audit, row->path, look_at_row, row);
 		for (size_t k = 0; k < audit->count; k++) {
@@ -175,7 +178,8 @@ static void hold_latency(struct run *run)
 
 	for (size_t i = 0; i < run->nr_missing; i++)
 		wanted |= !strcmp(run->missing[i].id, "power.idle-state");
-	if (!wanted)
+	/* A command that ends before its task cannot hold it. */
+	if (!wanted || run->attached)
 		return;
 	run->latency = root_open(run->root, LATENCY, O_WRONLY);
 	if (run->latency >= 0 && file_write_fd(run->latency, &none, sizeof(none))) {

@@ -9,7 +9,7 @@
 #include "term.h"
 
 /* As wide as the words above the numbers. */
-static const int widths[COUNTS] = { 8, 8, 7, 8, 6, 7 };
+static const int widths[COUNTS] = { 8, 8, 7, 8, 6, 7, 7 };
 
 static void put_heads(FILE *out, const struct stat_view *view)
 {

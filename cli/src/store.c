@@ -45,6 +45,13 @@ static int open_directory(const char *root, bool make)
 	return at;
 }
 
+const char *store_lock_error(int error)
+{
+	return error == EWOULDBLOCK ?
+		"another isolator command changes settings: try again when it has ended" :
+		"it cannot be locked, and without it nothing is changed: has the kernel CONFIG_FILE_LOCKING, and this filesystem locks?";
+}
+
 int store_lock(const char *root, bool make, bool wait)
 {
 	struct stat status = { 0 };
@@ -60,9 +67,10 @@ int store_lock(const char *root, bool make, bool wait)
 				"it cannot be written, and without it nothing is changed: run it as root" :
 				strerror(errno));
 		if (flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB))) {
+			const char *why = store_lock_error(errno);
+
 			close(fd);
-			return store_fail(root, STORE_FIX,
-				"another isolator command changes settings: try again when it has ended");
+			return store_fail(root, STORE_FIX, why);
 		}
 		/* Who held the lock may have removed it meanwhile. */
 		if (!fstat(fd, &status) && status.st_nlink)

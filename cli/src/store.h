@@ -22,6 +22,9 @@ struct store_entry {
 /* Says what is wrong with the journal @name.  Returns -1. */
 int store_fail(const char *root, const char *name, const char *why);
 
+/* Why it, or a journal in it, could not be locked, by errno; with what helps. */
+const char *store_lock_error(int error);
+
 /*
  * Opens and locks the directory, which is made if @make; @wait: until nobody else has
  * it.  A descriptor; -1, said why; -2: there is none.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,8 @@
 #define PF_NO_SETAFFINITY 0x04000000
 #define FIELD_FLAGS 9
 #define FIELD_START 22
+#define FIELD_PRIORITY 40
+#define FIELD_POLICY 41
 
 #define NAME "Name:\t"
 #define ALLOWED "\nCpus_allowed_list:\t"
@@ -36,8 +39,8 @@ static char *read_file(const char *root, const char *tid, const char *name)
 	return text;
 }
 
-/* A field of the file stat, counted from 1; the second one, a name, may hold anything. */
-static char *stat_field(const char *stat, int field)
+/* Where a field of the file stat begins, counted from 1; the second may hold anything. */
+static const char *stat_at(const char *stat, int field)
 {
 	const char *at = strrchr(stat, ')');
 
@@ -45,7 +48,23 @@ static char *stat_field(const char *stat, int field)
 		at = strchr(at, ' ');
 		at = at ? at + 1 : NULL;
 	}
+	return at;
+}
+
+static char *stat_field(const char *stat, int field)
+{
+	const char *at = stat_at(stat, field);
+
 	return at ? text_format("%.*s", (int)strcspn(at, " \n"), at) : NULL;
+}
+
+static unsigned int stat_number(const char *stat, int field)
+{
+	char *text = stat_field(stat, field);
+	unsigned int number = text ? (unsigned int)strtoul(text, NULL, 10) : 0;
+
+	free(text);
+	return number;
 }
 
 bool task_read(struct task *task, const char *root, const char *tid)
@@ -64,6 +83,8 @@ bool task_read(struct task *task, const char *root, const char *tid)
 		task->name = text_format("%.*s", (int)strcspn(status + strlen(NAME), "\n"),
 					 status + strlen(NAME));
 		task->start = stat_field(stat, FIELD_START);
+		task->policy = stat_number(stat, FIELD_POLICY);
+		task->priority = stat_number(stat, FIELD_PRIORITY);
 		task->kernel = bits & PF_KTHREAD;
 		task->bound = bits & PF_NO_SETAFFINITY;
 		good = task->start && cpulist_read(list, &task->cpus);
@@ -110,6 +131,51 @@ int task_set(const struct task *task, const struct cpulist *cpus)
 	if (!root_live(task->root))
 		return write_status(task, cpus);
 	return affinity_set((pid_t)strtol(task->tid, NULL, 10), cpus);
+}
+
+/* Another priority and policy, which stand side by side, in the file of such a machine. */
+static int write_stat(const struct task *task, unsigned int policy, unsigned int priority)
+{
+	char *path = text_format("/proc/%s/stat", task->tid);
+	char *stat = setting_read(task->root, path), *text;
+	const char *at = stat ? stat_at(stat, FIELD_PRIORITY) : NULL, *end;
+	int error = ESRCH;
+
+	if (at) {
+		end = stat_at(stat, FIELD_POLICY + 1);
+		text = text_format("%.*s%u %u%s%s", (int)(at - stat), stat, priority, policy,
+				   end ? " " : "\n", end ? end : "");
+		error = setting_write_text(task->root, path, text);
+		free(text);
+	}
+	free(stat);
+	free(path);
+	return error;
+}
+
+int task_schedule(const struct task *task, unsigned int policy, unsigned int priority)
+{
+	const struct sched_param parameter = { .sched_priority = (int)priority };
+	pid_t tid = (pid_t)strtol(task->tid, NULL, 10);
+	int now;
+
+	if (!root_live(task->root))
+		return write_stat(task, policy, priority);
+	/* The file does not show the flag. */
+	now = sched_getscheduler(tid);
+	if (now < 0)
+		return errno;
+	return sched_setscheduler(tid, (int)policy | (now & SCHED_RESET_ON_FORK), &parameter) ?
+		errno : 0;
+}
+
+char *task_name(const struct task *task)
+{
+	char *text = read_file(task->root, task->tid, "comm");
+	char *name = text ? text_format("%.*s", (int)strcspn(text, "\n"), text) : NULL;
+
+	free(text);
+	return name;
 }
 
 int task_note(const struct task *task, struct journal *journal)

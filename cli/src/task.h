@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A task and its affinity.  On the running machine that is the task's own; below
- * another root it is what stands in its file status.
+ * A task's affinity and policy.  On the running machine they are the task's own; below
+ * another root they are what stands in its files status and stat.
  */
 #ifndef TASK_H
 #define TASK_H
@@ -20,6 +20,7 @@ struct task {
 	bool kernel;	/* a thread of the kernel */
 	bool bound;	/* nobody may move it */
 	struct cpulist cpus;
+	unsigned int policy, priority;	/* as of sched_setscheduler(2) */
 };
 
 /* False: there is none, or it ends just now. */
@@ -29,6 +30,12 @@ void task_free(struct task *task);
 
 /* 0 or the errno; ESRCH: it has ended. */
 int task_set(const struct task *task, const struct cpulist *cpus);
+
+/* The same for its policy and priority. */
+int task_schedule(const struct task *task, unsigned int policy, unsigned int priority);
+
+/* Its name, to be freed; NULL: it has ended. */
+char *task_name(const struct task *task);
 
 /* Notes its affinity: 0, or -1, said why. */
 int task_note(const struct task *task, struct journal *journal);

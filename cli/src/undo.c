@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "device.h"
 #include "error.h"
 #include "file.h"
 #include "group.h"
@@ -23,6 +24,7 @@ struct context {
 	struct undo *undo;
 	struct undo_journal *journal;
 	const char *root;
+	const char *detached;	/* the tid of a task whose journal is undone though it lives */
 	char **held;	/* what newer journals note, and therefore comes later: WHAT NAME */
 	size_t nr_held;
 };
@@ -128,6 +130,57 @@ static bool put_task_back(struct context *context, char **fields)
 	return !error;
 }
 
+/* The isolation of an attached task ends, and it gets back what it had. */
+static bool detach(struct context *context, char **fields)
+{
+	const char *tid = fields[JOURNAL_NAME], *text = fields[JOURNAL_TEXT];
+	char *list = text_format("%.*s", (int)strcspn(text, " "), text), *path;
+	unsigned int policy, priority;
+	struct cpulist cpus;
+	struct task task;
+	int error = 0, fd;
+
+	if (!cpulist_read(list, &cpus) ||
+	    sscanf(text + strlen(list), "%u %u", &policy, &priority) != 2) {
+		free(list);
+		return damaged(context, "a line of it is damaged, and was left out");
+	}
+	if (!task_read(&task, context->root, tid)) {
+		free(list);
+		return true;
+	}
+	if (!strcmp(task.start, fields[JOURNAL_VALUE])) {
+		fd = device_open(context->root);
+		error = fd < 0 ? 0 : device_stop(fd, (pid_t)strtol(tid, NULL, 10));
+		if (fd >= 0)
+			close(fd);
+		/* It was not isolated, or its isolation has ended. */
+		error = error == ESRCH ? 0 : error;
+		if (!error && (task.policy != policy || task.priority != priority))
+			error = task_schedule(&task, policy, priority);
+		if (!error && memcmp(task.cpus.bits, cpus.bits, sizeof(cpus.bits)))
+			error = task_set(&task, &cpus);
+		task_free(&task);
+		if (error == ESRCH || (!error && !task_read(&task, context->root, tid))) {
+			free(list);
+			return true;
+		}
+		if (!error && (memcmp(task.cpus.bits, cpus.bits, sizeof(cpus.bits)) ||
+			       task.policy != policy || task.priority != priority))
+			error = EBUSY;
+	}
+	if (error) {
+		path = text_format("/proc/%s/status", tid);
+		error_say("%s: %s: it should not be isolated any more, its affinity %s and its policy %u with priority %u: isolator detach %s as root",
+			  path, strerror(error), list, policy, priority, tid);
+		fail(context, path, text, strerror(error));
+		free(path);
+	}
+	task_free(&task);
+	free(list);
+	return !error;
+}
+
 /* One change; false, said why: it stays. */
 static bool undo_line(struct context *context, char **fields)
 {
@@ -140,6 +193,7 @@ static bool undo_line(struct context *context, char **fields)
 		{ JOURNAL_CONTROLLER, true, put_controller_back },
 		{ JOURNAL_GROUP, true, put_group_back },
 		{ JOURNAL_TASK, false, put_task_back },
+		{ JOURNAL_ATTACH, false, detach },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -288,6 +342,7 @@ static void look(struct context *context, int directory, const struct store_entr
 	bool alive = false;
 	int fd = store_open(directory, entry->name, &alive);
 	char *text = fd < 0 ? NULL : journal_line_all(fd);
+	char *attached = text ? journal_attached(context->root, text) : NULL;
 	struct undo_journal *journal;
 
 	journal = ARRAY_ADD(context->undo->journals, context->undo->count);
@@ -301,6 +356,7 @@ static void look(struct context *context, int directory, const struct store_entr
 		journal->state = UNDO_STAYS;
 	} else {
 		name_owner(journal, text);
+		alive |= attached && (!context->detached || strcmp(context->detached, attached));
 		if (alive && which != UNDO_ALL) {
 			journal->state = UNDO_ALIVE;
 			hold(context, text);
@@ -308,14 +364,16 @@ static void look(struct context *context, int directory, const struct store_entr
 			undo_one(context, directory, entry->name, text);
 		}
 	}
+	free(attached);
 	free(text);
 	if (fd >= 0)
 		close(fd);
 }
 
-int undo_journals(struct undo *undo, const char *root, enum undo_which which)
+static int undo_all(struct context *context, enum undo_which which)
 {
-	struct context context = { .undo = undo, .root = root };
+	struct undo *undo = context->undo;
+	const char *root = context->root;
 	int directory = store_lock(root, false, which == UNDO_RUNS);
 	struct store_entry *entries;
 	size_t count;
@@ -326,13 +384,27 @@ int undo_journals(struct undo *undo, const char *root, enum undo_which which)
 	entries = store_list(directory, &count);
 	for (size_t i = 0; i < count; i++)
 		if (entries[i].order || which != UNDO_RUNS)
-			look(&context, directory, &entries[i], which);
+			look(context, directory, &entries[i], which);
 	store_free(entries, count);
 	store_close(root, directory);
-	for (size_t i = 0; i < context.nr_held; i++)
-		free(context.held[i]);
-	free(context.held);
+	for (size_t i = 0; i < context->nr_held; i++)
+		free(context->held[i]);
+	free(context->held);
 	return 0;
+}
+
+int undo_journals(struct undo *undo, const char *root, enum undo_which which)
+{
+	struct context context = { .undo = undo, .root = root };
+
+	return undo_all(&context, which);
+}
+
+int undo_attached(struct undo *undo, const char *root, const char *tid)
+{
+	struct context context = { .undo = undo, .root = root, .detached = tid };
+
+	return undo_all(&context, UNDO_RUNS);
 }
 
 void undo_free(struct undo *undo)

@@ -47,6 +47,12 @@ struct undo {
 	size_t failed;
 };
 
+/*
+ * As UNDO_RUNS, and that of the task @tid, which was attached and lives: its isolation
+ * ends.  -1 as below.
+ */
+int undo_attached(struct undo *undo, const char *root, const char *tid);
+
 /* 0, whatever became of the journals; -1, said why: they were not looked at. */
 int undo_journals(struct undo *undo, const char *root, enum undo_which which);
 

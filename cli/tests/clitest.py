@@ -14,10 +14,14 @@ import struct
 import subprocess
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+
+# build(NAME, FILES, OPTION...), of conftest.py: the command with some files of these tests.
+Build = Callable[..., Path]
 
 CLI = Path(__file__).resolve().parent.parent
 FIXTURES = ["busy", "busy-later", "ended", "forbidden", "manual", "none", "quiet"]

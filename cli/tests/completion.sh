@@ -29,7 +29,7 @@ check() {
 	fi
 }
 
-check '--help --version audit completion help prove restore run stat status top why ' ''
+check '--help --version attach audit completion detach help prove restore run stat status top why ' ''
 check 'stat status ' st
 check '--version ' --v
 check '--json ' stat --j
@@ -49,7 +49,9 @@ check ' ' audit -c 1
 check '--force --help --json ' restore --
 check 'other ' run -c 3 --policy o
 check 'root ' run --user roo
-check '--no-settings ' run --no
+check '--no-isolation --no-settings ' run --no
+check 'keep ' attach 4711 --policy k
+check '--help --json ' detach --
 check ' ' bogus --
 echo "1..$n"
 exit $failed

@@ -9,10 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from clitest import CLI, FIXTURES, unpack
-
-# build(NAME, FILES, OPTION...): the command with some files of these tests.
-Build = Callable[..., Path]
+from clitest import CLI, FIXTURES, Build, unpack
 
 COMPILE = ["gcc", "-std=gnu11", "-D_GNU_SOURCE=", "-Wall", "-Wextra", "-Werror", "-O1", "-g",
            "-fsanitize=address,undefined", "-fno-sanitize-recover=all",

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 from clitest import FIXTURES, PATIENCE_S, Terminal, run, schema, swap, unpack, valid
 
-COUNTS = ["deferred", "excluded", "held", "breached", "broken", "refused"]
+COUNTS = ["deferred", "excluded", "held", "breached", "broken", "refused", "planned"]
 
 
 @pytest.mark.parametrize("fixture", FIXTURES)
@@ -115,7 +115,8 @@ def test_rates(isolator: Path, laid_out: Path) -> None:
     seconds = second["seconds"]
     assert 1.4 < seconds < PATIENCE_S
     rates = {cpu["cpu"]: cpu["rates"] for cpu in second["cpus"]}
-    want = {"deferred": 6, "excluded": 0, "held": 13, "breached": 1, "broken": 0, "refused": 0}
+    want = {"deferred": 6, "excluded": 0, "held": 13, "breached": 1, "broken": 0, "refused": 0,
+            "planned": 0}
     assert {k: round(v * seconds, 1) for k, v in rates[1].items()} == want
     assert rates[2] is None  # its isolation has ended
     assert rates[3] is None  # another isolation

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What writes and reads small texts: lists of CPUs, JSON, units, screens, UTF-8. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "../src/array.h"
 #include "../src/cpulist.h"
 #include "../src/hint.h"
 #include "../src/json.h"
+#include "../src/store.h"
 #include "../src/term.h"
 #include "check.h"
 
@@ -135,6 +137,13 @@ static void screens(void)
 	CHECK_TEXT(end(out), "\033[1\n");
 }
 
+/* A kernel without locks is no other command. */
+static void locks(void)
+{
+	CHECK(strstr(store_lock_error(EWOULDBLOCK), "another isolator command"));
+	CHECK(strstr(store_lock_error(ENOSYS), "CONFIG_FILE_LOCKING"));
+}
+
 static void hints(void)
 {
 	const char *known = hint("call", "flush_tlb_func");
@@ -154,6 +163,7 @@ static const struct test tests[] = {
 	{ "times with units", times },
 	{ "names of strangers", strangers },
 	{ "a screen's cut", screens },
+	{ "locks", locks },
 	{ "hints", hints },
 };
 

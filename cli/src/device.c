@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "array.h"
+#include "device.h"
+#include "root.h"
+
+bool device_there(const char *root)
+{
+	int fd = root_open(root, DEVICE_PATH, O_PATH);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+int device_open(const char *root)
+{
+	return root_open(root, DEVICE_PATH, O_RDWR);
+}
+
+int device_start(int fd, struct isolator_task_args *args)
+{
+	return ioctl(fd, ISOLATOR_IOC_START_TASK, args) ? errno : 0;
+}
+
+int device_stop(int fd, pid_t tid)
+{
+	struct isolator_task_args args = { .size = sizeof(args), .tid = tid };
+
+	return ioctl(fd, ISOLATOR_IOC_STOP_TASK, &args) ? errno : 0;
+}
+
+const char *device_fix(int error)
+{
+	static const struct {
+		int error;
+		const char *text;
+	} texts[] = {
+		{ EPERM, "it needs CAP_SYS_NICE and CAP_IPC_LOCK in the initial user namespace, the right to trace the task, and CAP_SYS_ADMIN for --deadline never; a thread of the kernel cannot be isolated: run it as root" },
+		{ ENOTUNIQ, "the task may run on more than one CPU: its cpuset or something else has changed its affinity; pin it to one: taskset -pc CPU TID" },
+		{ EACCES, "the CPU is not one of those that may be isolated: as root, echo LIST > /proc/isolator/cpus" },
+		{ EBUSY, "it is the last CPU for everything else and one must stay, or the machine brings CPUs up or down, or suspends: choose another CPU, or try again" },
+		{ EALREADY, "another task isolates this CPU (see /proc/isolator/status), or a start is armed for the task's exec already: choose another CPU, or isolator detach that task" },
+		{ ERANGE, "--deadline, --lend or --beat is out of range: 1 ms to 1 h, a lend 1 s at most; the administrator's limits stand in /proc/isolator/limits" },
+		{ ESRCH, "there is no such task, or it has ended" },
+		{ EINVAL, "the kernel does not know what is asked, or the task is isolated already with other times: isolator detach it first, or install the isolator command that belongs to the kernel" },
+		{ EAGAIN, "the CPU has no high-resolution timer: see /proc/timer_list, and the clock source" },
+		{ EOPNOTSUPP, "the kernel lacks what isolation needs: dmesg | grep isolator names it" },
+		{ EINTR, "the task did not return to user mode in time, or it is ending; the start was taken back" },
+		{ ECANCELED, "somebody took the start back (isolator detach)" },
+		{ ENOMEM, "the kernel has no memory for it" },
+		{ ENOTTY, "the kernel cannot isolate another task, or " DEVICE_PATH " is not its device: install the isolator command that belongs to the kernel" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (texts[i].error == error)
+			return texts[i].text;
+	return strerror(error);
+}

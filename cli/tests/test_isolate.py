@@ -1,0 +1,516 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isolator run, attach and detach on a kernel with Isolator that is a directory."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from clitest import Build
+from test_run import (
+    NOBODY,
+    STOCK,
+    Changes,
+    Done,
+    Lay,
+    restore,
+    running,
+    states,
+    tree,
+)
+
+DEVICE = "dev/isolator"
+STATS = """\
+cpu 3 total deferred 5 excluded 1 held 9 breached {breached} broken 0 refused 0 planned {planned} \
+uncounted_callbacks 0
+cpu 3 own ticks {ticks} lends 2 planned {planned}
+cpu 3 kind call longest_ns 1200000
+"""
+SENDERS = """\
+cpu 3 sender callback do_sync_core kind call deferred 5 excluded 1 held 0 breached 0 broken 0 \
+refused 0 planned 0 longest_ns 0 comm insmod
+cpu 3 sender callback flush_tlb_func kind call deferred 0 excluded 0 held 9 breached {breached} \
+broken 0 refused 0 planned {planned} longest_ns 1200000 comm worker-1
+"""
+
+BREACH = """\
+cpu 3 breach kind call at_ns 81230514502 waited_ns 1000300000 callback flush_tlb_func caller \
+on_each_cpu_cond_mask+0x1f/0x30 sender_cpu 0 pid 77 comm worker-1
+  smp_call_function_many_cond+0x31a/0x4f0
+"""
+
+
+def files(breached: int = 0, ticks: int = 7, planned: int = 4) -> Changes:
+    """What such a kernel has besides, once something was isolated."""
+    counts = {"breached": breached, "ticks": ticks, "planned": planned}
+    return {**STOCK, "/dev/isolator": "", "/proc/isolator/cpus": "\n",
+            "/proc/isolator/status": "version 1\nallowed \nisolated \n",
+            "/proc/isolator/stats": STATS.format(**counts),
+            "/proc/isolator/senders": SENDERS.format(**counts),
+            "/proc/isolator/breaches": BREACH * breached}
+
+
+@pytest.fixture(scope="session")
+def kernel(build: Build) -> Path:
+    """The command on such a kernel."""
+    return build("kernel", ("kernel.c",), "-Wl,--wrap=device_start", "-Wl,--wrap=device_stop")
+
+
+def asked(root: Path) -> list[str]:
+    """What the kernel was asked for."""
+    return (root / DEVICE).read_text().splitlines()
+
+
+def cleared(root: Path) -> dict[str, tuple[bytes, int]]:
+    """All files but those of the kernel itself, which remember."""
+    return {path: value for path, value in tree(root).items()
+            if path not in ("/dev/isolator", "/proc/isolator/status")}
+
+
+def test_program_is_isolated(kernel: Path, lay: Lay) -> None:
+    """The start is armed before the exec; the CPU is allowed meanwhile."""
+    root = lay(files())
+    before = cleared(root)
+    done = Done(kernel, root, "--", "sh", "-c",
+                f"echo $$; cat {root}/proc/isolator/cpus; head -1 {root}/{DEVICE}; sleep 2")
+    assert done.code == 0, done.said
+    pid, cpus, first = done.out.splitlines()
+    assert cpus == "3" and first == f"start {pid} 1 mask 7 flags 3 deadline 0 lend 50000 beat 0"
+    # It is not asked again: that would interrupt it.
+    assert asked(root) == [first]
+    assert cleared(root) == before
+    isolation = done.document["isolation"]
+    assert isolation["at_exec"] and isolation["counted"]
+    assert isolation["tasks"] == [{"tid": int(pid), "name": "sh", "cpu": 3, "found": "exec",
+                                   "state": "isolated", "error": None, "achieved": 7,
+                                   "got": 0x7f}]
+    cpu = isolation["cpus"][0]
+    assert (cpu["cpu"], cpu["ticks"], cpu["lends"], cpu["planned"]) == (3, 7, 2, 4)
+    assert cpu["ticked_by"] == ["entries", "beat"] and cpu["counts"]["held"] == 9
+    assert [(s["comm"], s["sibling"]) for s in cpu["senders"]] == [
+        ("worker-1", True), ("insmod", False)]
+    assert "isolation: the program, from its first instruction on" in done.said
+    assert "ticked by: its own kernel entries, 7 times (the CPU was lent 2 times)" in done.said
+    assert "worker-1 asked for flush_tlb_func (kind call), a thread of the program itself" \
+        in done.said
+
+
+@pytest.mark.parametrize(("arguments", "want"), [
+    (["--lend", "100"], "deadline 0 lend 100000 beat 0"),
+    (["--lend", "1ms"], "deadline 0 lend 1000000 beat 0"),
+    (["--beat", "20"], "deadline 0 lend 50000 beat 20000000"),
+    (["--beat", "0.5s"], "deadline 0 lend 50000 beat 500000000"),
+    (["--deadline", "2s"], "deadline 2000000000 lend 50000 beat 0"),
+    (["--deadline", "never"], f"deadline {2 ** 64 - 1} lend 50000 beat 0")])
+def test_times(kernel: Path, lay: Lay, arguments: list[str], want: str) -> None:
+    """A bare number has the unit that the option names."""
+    root = lay(files())
+    done = Done(kernel, root, *arguments, "--", "sleep", "0.3")
+    assert done.code == 0 and asked(root)[0].endswith(want)
+    isolation = done.document["isolation"]
+    number = isolation["deadline_ns"] if isolation["deadline_ns"] != "never" else 2 ** 64 - 1
+    assert want == f"deadline {number} lend {isolation['lend_ns']} beat {isolation['beat_ns']}"
+
+
+@pytest.mark.parametrize("option", ["--lend", "--beat", "--deadline"])
+@pytest.mark.parametrize("value", ["", "0", "x", "1h", "-1", "1e3", "ms", "1 ms", "1e300s", "20m"])
+def test_wrong_times(kernel: Path, lay: Lay, option: str, value: str) -> None:
+    """Said, with an example, before anything is looked at."""
+    root = lay(files())
+    before = tree(root)
+    done = Done(kernel, root, option, value, "--", "true")
+    assert done.code == 1 and f"{option} wants a time" in done.said and tree(root) == before
+
+
+@pytest.mark.parametrize("arguments", [["--no-isolation"], ["--no-settings"]])
+def test_without_isolation(kernel: Path, lay: Lay, arguments: list[str]) -> None:
+    """The kernel is asked for nothing, and no CPU is allowed."""
+    root = lay(files())
+    done = Done(kernel, root, *arguments, "--", "cat", root / "proc/isolator/cpus")
+    assert done.code == 0 and asked(root) == [] and done.out == "\n"
+    assert done.document["isolation"] is None and done.document["isolator"]
+    assert "isolation: none" in done.said
+
+
+def test_stock_kernel(kernel: Path, lay: Lay) -> None:
+    """Times for isolation are said to do nothing."""
+    done = Done(kernel, lay(STOCK), "--beat", "20", "--", "true")
+    assert done.code == 0 and done.document["isolation"] is None
+    assert "this kernel has no Isolator" in done.said
+
+
+@pytest.mark.parametrize(("error", "fix"), [
+    (errno.EPERM, "CAP_SYS_NICE"), (errno.EALREADY, "isolator detach"),
+    (errno.ERANGE, "/proc/isolator/limits"), (errno.EOPNOTSUPP, "dmesg"),
+    (errno.ENOTTY, "belongs to the kernel"), (errno.EINVAL, "isolated already")])
+def test_refused_before_the_program(kernel: Path, lay: Lay, error: int, fix: str) -> None:
+    """It does not run, unless told to; all goes back."""
+    root = lay(files())
+    before = cleared(root)
+    variables = {**os.environ, "ARM": str(error)}
+    done = Done(kernel, root, "--", "echo", "ran", env=variables)
+    assert done.code == 1 and not done.out and not done.document
+    assert os.strerror(error) in done.said and fix in done.said and cleared(root) == before
+    done = Done(kernel, root, "--best-effort", "--", "echo", "ran", env=variables)
+    assert done.code == 0 and done.out == "ran\n" and fix in done.said
+    assert done.document["isolation"]["tasks"][0]["state"] == "refused"
+    assert done.document["isolation"]["cpus"][0]["state"] == "never"
+
+
+@pytest.mark.parametrize(("error", "fix"), [
+    (errno.ENOTUNIQ, "taskset"), (errno.EACCES, "/proc/isolator/cpus"),
+    (errno.EBUSY, "last CPU"), (errno.EALREADY, "another task"), (errno.EAGAIN, "timer"),
+    (errno.EINTR, "taken back"), (errno.ECANCELED, "isolator detach")])
+def test_refused_by_the_start(kernel: Path, lay: Lay, error: int, fix: str) -> None:
+    """A program that is not isolated is ended, unless that is wanted; all goes back."""
+    root = lay(files())
+    before = cleared(root)
+    variables = {**os.environ, "START": str(error)}
+    done = Done(kernel, root, "--", "sleep", "30", env=variables)
+    assert done.code == 1 and os.strerror(error) in done.said and fix in done.said
+    assert "the program is ended" in done.said and done.document["signal"] == 9
+    assert cleared(root) == before
+    done = Done(kernel, root, "--best-effort", "--", "sh", "-c", "sleep 1.5; exit 4",
+                env=variables)
+    assert done.code == 4 and fix in done.said and cleared(root) == before
+    task = done.document["isolation"]["tasks"][0]
+    assert (task["state"], task["error"]) == ("refused", os.strerror(error))
+
+
+def test_program_that_ends_at_once(kernel: Path, lay: Lay) -> None:
+    """It was quicker than the answer: no error of anybody's."""
+    root = lay(files())
+    done = Done(kernel, root, "--", "true", env={**os.environ, "START": str(errno.ESRCH)})
+    assert done.code == 0 and "it ended before it began" in done.said
+
+
+def test_nobody_ticks(kernel: Path, lay: Lay) -> None:
+    """The report says so, and what helps where something was due."""
+    for breached, words in ((0, "nobody, and nothing waited"),
+                            (2, "nobody: it entered the kernel too rarely; --preload")):
+        root = lay(files(breached, ticks=0, planned=0), f"root{breached}")
+        done = Done(kernel, root, "--", "sleep", "0.3")
+        assert f"ticked by: {words}" in done.said
+        cpu = done.document["isolation"]["cpus"][0]
+        assert cpu["counts"]["breached"] == breached == len(cpu["breaches"])
+        assert all((b["comm"], b["waited_ns"]) == ("worker-1", 1000300000)
+                   for b in cpu["breaches"])
+        assert done.said.count("    breach, waited 1 s: worker-1 asked for") == breached
+
+
+THREAD = """\
+thread() {{
+    mkdir -p {root}/proc/$$/task/$1 {root}/proc/$1
+    echo "$2" > {root}/proc/$1/comm
+    printf '%s (%s) S 0 0 0 0 -1 0 0 0 0 0 0 1 0 0 20 0 1 0 %s 0 0\\n' $1 "$2" $4 > \
+{root}/proc/$1/stat
+    printf 'Name:\\t%s\\nCpus_allowed_list:\\t%s\\nMems_allowed:\\t1\\n' "$2" $3 > \
+{root}/proc/$1/status
+}}
+gone() {{ rm -r {root}/proc/$$/task/$1 {root}/proc/$1; }}
+"""
+
+
+def run_threads(kernel: Path, root: Path, script: str, *arguments: str, **how: Any) -> Done:
+    """A program with threads, which are files."""
+    return Done(kernel, root, "--rest", "1-2", *arguments, "--", "sh", "-c",
+                THREAD.format(root=root) + script, **how)
+
+
+def test_thread_by_name(kernel: Path, lay: Lay) -> None:
+    """It is pinned when it appears, and isolated; others are left alone."""
+    root = lay(files())
+    done = run_threads(kernel, root, "thread 9001 other 1-2 5; sleep 0.3; "
+                       "thread 9002 control 1-2 6; sleep 0.6; cat "
+                       f"{root}/proc/9002/status {root}/proc/9001/status", "--thread", "control=3")
+    assert done.code == 0, done.said
+    assert [line.split()[1] for line in asked(root)] == ["9002"]
+    assert asked(root)[0].split()[2] == "2"  # at once, and waited for
+    assert [line for line in done.out.splitlines() if "allowed" in line] == [
+        "Cpus_allowed_list:\t3", "Mems_allowed:\t1", "Cpus_allowed_list:\t1-2", "Mems_allowed:\t1"]
+    isolation = done.document["isolation"]
+    assert not isolation["at_exec"]
+    assert [(t["tid"], t["name"], t["found"], t["state"]) for t in isolation["tasks"]] == [
+        (9002, "control", "name", "isolated")]
+    assert "isolation of CPU 3: thread 9002 (control)" in done.said
+
+
+def test_thread_that_pins_itself(kernel: Path, lay: Lay) -> None:
+    """Only one that names such a CPU alone; the next one when that is gone."""
+    root = lay(files())
+    done = run_threads(kernel, root, "thread 9001 a 1-3 5; thread 9002 b 3 6; sleep 0.4; "
+                       "thread 9003 c 3 7; sleep 0.4; gone 9002; sleep 0.4; "
+                       "thread 9002 d 2 8; sleep 0.3")
+    assert done.code == 0, done.said
+    assert [line.split()[1] for line in asked(root)] == ["9002", "9003"]
+    assert [(t["name"], t["found"], t["state"]) for t in done.document["isolation"]["tasks"]] == [
+        ("b", "affinity", "gone"), ("c", "affinity", "isolated")]
+
+
+def test_thread_that_is_refused(kernel: Path, lay: Lay) -> None:
+    """Said once, and the program goes on."""
+    root = lay(files())
+    done = run_threads(kernel, root, "thread 9002 b 3 6; sleep 0.6; exit 3",
+                       env={**os.environ, "START": str(errno.ENOTUNIQ)})
+    assert done.code == 3 and done.said.count("was refused: ") == 1
+    assert len(asked(root)) == 1 and "taskset" in done.said
+
+
+def test_no_thread(kernel: Path, lay: Lay) -> None:
+    """That none was found is said."""
+    done = run_threads(kernel, lay(files()), "sleep 0.2", "--thread", "control=3")
+    assert done.code == 0 and "no thread was named so" in done.said
+    assert done.document["isolation"]["cpus"][0]["state"] == "never"
+
+
+def test_thread_on_a_stock_kernel(kernel: Path, lay: Lay) -> None:
+    """It is pinned at least."""
+    root = lay(STOCK)
+    done = run_threads(kernel, root, "thread 9002 control 1-2 6; sleep 0.4; "
+                       f"cat {root}/proc/9002/status", "--thread", "control=3")
+    assert "Cpus_allowed_list:\t3" in done.out
+
+
+def test_preload(kernel: Path, lay: Lay, tmp_path: Path) -> None:
+    """The program loads it, and nothing of that reaches what it executes; or that is said."""
+    library = tmp_path / "libisolator-preload.so"
+    top = Path(__file__).parent.parent.parent
+    subprocess.run(["gcc", "-shared", "-fPIC", f"-I{top}/kernel/include/uapi", "-o", library,
+                    top / "lib/preload/preload.c"], check=True)
+    # Isolated, and nothing due: magic, version, due, state, end, CPU.
+    page = struct.pack("<6I", 0x4953304c, 1, 0, 1, 0, 3).ljust(4096, b"\0")
+    script = ["--", "sh", "-c", "echo $LD_PRELOAD; echo ${ISOLATOR_PRELOAD-none}; "
+              "ls -l /proc/self/fd | grep -c 'dev/isolator\\|memfd'; sleep 0.3"]
+    root = lay({**files(), "/dev/isolator": page})
+    plain = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    done = Done(kernel, root, "--preload", library, *script, env=plain)
+    assert done.out == f"{library}\nnone\n0\n", done.said
+    assert done.document["isolation"]["preload"] == {"loaded": True, "ticks": 0}
+    assert "was not loaded" not in done.said
+    done = Done(kernel, root, "--preload", "libno-such.so", *script,
+                env={**plain, "LD_PRELOAD": "libother.so"})
+    assert done.out.startswith("libno-such.so:libother.so\n")
+    assert done.document["isolation"]["preload"] == {"loaded": False, "ticks": 0}
+    assert "the preload library was not loaded" in done.said
+
+
+@pytest.mark.parametrize(("arguments", "why"), [
+    (["--thread", "x", "--rest", "1"], "wants NAME=CPU"),
+    (["--thread", "=3", "--rest", "1"], "wants NAME=CPU"),
+    (["--thread", "x=2-3", "--rest", "1"], "one CPU"),
+    (["--thread", "x=y", "--rest", "1"], "wants NAME=CPU"),
+    (["--thread", "sixteen-bytes-16=3", "--rest", "1"], "1 to 15 bytes"),
+    (["--thread", "x=2", "--rest", "1"], "none of those of --cpu"),
+    (["--thread", "x=3", "--thread", "y=3", "--rest", "1"], "another thread's already"),
+    (["--thread", "x=3"], "--thread needs --rest"),
+    (["--beat", "20", "--no-isolation"], "--no-isolation leaves that out"),
+    (["--preload", "/nowhere/x"], "--preload /nowhere/x: No such file")])
+def test_wrong_arguments(kernel: Path, lay: Lay, arguments: list[str], why: str) -> None:
+    """Said, with what is right, and nothing is changed."""
+    root = lay(files())
+    before = tree(root)
+    done = subprocess.run([kernel, "run", "--root", root, "-c", "3", *arguments, "true"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and why in done.stderr and tree(root) == before
+
+
+def test_not_the_device(isolator: Path, lay: Lay) -> None:
+    """Whatever is found there is asked, and not believed."""
+    done = Done(isolator, lay(files()), "--", "true")
+    assert done.code == 1 and "/dev/isolator is not its device" in done.said
+
+
+TASK = "/proc/4711"
+STAT = "4711 (control) S 1 4711 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 0 0 " + "0 " * 14 + \
+    "{cpu} {priority} {policy} 0 0\n"
+SCHEMA = Path(__file__).parent.parent / "schema"
+
+
+def task(cpus: str = "0-2", priority: int = 0, policy: int = 0) -> Changes:
+    """A task that runs."""
+    return {f"{TASK}/comm": "control\n",
+            f"{TASK}/stat": STAT.format(cpu=1, priority=priority, policy=policy),
+            f"{TASK}/status": f"Name:\tcontrol\nCpus_allowed_list:\t{cpus}\nMems_allowed:\t1\n"}
+
+
+def command(program: Path, root: Path, *words: str, code: int = 0, **how: Any) -> dict[str, Any]:
+    """The document of attach or detach, with what it said beside."""
+    done = subprocess.run([program, words[0], "--root", root, "--json", *words[1:]], text=True,
+                          capture_output=True, check=False, timeout=60, **how)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
+    if code and not done.stdout:
+        return {"said": done.stderr}
+    document: dict[str, Any] = json.loads(done.stdout)
+    jsonschema.validate(document, json.loads((SCHEMA / f"{words[0]}.json").read_text()))
+    return {**document, "said": done.stderr}
+
+
+def attach(program: Path, root: Path, *words: str, **how: Any) -> dict[str, Any]:
+    """The same of that task on CPU 3."""
+    return command(program, root, "attach", "4711", "-c", "3", *words, **how)
+
+
+def shown(root: Path, name: str) -> str:
+    """A file of the task."""
+    return (root / TASK[1:] / name).read_text()
+
+
+def test_attach_and_detach(kernel: Path, lay: Lay) -> None:
+    """The task is pinned and isolated, the CPU quiet; then all is as before."""
+    root = lay({**files(), **task()})
+    before = cleared(root)
+    document = attach(kernel, root, "--policy", "fifo", "--priority", "7", "--beat", "20")
+    assert asked(root) == ["start 4711 2 mask 7 flags 1 deadline 0 lend 50000 beat 20000000"]
+    assert "Cpus_allowed_list:\t3\n" in shown(root, "status")
+    assert shown(root, "stat") == STAT.format(cpu=1, priority=7, policy=1)
+    assert (document["cpu"], document["name"], document["achieved"]) == (3, "control", 7)
+    assert document["before"] == {"cpus": [0, 1, 2], "policy": 0, "priority": 0}
+    assert "/proc/isolator/cpus" in document["settings"] and (root / "run/isolator/run.1").exists()
+    changed = {p for p, v in cleared(root).items() if before.get(p) != v}
+    assert set(document["settings"]) | {f"{TASK}/stat", f"{TASK}/status"} <= changed
+    document = command(kernel, root, "detach", "4711")
+    assert asked(root)[1:] == ["stop 4711"] and cleared(root) == before
+    assert document["restored"] and document["name"] == "control" and not document["waiting"]
+    assert (document["cpus"][0]["end"], document["cpus"][0]["planned"]) == ("admin", 4)
+    assert not (root / "run/isolator").exists()
+
+
+def test_attach_text(kernel: Path, lay: Lay) -> None:
+    """What it says names how it is undone; a policy that is not asked for stays."""
+    root = lay({**files(), **task(priority=30, policy=2)})
+    done = subprocess.run([kernel, "attach", "--root", root, "4711", "-c", "3", "--lock"],
+                          capture_output=True, text=True, check=True)
+    assert "4711 (control) is isolated on CPU 3" in done.stdout
+    assert "isolator detach 4711 ends that, and gives back its CPUs (0-2)" in done.stdout
+    assert " flags 3 " in asked(root)[0] and shown(root, "stat").endswith(" 1 30 2 0 0\n")
+    done = subprocess.run([kernel, "detach", "4711", "--root", root], capture_output=True,
+                          text=True, check=True)
+    assert "4711 (control) runs as before\n  isolation of CPU 3: " in done.stdout
+
+
+@pytest.mark.parametrize("error", [errno.EALREADY, errno.EPERM, errno.EINTR, errno.EBUSY])
+def test_attach_that_is_refused(kernel: Path, lay: Lay, error: int) -> None:
+    """Said, and all is as before."""
+    root = lay({**files(), **task()})
+    before = cleared(root)
+    document = attach(kernel, root, "--policy", "rr", code=1,
+                      env={**os.environ, "START": str(error), "STOP": str(errno.ESRCH)})
+    words = "--wait SECONDS" if error == errno.EINTR else os.strerror(error)
+    assert words in document["said"] and cleared(root) == before
+
+
+@pytest.mark.parametrize("name", ["INT", "TERM", "HUP"])
+def test_signal_to_attach(kernel: Path, lay: Lay, name: str) -> None:
+    """One that comes before the task is isolated: all is as before."""
+    root = lay({**files(), **task()})
+    before = cleared(root)
+    blocked = ["python3", "-c", "import os, signal, sys; s = signal.Signals['SIG' + sys.argv[1]]; "
+               "signal.signal(s, signal.SIG_DFL); signal.pthread_sigmask(signal.SIG_BLOCK, [s]); "
+               "os.kill(os.getpid(), s); os.execv(sys.argv[2], sys.argv[2:])", name]
+    done = subprocess.run([*blocked, kernel, "attach", "--root", root, "4711", "-c", "3"],
+                          text=True, capture_output=True, check=False, timeout=60)
+    assert done.returncode == 1 and "ended by a signal" in done.stderr
+    assert asked(root) in ([], ["stop 4711"]) and cleared(root) == before
+
+
+def test_attached_is_left_alone(kernel: Path, lay: Lay) -> None:
+    """Other commands leave it its CPU and settings as long as it lives."""
+    root = lay({**files(), **task()})
+    before = cleared(root)
+    attach(kernel, root)
+    during = cleared(root)
+    assert "attached already" in attach(kernel, root, code=1)["said"]
+    other = command(kernel, root, "attach", "4711", "-c", "2", code=1)
+    assert "isolator detach 4711 first" in other["said"]
+    done = Done(kernel, root, "--", "true")
+    assert done.code == 1 and 'CPU 3 is taken: PID 4711 runs "control" there' in done.said
+    assert restore(kernel, root)["journals"][0]["state"] == "alive"
+    assert cleared(root) == during
+    assert Done(kernel, root, "--", "true", cpu="2").code == 0
+    assert cleared(root) == during
+    assert states(restore(kernel, root, "--force")) == [("run.1", "restored")]
+    assert cleared(root) == before and asked(root)[-1] == "stop 4711"
+
+
+def test_attached_task_that_ends(kernel: Path, lay: Lay) -> None:
+    """Then restore puts back what was changed for it, and asks the kernel for nothing."""
+    root = lay({**files(), **task()})
+    before = cleared(root)
+    attach(kernel, root)
+    stat = root / TASK[1:] / "stat"
+    stat.write_text(stat.read_text().replace(" 77 ", " 78 "))  # another one with its number
+    assert states(restore(kernel, root)) == [("run.1", "restored")]
+    assert len(asked(root)) == 1
+    after = cleared(root)
+    assert {p for p in before if after[p] != before[p]} == {f"{TASK}/stat", f"{TASK}/status"}
+
+
+def test_detach_while_a_run_lives(kernel: Path, lay: Lay) -> None:
+    """The task gets back its own at once, shared settings stay until the run has ended."""
+    root = lay({**files(), **task()})
+    before = cleared(root)
+    attach(kernel, root)
+    with running(kernel, root, "--no-isolation", cpu="2") as process:
+        document = command(kernel, root, "detach", "4711")
+        assert document["waiting"] and document["restored"]
+        assert shown(root, "status") == task()[f"{TASK}/status"]
+        process.terminate()
+        process.wait(60)
+    restore(kernel, root)
+    assert cleared(root) == before
+
+
+def test_detach_what_was_not_attached(kernel: Path, lay: Lay) -> None:
+    """Its isolation ends nevertheless; without one it is an error."""
+    root = lay({**files(), **task()})
+    done = subprocess.run([kernel, "detach", "4711", "--root", root], capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 0 and "nothing else is to be given back" in done.stderr
+    assert asked(root) == ["stop 4711"]
+    said = command(kernel, root, "detach", "4711", code=1,
+                   env={**os.environ, "STOP": str(errno.ESRCH)})["said"]
+    assert "is not isolated" in said
+
+
+@pytest.mark.parametrize(("words", "why"), [
+    (["attach", "4711"], "wants one CPU"), (["attach", "4711", "-c", "2-3"], "wants one CPU"),
+    (["attach", "-c", "3"], "wants a word more"), (["attach", "x", "-c", "3"], "is no TID"),
+    (["attach", "0", "-c", "3"], "is no TID"), (["attach", "999", "-c", "3"], "no task 999"),
+    (["attach", "2", "-c", "3"], "thread of the kernel"),
+    (["attach", "4711", "-c", "3", "--priority", "5"], "--priority is for"),
+    (["attach", "4711", "-c", "3", "--policy", "rr", "--priority", "100"], "from 1 to 99"),
+    (["attach", "4711", "-c", "9"], "9 not online"), (["detach", "x"], "is no TID")])
+def test_wrong_words(kernel: Path, lay: Lay, words: list[str], why: str) -> None:
+    """Said, and nothing is changed."""
+    root = lay({**files(), **task()})
+    before = tree(root)
+    assert why in command(kernel, root, *words, code=1)["said"] and tree(root) == before
+
+
+def test_attach_on_a_stock_kernel(kernel: Path, lay: Lay) -> None:
+    """Nothing is changed."""
+    root = lay({**STOCK, **task()})
+    before = tree(root)
+    assert "needs a kernel with Isolator" in attach(kernel, root, code=1)["said"]
+    assert tree(root) == before
+
+
+def test_attach_without_a_journal(kernel: Path, lay: Lay) -> None:
+    """Nothing is changed, with --best-effort neither."""
+    root = lay({**files(), **task()})
+    for path in root.rglob("*"):
+        path.chmod(0o777 if path.is_dir() else 0o666)
+    (root / "run").mkdir()
+    (root / "run").chmod(0o555)
+    root.parent.chmod(0o777)
+    before = tree(root)
+    document = attach(kernel, root, "--best-effort", code=1, **NOBODY)
+    assert "without a journal" in document["said"] and tree(root) == before
