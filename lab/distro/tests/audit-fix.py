@@ -5,13 +5,15 @@
 # kernel: distro
 # timeout: 180
 # about: isolator audit finds what is planted, --fix mends it, restore undoes that
+import os
+
 import snapshot
 from machine import check, document, done, isolator, note, read, running, same, write
 
 TRACING = "/sys/kernel/tracing"
 THP = "/sys/kernel/mm/transparent_hugepage"
 # Of which check, where, what is wrong, and what mends it.
-PLANTED = (
+PLANTED: tuple[tuple[str, str, str, str], ...] = (
     ("irq.affinity", "/proc/irq/8/smp_affinity_list", "1", "0,2-3"),
     ("irq.affinity", "/proc/irq/9/smp_affinity_list", "1-2", "2"),
     ("irq.default", "/proc/irq/default_smp_affinity", "2", "d"),
@@ -34,6 +36,9 @@ PLANTED = (
     ("trace.events", f"{TRACING}/set_event", "sched:sched_process_exit", ""),
     ("trace.probes", f"{TRACING}/kprobe_events", "p:kprobes/isolab do_exit", ""),
 )
+# PREEMPT_RT has no huge pages of its own accord.
+if "PREEMPT_RT" in os.uname().version:
+    PLANTED = tuple(plant for plant in PLANTED if not plant[1].startswith(THP))
 # What no setting mends: found, and left.
 LEFT = ("kernel.isolator", "boot.nohz-full", "boot.isolcpus", "boot.rcu-nocbs")
 AUDIT = ("audit", "-c", "1", "--json")
