@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,14 @@ from clitest import CLI, FIXTURES, Build, unpack
 COMPILE = ["gcc", "-std=gnu11", "-D_GNU_SOURCE=", "-Wall", "-Wextra", "-Werror", "-O1", "-g",
            "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
            f"-I{CLI.parent}/kernel/include/uapi", f"-I{CLI.parent}/lib/include"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals() -> None:
+    """As a shell's foreground has them: below nohup or "&" they are ignored, by children too."""
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -91,7 +91,7 @@ def test_one_second(isolator: Path) -> None:
     states = {i["name"]: i["state"] for i in document["instruments"]}
     assert states["Isolator"] == "absent"
     for name in ("interrupts", "page faults", "context switches", "gaps"):
-        assert states[name] == "counts", document
+        assert states[name] == "counts", (name, document["instruments"])
     for instrument in document["instruments"]:
         if instrument["state"] == "counts":
             assert instrument["before"] > 0 and instrument["after"] > 0
