@@ -76,10 +76,13 @@ class Expect:
 
 @dataclass(frozen=True)
 class Equal:
-    """Two windows of which the observer must have counted the same, but for some percent."""
+    """Two sets of windows: of what the observer counted the least must be equal, within percents.
 
-    first: int
-    second: int
+    The least: what else happens to a window, such as a call that was due, only adds to it.
+    """
+
+    first: tuple[int, ...]
+    second: tuple[int, ...]
     what: str
     percent: float
 
@@ -145,9 +148,11 @@ def _equals(values: list[str], path: Path) -> tuple[Equal, ...]:
     found = []
     for value in values:
         words = value.split()
-        if len(words) != 4 or not words[0].isdigit() or not words[1].isdigit():
-            raise term.LabError(f"{path}: equal: wants WINDOW WINDOW COUNTER PERCENT")
-        found.append(Equal(int(words[0]), int(words[1]), words[2], float(words[3])))
+        sets = [word.split(",") for word in words[:2]]
+        if len(words) != 4 or not all(one.isdigit() for each in sets for one in each):
+            raise term.LabError(f"{path}: equal: wants WINDOW,... WINDOW,... COUNTER PERCENT")
+        first, second = (tuple(map(int, each)) for each in sets)
+        found.append(Equal(first, second, words[2], float(words[3])))
     return tuple(found)
 
 

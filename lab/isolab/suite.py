@@ -137,11 +137,12 @@ def _judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | Non
                 f"not {expect.count}: {window['entries_by_vector']}"
             )
     for equal in test.equals if event and event["exit"] == 0 else ():
-        pair = [outcome.windows.get(number) for number in (equal.first, equal.second)]
-        one, other = (int(w[equal.what]) if w else 0 for w in pair)
+        sets = [[outcome.windows.get(n) for n in each] for each in (equal.first, equal.second)]
+        one, other = (min(int(w[equal.what]) if w else 0 for w in each) for each in sets)
         if not one or not other or abs(other - one) > one * equal.percent / 100:
+            names = [",".join(map(str, each)) for each in (equal.first, equal.second)]
             result.why.append(
-                f"windows {equal.first} and {equal.second}: {equal.what} is {one} and {other}, "
+                f"windows {names[0]} and {names[1]}: {equal.what} is {one} and {other}, "
                 f"not the same within {equal.percent:g} %"
             )
     if result.status != "skipped" or logged:

@@ -99,10 +99,18 @@ def test_observer_must_agree() -> None:
 
 
 def test_windows_must_be_equal() -> None:
-    test = _test(equals=(Equal(1, 2, "kernel_instructions", 2),))
+    test = _test(equals=(Equal((1,), (2,), "kernel_instructions", 2),))
     one, same, other = ({"kernel_instructions": n} for n in (1000, 1019, 1021))
     assert _judge(test, DONE, windows={1: one, 2: same}).why == []
     for wrong in ({1: one, 2: other}, {1: one}, {1: {"kernel_instructions": 0}, 2: same}):
+        assert _judge(test, DONE, windows=wrong).status == "failed"
+
+
+def test_the_least_of_several_windows_counts() -> None:
+    test = _test(equals=(Equal((1, 3), (2, 4), "kernel_instructions", 2),))
+    one, disturbed = ({"kernel_instructions": n} for n in (1000, 3000))
+    assert _judge(test, DONE, windows={1: one, 2: disturbed, 3: disturbed, 4: one}).why == []
+    for wrong in ({1: one, 2: disturbed, 3: one, 4: disturbed}, {1: one, 2: one, 3: one}):
         assert _judge(test, DONE, windows=wrong).status == "failed"
 
 
