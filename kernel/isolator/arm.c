@@ -66,21 +66,29 @@ static void isolator_armed_start(struct callback_head *work)
 			    isolator_begin_admitted(&armed->args, &armed->asked));
 }
 
-/* The one armed for @task's exec, off the list now; NULL for none. */
+/* The one armed for @task's exec; NULL for none.  isolator_armed_lock held. */
+static struct isolator_armed *isolator_armed_of(const struct task_struct *task)
+{
+	struct isolator_armed *armed;
+
+	list_for_each_entry(armed, &isolator_armed_list, node) {
+		if (armed->task == task)
+			return armed;
+	}
+	return NULL;
+}
+
+/* The same, off the list now. */
 static struct isolator_armed *isolator_armed_take(const struct task_struct *task)
 {
-	struct isolator_armed *armed, *found = NULL;
+	struct isolator_armed *armed;
 
 	spin_lock(&isolator_armed_lock);
-	list_for_each_entry(armed, &isolator_armed_list, node) {
-		if (armed->task == task) {
-			list_del_init(&armed->node);
-			found = armed;
-			break;
-		}
-	}
+	armed = isolator_armed_of(task);
+	if (armed)
+		list_del_init(&armed->node);
 	spin_unlock(&isolator_armed_lock);
-	return found;
+	return armed;
 }
 
 /** isolator_armed_exec - the current task executes another program */
@@ -116,15 +124,12 @@ void isolator_armed_exit(void)
 /* Into the list; -EALREADY if it is armed already, -ESRCH if it exits. */
 static int isolator_arm(struct isolator_armed *armed, const struct task_struct *task)
 {
-	struct isolator_armed *other;
 	int ret = 0;
 
 	spin_lock(&isolator_armed_lock);
-	list_for_each_entry(other, &isolator_armed_list, node) {
-		if (other->task == task)
-			ret = -EALREADY;
-	}
-	if (!ret) {
+	if (isolator_armed_of(task)) {
+		ret = -EALREADY;
+	} else {
 		list_add_tail(&armed->node, &isolator_armed_list);
 		smp_mb(); /* the list, then the flag: see isolator_armed_exit() */
 		if (READ_ONCE(task->flags) & PF_EXITING) {

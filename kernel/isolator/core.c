@@ -93,7 +93,7 @@ int isolator_set_allowed(const struct cpumask *mask)
 	mutex_unlock(&isolator_mutex);
 	for_each_possible_cpu(cpu) {
 		if (!cpumask_test_cpu(cpu, mask))
-			isolator_end(isolator_of(cpu), ISOLATOR_END_ADMIN);
+			isolator_end(isolator_of(cpu), NULL, ISOLATOR_END_ADMIN);
 	}
 	return 0;
 }
@@ -319,15 +319,23 @@ free:
 int isolator_finish(struct isolator_stop_args *args)
 {
 	struct isolator_cpu *ic;
+	bool ours;
 
 	if (args->size != sizeof(*args))
 		return -EINVAL;
 	ic = isolator_current();
 	if (IS_ERR(ic))
 		return PTR_ERR(ic);
-	args->depth = --ic->depth;
+	/* Ended from outside meanwhile, the CPU may be another task's by now. */
+	raw_spin_lock_irq(&isolator_lock);
+	ours = ic->owner == current;
+	if (ours)
+		args->depth = --ic->depth;
+	raw_spin_unlock_irq(&isolator_lock);
+	if (!ours)
+		return -ECANCELED;
 	if (!args->depth)
-		isolator_end(ic, ISOLATOR_END_STOP);
+		isolator_end(ic, current, ISOLATOR_END_STOP);
 	return 0;
 }
 

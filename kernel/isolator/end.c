@@ -119,7 +119,6 @@ void isolator_restore(struct isolator_cpu *ic)
 	if (ic->got & ISOLATOR_GOT_WATCHDOG)
 		lockup_detector_restore(ic->cpu);
 	ic->got = 0;
-	ic->depth = 0;
 	ic->ending = false;
 	ct_isolator_key(false);
 	static_branch_dec(&isolator_key);
@@ -135,14 +134,18 @@ void isolator_end_work(struct work_struct *work)
 	mutex_unlock(&isolator_mutex);
 }
 
-/** isolator_end - end an isolation and restore everything; may sleep */
-void isolator_end(struct isolator_cpu *ic, enum isolator_end why)
+/**
+ * isolator_end - end an isolation and restore everything
+ *
+ * Arguments and return as isolator_disarm().  Context: process, may sleep.
+ */
+bool isolator_end(struct isolator_cpu *ic, const struct task_struct *whose,
+		  enum isolator_end why)
 {
-	if (!isolator_disarm(ic, NULL, why))
-		return;
-	mutex_lock(&isolator_mutex);
-	isolator_restore(ic);
-	mutex_unlock(&isolator_mutex);
+	if (!isolator_disarm(ic, whose, why))
+		return false;
+	isolator_end_work(&ic->end_work);
+	return true;
 }
 
 /** isolator_end_task - end @task's isolation, if it has one; returns if so; may sleep */
@@ -151,14 +154,8 @@ bool isolator_end_task(const struct task_struct *task, enum isolator_end why)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		struct isolator_cpu *ic = isolator_of(cpu);
-
-		if (!isolator_disarm(ic, task, why))
-			continue;
-		mutex_lock(&isolator_mutex);
-		isolator_restore(ic);
-		mutex_unlock(&isolator_mutex);
-		return true;
+		if (isolator_end(isolator_of(cpu), task, why))
+			return true;
 	}
 	return false;
 }
@@ -182,5 +179,5 @@ void __isolator_task_end(enum isolator_end why)
 	struct isolator_cpu *ic = isolator_current();
 
 	if (!IS_ERR(ic))
-		isolator_end(ic, why);
+		isolator_end(ic, current, why);
 }

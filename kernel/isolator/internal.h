@@ -14,12 +14,12 @@
 struct seq_file;
 
 #define ISOLATOR_BREACHES	32	/* remembered per CPU */
-/* The function of an entry whose module went; its name and counts stay. */
-#define ISOLATOR_FUNC_GONE	((void *)1)
-
 #define ISOLATOR_CALLBACKS	64	/* counted apart, per CPU */
 #define ISOLATOR_SENDERS	1024	/* counted apart, per isolated CPU */
 #define ISOLATOR_STACK		16	/* frames of a waiting sender */
+
+/* The function of an entry whose module went; its name and counts stay. */
+#define ISOLATOR_FUNC_GONE	((void *)1)
 
 #define ISOLATOR_DEADLINE_DEFAULT	((u64)NSEC_PER_SEC)
 #define ISOLATOR_DEADLINE_MAX		((u64)3600 * NSEC_PER_SEC)
@@ -91,11 +91,13 @@ struct isolator_callback {
 /**
  * struct isolator_own - what the isolated task itself, or its start, asked for
  * @ticks: ticks that entered the kernel
+ * @entries: of them, kernel entries that were made for something else
  * @lends: how often the CPU was lent
  * @planned: interruptions by the beat
  */
 struct isolator_own {
 	u64	ticks;
+	u64	entries;
 	u64	lends;
 	u64	planned;
 };
@@ -256,7 +258,8 @@ bool isolator_disarm(struct isolator_cpu *ic, const struct task_struct *whose,
 		     enum isolator_end why);
 void isolator_restore(struct isolator_cpu *ic);
 void isolator_end_work(struct work_struct *work);
-void isolator_end(struct isolator_cpu *ic, enum isolator_end why);
+bool isolator_end(struct isolator_cpu *ic, const struct task_struct *whose,
+		  enum isolator_end why);
 bool isolator_end_task(const struct task_struct *task, enum isolator_end why);
 void isolator_revive(void *info);
 

@@ -85,6 +85,18 @@ void isolator_show_comm(struct seq_file *m, const char *comm)
 	seq_escape_str(m, comm, ESCAPE_OCTAL | ESCAPE_NAP | ESCAPE_APPEND, "\\");
 }
 
+/* As the reader sees it; 0 where it does not, or the isolation just ended. */
+static pid_t isolator_owner_pid(struct isolator_cpu *ic)
+{
+	pid_t pid = 0;
+
+	raw_spin_lock_irq(&isolator_lock);
+	if (ic->owner)
+		pid = task_pid_vnr(ic->owner);
+	raw_spin_unlock_irq(&isolator_lock);
+	return pid;
+}
+
 static int isolator_status_show(struct seq_file *m, void *v)
 {
 	int cpu;
@@ -102,8 +114,10 @@ static int isolator_status_show(struct seq_file *m, void *v)
 				seq_puts(m, " deadline_ns never");
 			else
 				seq_printf(m, " deadline_ns %llu", ic->deadline);
-			seq_printf(m, " spin_ns %llu lend_ns %llu user %d started_ns %llu\n",
-				   ic->spin, ic->lend, isolator_quiet(cpu),
+			seq_printf(m, " spin_ns %llu lend_ns %llu beat_ns %llu auto_tick %d",
+				   ic->spin, ic->lend, ic->beat, ic->auto_tick);
+			seq_printf(m, " owner %d user %d started_ns %llu\n",
+				   isolator_owner_pid(ic), isolator_quiet(cpu),
 				   ic->started);
 		} else if (ic->end != ISOLATOR_END_NONE) {
 			seq_printf(m, "cpu %d ended %s started_ns %llu\n", cpu,
@@ -164,8 +178,8 @@ static int isolator_stats_show(struct seq_file *m, void *v)
 		for (i = 0; i < ISOLATOR_COUNTS; i++)
 			seq_printf(m, " %s %llu", isolator_count_names[i], counts[i]);
 		seq_printf(m, " uncounted_callbacks %llu\n", lost);
-		seq_printf(m, "cpu %d own ticks %llu lends %llu planned %llu\n", cpu,
-			   own.ticks, own.lends, own.planned);
+		seq_printf(m, "cpu %d own ticks %llu entries %llu lends %llu planned %llu\n",
+			   cpu, own.ticks, own.entries, own.lends, own.planned);
 		for (i = 0; i < ISOLATOR_KINDS; i++)
 			seq_printf(m, "cpu %d kind %s longest_ns %llu\n", cpu,
 				   isolator_kind_names[i], longest[i]);

@@ -16,7 +16,7 @@ static void isolator_end_all(enum isolator_end why)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		isolator_end(isolator_of(cpu), why);
+		isolator_end(isolator_of(cpu), NULL, why);
 }
 
 /**

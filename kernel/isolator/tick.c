@@ -135,6 +135,7 @@ void isolator_auto_tick(struct isolator_cpu *ic)
 	if (!due)
 		return;
 	lent = isolator_tick_parts(ic, ISOLATOR_TICK_ALL, ic->lend);
+	isolator_own_inc(ic, &ic->own.entries);
 	trace_isolator_tick(ic->cpu, due, lent);
 }
 

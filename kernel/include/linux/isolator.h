@@ -273,7 +273,7 @@ static __always_inline void isolator_thread_waits(int cpu, struct task_struct *p
 int isolator_treat(void *func, enum isolator_treatment treatment);
 enum isolator_treatment isolator_treatment(void *func);
 
-/* The end: kernel/isolator/core.c */
+/* The end: kernel/isolator/end.c */
 void __isolator_task_end(enum isolator_end why);
 
 /* Starts for others: kernel/isolator/arm.c */
