@@ -107,16 +107,21 @@ int main(void)
 	before = memory_kb("Slab") + memory_kb("VmallocUsed");
 	growth = flood(w, MANY, 12, &many);
 	before = memory_kb("Slab") + memory_kb("VmallocUsed") - before;
-	/* Twice more: a window that something else came into is not the least. */
+	/*
+	 * Twice more: a window that something else came into is not the least.  And the
+	 * host may slow down in a flood, but not at the same place in all of them.
+	 */
 	for (unsigned int number = 13; number <= 15; number += 2) {
 		uint64_t again;
+		double grown;
 
 		flood(w, FEW, number, &again);
-		flood(w, MANY, number + 1, &again);
+		grown = flood(w, MANY, number + 1, &again);
+		growth = grown < growth ? grown : growth;
 	}
 	ok(few == FEW && many == MANY, "%lu and %lu requests were deferred", few, many);
 	ok(before < 256, "kernel memory grew by %ld KiB: nothing for each request", before);
-	ok(growth < 1.5, "the last thousand took %.2f times the first", growth);
+	ok(growth < 1.5, "the last thousand took %.2f times the first, in the best flood", growth);
 	ok(!w->iso.page->due && !w->iso.page->held, "nothing is due, nothing was held");
 	ok(!w->iso.page->breaches, "no breach");
 	worker_end(w);
