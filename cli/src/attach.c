@@ -15,6 +15,7 @@
 #include "journal.h"
 #include "json.h"
 #include "run.h"
+#include "run_options.h"
 #include "task.h"
 #include "term.h"
 #include "text.h"
@@ -22,19 +23,11 @@
 
 #define SCHEMA_VERSION 1
 #define SECOND 1000000000
-#define LEND_DEFAULT_NS 50000
 #define WAIT_DEFAULT_NS ((uint64_t)10 * SECOND)
-#define PRIORITY_MAX 99
-#define PRIORITY_DEFAULT 50
 
 enum policy { KEEP, OTHER, FIFO, RR };
 
-static struct run attach_run = {
-	.root = "/",
-	.latency = -1,
-	.device = -1,
-	.wish.lend_ns = LEND_DEFAULT_NS,
-};
+static struct run attach_run = RUN_INIT;
 
 static struct {
 	unsigned int policy;	/* enum policy */
@@ -51,14 +44,8 @@ static const struct option_spec specs[] = {
 	  { .cpus = &attach_run.cpus }, 0 },
 	{ "policy", 0, OPTION_WORD, "keep|other|fifo|rr", "the task's scheduling policy from now on (default keep: that which it has)",
 	  { .number = &options.policy }, 0 },
-	{ "priority", 0, OPTION_NUMBER, "N", "its priority with fifo and rr, 1 to 99 (default 50)",
-	  { .number = &attach_run.priority }, 1 },
-	{ "lend", 0, OPTION_TIME, "US", "a system call or fault of the task may lend the CPU to what waits for it for this long (default 50)",
-	  { .ns = &attach_run.wish.lend_ns }, 0 },
-	{ "beat", 0, OPTION_TIME, "MS", "for a task that makes no system calls: interrupt it once in this time if something is due, as planned, and do it all at once (default: never)",
-	  { .ns = &attach_run.wish.beat_ns }, 0 },
-	{ "deadline", 0, OPTION_TIME, "MS|never", "what nobody has ticked for until then interrupts the task: a breach (default 1000)",
-	  { .ns = &attach_run.wish.deadline_ns }, 0 },
+	RUN_OPTION_PRIORITY(attach_run),
+	RUN_OPTIONS_ISOLATION(attach_run, "task"),
 	{ "lock", 0, OPTION_FLAG, NULL, "lock its process's memory, which detach cannot unlock",
 	  { .flag = &options.lock }, 0 },
 	{ "wait", 0, OPTION_SECONDS, "SECONDS", "how long a task that sleeps may take until it runs and is isolated (default 10)",
@@ -79,17 +66,8 @@ static int check_options(struct run *run, const char *tid)
 		error_say("--cpu wants one CPU: a task is isolated on a single one");
 		return -1;
 	}
-	if (options.policy < FIFO && run->priority) {
-		error_say("--priority is for --policy fifo or rr");
+	if (run_options_priority(run, options.policy >= FIFO))
 		return -1;
-	}
-	if (run->priority > PRIORITY_MAX) {
-		error_say("--priority wants a whole number from 1 to %d, not \"%u\"", PRIORITY_MAX,
-			  run->priority);
-		return -1;
-	}
-	if (options.policy >= FIFO && !run->priority)
-		run->priority = PRIORITY_DEFAULT;
 	if (!*tid || tid[strspn(tid, "0123456789")] || strlen(tid) > 9 || !strtol(tid, NULL, 10)) {
 		error_say("\"%s\" is no TID: a thread's number as in /proc/PID/task, that of a process for its first thread",
 			  tid);

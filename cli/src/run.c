@@ -12,19 +12,12 @@
 #include "error.h"
 #include "root.h"
 #include "run.h"
+#include "run_options.h"
 #include "undo.h"
 
-#define PRIORITY_MAX 99
-#define PRIORITY_DEFAULT 50
 #define EXIT_SIGNALLED 128
-#define LEND_DEFAULT_NS 50000
 
-static struct run run_one = {
-	.root = "/",
-	.latency = -1,
-	.device = -1,
-	.wish.lend_ns = LEND_DEFAULT_NS,
-};
+static struct run run_one = RUN_INIT;
 
 static const char *json_path;	/* NULL: not given */
 
@@ -38,16 +31,10 @@ static const struct option_spec specs[] = {
 	  { .text = &run_one.user_name }, 0 },
 	{ "policy", 0, OPTION_WORD, "other|fifo|rr", "the program's scheduling policy (default other); with fifo and rr, one that never sleeps starves the kernel's own threads of that CPU",
 	  { .number = &run_one.policy }, 0 },
-	{ "priority", 0, OPTION_NUMBER, "N", "its priority with fifo and rr, 1 to 99 (default 50)",
-	  { .number = &run_one.priority }, 1 },
+	RUN_OPTION_PRIORITY(run_one),
 	{ "thread", 0, OPTION_TEXTS, "NAME=CPU", "isolate the thread of this name on this CPU as soon as it is there; may be given several times, and needs --rest",
 	  { .texts = &run_one.named }, 0 },
-	{ "lend", 0, OPTION_TIME, "US", "a system call or fault of the isolated program may lend the CPU to what waits for it for this long (default 50); a time may have a unit: 50us, 1ms",
-	  { .ns = &run_one.wish.lend_ns }, 0 },
-	{ "beat", 0, OPTION_TIME, "MS", "for a program that makes no system calls: interrupt it once in this time if something is due, as planned, and do it all at once (default: never)",
-	  { .ns = &run_one.wish.beat_ns }, 0 },
-	{ "deadline", 0, OPTION_TIME, "MS|never", "what nobody has ticked for until then interrupts the program: a breach (default 1000)",
-	  { .ns = &run_one.wish.deadline_ns }, 0 },
+	RUN_OPTIONS_ISOLATION(run_one, "program"),
 	{ "preload", 0, OPTION_FILE, "LIBRARY", "for a dynamically linked program that makes few system calls: tick in its calls of clock_gettime, pthread_mutex_lock and the like, too; LIBRARY is libisolator-preload.so, or a path to it",
 	  { .text = &run_one.preload }, 0 },
 	{ "no-isolation", 0, OPTION_FLAG, NULL, "do not use the kernel's Isolator, if it has one",
@@ -75,18 +62,7 @@ static int check_options(struct run *run)
 		error_say("--rest names the CPU of --cpu: it is for other ones");
 		return -1;
 	}
-	if (run->policy == RUN_OTHER && run->priority) {
-		error_say("--priority is for --policy fifo or rr");
-		return -1;
-	}
-	if (run->priority > PRIORITY_MAX) {
-		error_say("--priority wants a whole number from 1 to %d, not \"%u\"", PRIORITY_MAX,
-			  run->priority);
-		return -1;
-	}
-	if (run->policy != RUN_OTHER && !run->priority)
-		run->priority = PRIORITY_DEFAULT;
-	if (run_threads_parse(run))
+	if (run_options_priority(run, run->policy != RUN_OTHER) || run_threads_parse(run))
 		return -1;
 	if (run->preload && strchr(run->preload, '/') && access(run->preload, R_OK)) {
 		error_say("--preload %s: %s", run->preload, strerror(errno));
