@@ -16,6 +16,24 @@ check() {
 	fi
 }
 
+# command_run COMMAND...: its output in $out, its exit code in $code
+command_run() {
+	out=$("$@" 2>&1)
+	code=$?
+}
+
+# says PATTERN TEXT: it stands in $out
+says() {
+	echo "$out" | grep -q "$1"
+	check $? "$2"
+}
+
+# exits CODE TEXT
+exits() {
+	[ "$code" = "$1" ]
+	check $? "$2: exit $code"
+}
+
 skip_all() {
 	echo "1..0 # SKIP $1"
 	exit 77

@@ -14,28 +14,14 @@ key=/proc/sys/kernel/sched_schedstats
 [ -e /proc/isolator/cpus ] || skip_all "no /proc/isolator: this kernel has no Isolator"
 [ -e $key ] || skip_all "no $key: nothing to patch kernel text with"
 
-# run ARGUMENT...: the command; its output in $out, its exit code in $code
+# run ARGUMENT...: the command
 run() {
-	out=$("$bin/isolator" "$@" 2>&1)
-	code=$?
+	command_run "$bin/isolator" "$@"
 }
 
 # as_nobody ARGUMENT...: the same without privilege
 as_nobody() {
-	out=$(su nobody -s /bin/sh -c "$bin/isolator $*" 2>&1)
-	code=$?
-}
-
-# says PATTERN TEXT: it stands in $out
-says() {
-	echo "$out" | grep -q "$1"
-	check $? "$2"
-}
-
-# exits CODE TEXT
-exits() {
-	[ "$code" = "$1" ]
-	check $? "$2: exit $code"
+	command_run su nobody -s /bin/sh -c "$bin/isolator $*"
 }
 
 # The exit code of why is that of the breaches that it counts.  There should be none,

@@ -13,23 +13,10 @@ bin=${LAB:-/lab}/bin
 
 [ -e /proc/isolator/cpus ] || skip_all "no /proc/isolator: this kernel has no Isolator"
 
-# run ARGUMENT...: prove of CPU 1; its output in $out, its exit code in $code
+# run ARGUMENT...: prove of CPU 1
 run() {
-	out=$("$bin/isolator" prove -c 1 "$@" 2>&1)
-	code=$?
+	command_run "$bin/isolator" prove -c 1 "$@"
 	echo "$out" | sed 's/^/# /'
-}
-
-# says PATTERN TEXT: it stands in $out
-says() {
-	echo "$out" | grep -q "$1"
-	check $? "$2"
-}
-
-# exits CODE TEXT
-exits() {
-	[ "$code" = "$1" ]
-	check $? "$2: exit $code"
 }
 
 echo >/proc/isolator/cpus
