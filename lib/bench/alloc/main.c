@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include <isolator.h>
 
+#include "../bench.h"
 #include "patterns.h"
 
 #define POOL_BYTES	(128ULL << 20)
@@ -95,20 +95,6 @@ static void usage(FILE *to)
 		"  bench-alloc --cpu 3 --rounds 31 --tuned\n");
 }
 
-static unsigned long number(const char *text, unsigned long low, unsigned long high,
-			    const char *option)
-{
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-
-	if (end == text || *end || value < low || value > high) {
-		fprintf(stderr, "bench-alloc: --%s wants a number from %lu to %lu\n", option, low,
-			high);
-		exit(1);
-	}
-	return value;
-}
-
 static struct options parse(int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -126,13 +112,13 @@ static struct options parse(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		switch (option) {
 		case 'c':
-			options.cpu = (int)number(optarg, 0, CPU_SETSIZE - 1, "cpu");
+			options.cpu = (int)bench_number("cpu", optarg, 0, CPU_SETSIZE - 1);
 			break;
 		case 'r':
-			options.rounds = (unsigned int)number(optarg, 1, ROUNDS_MAX, "rounds");
+			options.rounds = (unsigned int)bench_number("rounds", optarg, 1, ROUNDS_MAX);
 			break;
 		case 'o':
-			options.operations = number(optarg, 1000, 1000000, "operations");
+			options.operations = bench_number("operations", optarg, 1000, 1000000);
 			break;
 		case 't':
 			options.tuned = true;
@@ -188,28 +174,13 @@ static void set_up(struct options *options, struct isolator_pool **pool)
 	}
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
-
 static void calibrate(void)
 {
-	uint64_t begin_ns = now_ns(), begin = ticks();
+	uint64_t begin_ns = bench_now_ns(), begin = ticks();
 
-	while (now_ns() - begin_ns < 100000000)
+	while (bench_now_ns() - begin_ns < 100000000)
 		;
-	ns_per_tick = (double)(now_ns() - begin_ns) / (double)(ticks() - begin);
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double first = *(const double *)a, second = *(const double *)b;
-
-	return (first > second) - (first < second);
+	ns_per_tick = (double)(bench_now_ns() - begin_ns) / (double)(ticks() - begin);
 }
 
 static int compare_samples(const void *a, const void *b)
@@ -278,12 +249,6 @@ static void run_round(const struct options *options, const struct pattern *patte
 	figures->sample_count += options->operations;
 }
 
-static double median(double *values, unsigned int count)
-{
-	qsort(values, count, sizeof(values[0]), compare_doubles);
-	return values[count / 2];
-}
-
 /* Of sorted samples. */
 static double quantile(const uint32_t *samples, size_t count, double share)
 {
@@ -297,7 +262,8 @@ static void json_calls(FILE *json, const char *call, uint32_t *samples, size_t c
 	fprintf(json, ", \"%s\": {\"p50_ns\": %.1f, \"p99_ns\": %.1f, \"p9999_ns\": %.1f, "
 		"\"worst_of_round_median_ns\": %.1f, \"worst_ns\": %.1f}", call,
 		quantile(samples, count, 0.5), quantile(samples, count, 0.99),
-		quantile(samples, count, 0.9999), median(worst, rounds), quantile(samples, count, 1));
+		quantile(samples, count, 0.9999), bench_median(worst, rounds),
+		quantile(samples, count, 1));
 }
 
 static void tell(FILE *json, FILE *text, const struct options *options,
@@ -305,9 +271,9 @@ static void tell(FILE *json, FILE *text, const struct options *options,
 		 struct figures *figures, bool first)
 {
 	unsigned int rounds = options->rounds;
-	double middle = median(figures->pair_ns, rounds);
-	double worst_alloc = median(figures->worst_alloc_ns, rounds);
-	double worst_free = median(figures->worst_free_ns, rounds);
+	double middle = bench_median(figures->pair_ns, rounds);
+	double worst_alloc = bench_median(figures->worst_alloc_ns, rounds);
+	double worst_free = bench_median(figures->worst_free_ns, rounds);
 
 	if (json) {
 		fprintf(json, "%s\n    {\"pattern\": \"%s\", \"bytes\": %zu, \"allocator\": \"%s\", "

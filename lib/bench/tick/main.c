@@ -5,17 +5,14 @@
  * such a tick does not enter it.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <getopt.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include <isolator.h>
 
 #include "../../tests/fake.h"
+#include "../bench.h"
 
 #define ROUNDS_MAX	1001
 
@@ -40,18 +37,6 @@ static void usage(FILE *to)
 	      "  bench-tick --rounds 101\n", to);
 }
 
-static unsigned long number(const char *text, unsigned long high, const char *option)
-{
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-
-	if (end == text || *end || value < 1 || value > high) {
-		fprintf(stderr, "bench-tick: --%s wants a number from 1 to %lu\n", option, high);
-		exit(1);
-	}
-	return value;
-}
-
 static struct options parse(int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -66,10 +51,10 @@ static struct options parse(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		switch (option) {
 		case 'r':
-			options.rounds = (unsigned int)number(optarg, ROUNDS_MAX, "rounds");
+			options.rounds = (unsigned int)bench_number("rounds", optarg, 1, ROUNDS_MAX);
 			break;
 		case 'o':
-			options.operations = number(optarg, 1000000000, "operations");
+			options.operations = bench_number("operations", optarg, 1, 1000000000);
 			break;
 		case 'h':
 			usage(stdout);
@@ -86,46 +71,25 @@ static struct options parse(int argc, char **argv)
 	return options;
 }
 
-static double now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
 static double floor_ns(unsigned long operations)
 {
 	static volatile uint32_t word;
-	double begin = now_ns();
+	uint64_t begin = bench_now_ns();
 
 	for (unsigned long i = 0; i < operations; i++)
 		if (word)
 			abort();
-	return (now_ns() - begin) / (double)operations;
+	return (double)(bench_now_ns() - begin) / (double)operations;
 }
 
 static double tick_ns(unsigned long operations)
 {
-	double begin = now_ns();
+	uint64_t begin = bench_now_ns();
 
 	for (unsigned long i = 0; i < operations; i++)
 		if (isolator_tick(ISOLATOR_TICK_ALL))
 			abort();
-	return (now_ns() - begin) / (double)operations;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double first = *(const double *)a, second = *(const double *)b;
-
-	return (first > second) - (first < second);
-}
-
-static double median(double *values, unsigned int count)
-{
-	qsort(values, count, sizeof(values[0]), compare);
-	return values[count / 2];
+	return (double)(bench_now_ns() - begin) / (double)operations;
 }
 
 int main(int argc, char **argv)
@@ -152,7 +116,7 @@ int main(int argc, char **argv)
 	printf("{\"schema\": \"isolator.bench.tick\", \"version\": 1, \"rounds\": %u, "
 	       "\"operations\": %lu, \"floor_ns_p50\": %.3f, \"floor2_ns_p50\": %.3f, "
 	       "\"isolator_ns_p50\": %.3f}\n", options.rounds, options.operations,
-	       median(floor_one, options.rounds), median(floor_two, options.rounds),
-	       median(ticks, options.rounds));
+	       bench_median(floor_one, options.rounds), bench_median(floor_two, options.rounds),
+	       bench_median(ticks, options.rounds));
 	return 0;
 }
