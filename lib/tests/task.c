@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "expected.h"
 #include "fake.h"
 
 #define TID 4711
@@ -104,12 +105,7 @@ static void stop(void)
 	CHECK_EQUAL(fake.closes, 1);
 }
 
-/* Where the failure is ordered, which it is, and what the text must name. */
-static const struct {
-	int *where;
-	int error;
-	const char *names;
-} expected[] = {
+static const struct expected expected[] = {
 	{ &fake.fail_open, ENOENT, "CONFIG_ISOLATOR" },
 	{ &fake.fail_open, EACCES, "udev" },
 	{ &fake.fail_task_start, EPERM, "CAP_SYS_PTRACE" },
@@ -136,18 +132,11 @@ static void each_error(void)
 {
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
 		bool stops = expected[i].where == &fake.fail_task_stop;
-		const char *text;
 
-		fake_reset();
-		*expected[i].where = expected[i].error;
+		expected_order(&expected[i]);
 		CHECK_EQUAL(stops ? isolator_stop_task(TID) : isolator_start_task(TID, NULL, NULL),
 			    -expected[i].error);
-		text = isolator_strerror(expected[i].error);
-		if (!strstr(text, expected[i].names)) {
-			printf("# errno %d: \"%s\" does not name %s\n",
-			       expected[i].error, text, expected[i].names);
-			CHECK(!"text");
-		}
+		expected_text(&expected[i]);
 		/* A descriptor that was opened was closed. */
 		CHECK_EQUAL(fake.closes, expected[i].where == &fake.fail_open ? 0 : 1);
 	}
