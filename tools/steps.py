@@ -33,6 +33,7 @@ COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$")
 TAP = re.compile(r"^(not )?ok\b(.*)$")
 HEARTBEAT_S = 30.0
 FAILED_LINES = 80  # of the log of a step that failed: who reads it may have no more
+RECAP = "failed: "  # a line of the lab that begins so begins its recap of what failed
 
 
 class Parser(argparse.ArgumentParser):
@@ -204,6 +205,14 @@ def verdict_line(result: Result) -> str:
     return f"{verdict:8}{result.name:14}{counts:34}{result.seconds:7.1f} s{note}"
 
 
+def failed_lines(lines: list[str]) -> list[str]:
+    """What of a failed step's log is shown: from the recap on, else the end."""
+    for number, line in enumerate(lines):
+        if line.startswith(RECAP):
+            return lines[number:number + FAILED_LINES]
+    return lines[-FAILED_LINES:]
+
+
 def run_step(step: Step, log: Path, limit_s: float, out: TextIO) -> Result:
     """Run one step, at most `limit_s`, with its output in `log`."""
     environment = {**os.environ, **step.environment}
@@ -240,7 +249,7 @@ def run_step(step: Step, log: Path, limit_s: float, out: TextIO) -> Result:
         result.note = f"stopped after {limit_s / 60:.0f} minutes"
     progress.end(verdict_line(result))
     if result.failed or not result.passed:
-        for line in lines[-FAILED_LINES:]:
+        for line in failed_lines(lines):
             out.write(f"        | {line}\n")
         out.write(f"        full log: {log.relative_to(ROOT)}\n")
     return result

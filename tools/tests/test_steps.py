@@ -87,6 +87,24 @@ def test_failure_does_not_stop_the_others(results: Path) -> None:
     assert [entry["failed"] for entry in document["steps"]] == [1, 0]
 
 
+def shown(results: Path, script: str) -> list[str]:
+    """What is printed of the log of a step that failed."""
+    _, text = run([Step("bad", "", ["sh", "-c", f"{script}; exit 1"], "t")], results)
+    return [line[10:] for line in text.splitlines() if line.startswith("        | ")]
+
+
+def test_recap_comes_first(results: Path) -> None:
+    """Who sees only the beginning sees what failed; without a recap it is the log's end."""
+    noise = f"seq {2 * steps.FAILED_LINES}"
+    assert shown(results, f"{noise}; echo 'not failed: 0'; echo; echo 'failed: a on b'; "
+                 "echo '  why'; echo; echo 'failed: c on b'; echo 1 passed, 2 failed") == [
+        "failed: a on b", "  why", "", "failed: c on b", "1 passed, 2 failed"]
+    long = shown(results, f"{noise}; echo failed: a on b; {noise}")
+    assert long == ["failed: a on b", *(str(n) for n in range(1, steps.FAILED_LINES))]
+    assert shown(results, noise) == [str(n + 1) for n in range(2 * steps.FAILED_LINES)][
+        -steps.FAILED_LINES:]
+
+
 def test_command_that_does_not_exist(results: Path) -> None:
     """A missing command is a failure of that step, not of the runner."""
     code, text = run([Step("lost", "", ["./no-such-command"], "t")], results)
