@@ -62,6 +62,12 @@ def stubborn(build: Build) -> Path:
 
 
 @pytest.fixture(scope="session")
+def kernel(build: Build) -> Path:
+    """The command on a kernel with Isolator that is a directory (runtest.py)."""
+    return build("kernel", ("kernel.c",), "-Wl,--wrap=device_start", "-Wl,--wrap=device_stop")
+
+
+@pytest.fixture(scope="session")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with each fixture as one of the kernel's; to be copied."""
     directory = tmp_path_factory.mktemp("fixtures")

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isolator attach and detach, on a kernel with Isolator that is a directory."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clitest import valid
+from runtest import (
+    NOBODY,
+    STOCK,
+    Changes,
+    Done,
+    Lay,
+    asked,
+    cleared,
+    files,
+    no_journal,
+    restore,
+    running,
+    states,
+    tree,
+)
+
+TASK = "/proc/4711"
+STAT = "4711 (control) S 1 4711 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 0 0 " + "0 " * 14 + \
+    "{cpu} {priority} {policy} 0 0\n"
+
+
+def task(cpus: str = "0-2", priority: int = 0, policy: int = 0) -> Changes:
+    """A task that runs."""
+    return {f"{TASK}/comm": "control\n",
+            f"{TASK}/stat": STAT.format(cpu=1, priority=priority, policy=policy),
+            f"{TASK}/status": f"Name:\tcontrol\nCpus_allowed_list:\t{cpus}\nMems_allowed:\t1\n"}
+
+
+def command(program: Path, root: Path, *words: str, code: int = 0, **how: Any) -> dict[str, Any]:
+    """The document of attach or detach, with what it said beside."""
+    done = subprocess.run([program, words[0], "--root", root, "--json", *words[1:]], text=True,
+                          capture_output=True, check=False, timeout=60, **how)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
+    if code and not done.stdout:
+        return {"said": done.stderr}
+    return {**valid(words[0], done.stdout), "said": done.stderr}
+
+
+def attach(program: Path, root: Path, *words: str, **how: Any) -> dict[str, Any]:
+    """The same of that task on CPU 3."""
+    return command(program, root, "attach", "4711", "-c", "3", *words, **how)
+
+
+def shown(root: Path, name: str) -> str:
+    """A file of the task."""
+    return (root / TASK[1:] / name).read_text()
+
+
+def test_attach_and_detach(kernel: Path, lay: Lay) -> None:
+    """The task is pinned and isolated, the CPU quiet; then all is as before."""
+    root = lay({**files(), **task()})
+    before = cleared(root)
+    document = attach(kernel, root, "--policy", "fifo", "--priority", "7", "--beat", "20")
+    assert asked(root) == ["start 4711 2 mask 7 flags 1 deadline 0 lend 50000 beat 20000000"]
+    assert "Cpus_allowed_list:\t3\n" in shown(root, "status")
+    assert shown(root, "stat") == STAT.format(cpu=1, priority=7, policy=1)
+    assert (document["cpu"], document["name"], document["achieved"]) == (3, "control", 7)
+    assert document["before"] == {"cpus": [0, 1, 2], "policy": 0, "priority": 0}
+    assert "/proc/isolator/cpus" in document["settings"] and (root / "run/isolator/run.1").exists()
+    changed = {p for p, v in cleared(root).items() if before.get(p) != v}
+    assert set(document["settings"]) | {f"{TASK}/stat", f"{TASK}/status"} <= changed
+    document = command(kernel, root, "detach", "4711")
+    assert asked(root)[1:] == ["stop 4711"] and cleared(root) == before
+    assert document["restored"] and document["name"] == "control" and not document["waiting"]
+    assert (document["cpus"][0]["end"], document["cpus"][0]["planned"]) == ("admin", 4)
+    assert not (root / "run/isolator").exists()
+
+
+def test_attach_text(kernel: Path, lay: Lay) -> None:
+    """What it says names how it is undone; a policy that is not asked for stays."""
+    root = lay({**files(), **task(priority=30, policy=2)})
+    done = subprocess.run([kernel, "attach", "--root", root, "4711", "-c", "3", "--lock"],
+                          capture_output=True, text=True, check=True)
+    assert "4711 (control) is isolated on CPU 3" in done.stdout
+    assert "isolator detach 4711 ends that, and gives back its CPUs (0-2)" in done.stdout
+    assert " flags 3 " in asked(root)[0] and shown(root, "stat").endswith(" 1 30 2 0 0\n")
+    done = subprocess.run([kernel, "detach", "4711", "--root", root], capture_output=True,
+                          text=True, check=True)
+    assert "4711 (control) runs as before\n  isolation of CPU 3: " in done.stdout
+
+
+@pytest.mark.parametrize("error", [errno.EALREADY, errno.EPERM, errno.EINTR, errno.EBUSY])
+def test_attach_that_is_refused(kernel: Path, lay: Lay, error: int) -> None:
+    """Said, and all is as before."""
+    root = lay({**files(), **task()})
+    before = cleared(root)
+    document = attach(kernel, root, "--policy", "rr", code=1,
+                      env={**os.environ, "START": str(error), "STOP": str(errno.ESRCH)})
+    words = "--wait SECONDS" if error == errno.EINTR else os.strerror(error)
+    assert words in document["said"] and cleared(root) == before
+
+
+@pytest.mark.parametrize("name", ["INT", "TERM", "HUP"])
+def test_signal_to_attach(kernel: Path, lay: Lay, name: str) -> None:
+    """One that comes before the task is isolated: all is as before."""
+    root = lay({**files(), **task()})
+    before = cleared(root)
+    blocked = ["python3", "-c", "import os, signal, sys; s = signal.Signals['SIG' + sys.argv[1]]; "
+               "signal.signal(s, signal.SIG_DFL); signal.pthread_sigmask(signal.SIG_BLOCK, [s]); "
+               "os.kill(os.getpid(), s); os.execv(sys.argv[2], sys.argv[2:])", name]
+    done = subprocess.run([*blocked, kernel, "attach", "--root", root, "4711", "-c", "3"],
+                          text=True, capture_output=True, check=False, timeout=60)
+    assert done.returncode == 1 and "ended by a signal" in done.stderr
+    assert asked(root) in ([], ["stop 4711"]) and cleared(root) == before
+
+
+def test_attached_is_left_alone(kernel: Path, lay: Lay) -> None:
+    """Other commands leave it its CPU and settings as long as it lives."""
+    root = lay({**files(), **task()})
+    before = cleared(root)
+    attach(kernel, root)
+    during = cleared(root)
+    assert "attached already" in attach(kernel, root, code=1)["said"]
+    other = command(kernel, root, "attach", "4711", "-c", "2", code=1)
+    assert "isolator detach 4711 first" in other["said"]
+    done = Done(kernel, root, "--", "true")
+    assert done.code == 1 and 'CPU 3 is taken: PID 4711 runs "control" there' in done.said
+    assert restore(kernel, root)["journals"][0]["state"] == "alive"
+    assert cleared(root) == during
+    assert Done(kernel, root, "--", "true", cpu="2").code == 0
+    assert cleared(root) == during
+    assert states(restore(kernel, root, "--force")) == [("run.1", "restored")]
+    assert cleared(root) == before and asked(root)[-1] == "stop 4711"
+
+
+def test_attached_task_that_ends(kernel: Path, lay: Lay) -> None:
+    """Then restore puts back what was changed for it, and asks the kernel for nothing."""
+    root = lay({**files(), **task()})
+    before = cleared(root)
+    attach(kernel, root)
+    stat = root / TASK[1:] / "stat"
+    stat.write_text(stat.read_text().replace(" 77 ", " 78 "))  # another one with its number
+    assert states(restore(kernel, root)) == [("run.1", "restored")]
+    assert len(asked(root)) == 1
+    after = cleared(root)
+    assert {p for p in before if after[p] != before[p]} == {f"{TASK}/stat", f"{TASK}/status"}
+
+
+def test_detach_while_a_run_lives(kernel: Path, lay: Lay) -> None:
+    """The task gets back its own at once, shared settings stay until the run has ended."""
+    root = lay({**files(), **task()})
+    before = cleared(root)
+    attach(kernel, root)
+    with running(kernel, root, "--no-isolation", cpu="2") as process:
+        document = command(kernel, root, "detach", "4711")
+        assert document["waiting"] and document["restored"]
+        assert shown(root, "status") == task()[f"{TASK}/status"]
+        process.terminate()
+        process.wait(60)
+    restore(kernel, root)
+    assert cleared(root) == before
+
+
+def test_detach_what_was_not_attached(kernel: Path, lay: Lay) -> None:
+    """Its isolation ends nevertheless; without one it is an error."""
+    root = lay({**files(), **task()})
+    done = subprocess.run([kernel, "detach", "4711", "--root", root], capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 0 and "nothing else is to be given back" in done.stderr
+    assert asked(root) == ["stop 4711"]
+    said = command(kernel, root, "detach", "4711", code=1,
+                   env={**os.environ, "STOP": str(errno.ESRCH)})["said"]
+    assert "is not isolated" in said
+
+
+@pytest.mark.parametrize(("words", "why"), [
+    (["attach", "4711"], "wants one CPU"), (["attach", "4711", "-c", "2-3"], "wants one CPU"),
+    (["attach", "-c", "3"], "wants a word more"), (["attach", "x", "-c", "3"], "is no TID"),
+    (["attach", "0", "-c", "3"], "is no TID"), (["attach", "999", "-c", "3"], "no task 999"),
+    (["attach", "2", "-c", "3"], "thread of the kernel"),
+    (["attach", "4711", "-c", "3", "--priority", "5"], "--priority is for"),
+    (["attach", "4711", "-c", "3", "--policy", "rr", "--priority", "100"], "from 1 to 99"),
+    (["attach", "4711", "-c", "9"], "9 not online"), (["detach", "x"], "is no TID")])
+def test_wrong_words(kernel: Path, lay: Lay, words: list[str], why: str) -> None:
+    """Said, and nothing is changed."""
+    root = lay({**files(), **task()})
+    before = tree(root)
+    assert why in command(kernel, root, *words, code=1)["said"] and tree(root) == before
+
+
+def test_attach_on_a_stock_kernel(kernel: Path, lay: Lay) -> None:
+    """Nothing is changed."""
+    root = lay({**STOCK, **task()})
+    before = tree(root)
+    assert "needs a kernel with Isolator" in attach(kernel, root, code=1)["said"]
+    assert tree(root) == before
+
+
+def test_attach_without_a_journal(kernel: Path, lay: Lay) -> None:
+    """Nothing is changed, with --best-effort neither."""
+    root = lay({**files(), **task()})
+    no_journal(root)
+    before = tree(root)
+    document = attach(kernel, root, "--best-effort", code=1, **NOBODY)
+    assert "without a journal" in document["said"] and tree(root) == before

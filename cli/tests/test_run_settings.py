@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isolator run: the settings of the machine that it changes, and what it may not change."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from runtest import (
+    CGROUP,
+    ELSEWHERE,
+    FAIR,
+    GOVERNOR,
+    IRQ,
+    NOBODY,
+    NUMA,
+    QUIET,
+    RUNTIME,
+    STOCK,
+    THP,
+    WAKE,
+    Done,
+    Lay,
+    no_journal,
+    restore,
+    states,
+    tree,
+)
+
+
+def test_each_setting_and_back(isolator: Path, lay: Lay, tmp_path: Path) -> None:
+    """Each is written and read back, is in force while the program runs, and goes back."""
+    root = lay(STOCK)
+    before = tree(root)
+    seen = tmp_path / "seen"
+    done = Done(isolator, root, "--policy", "fifo", "--", "sh", "-c",
+                f"cp -a {root} {seen}; echo $$; exit 0")
+    assert done.code == 0, done.said
+    assert tree(root) == before and not (root / "run/isolator").exists()
+    during = tree(seen)
+    group = next(path for path in (seen / CGROUP[1:]).glob("isolator.*") if path.is_dir())
+    assert {p: during[p][0].decode() for p in QUIET | ELSEWHERE} == QUIET | ELSEWHERE
+    changed = {p for p in before if during[p] != before[p]}
+    assert changed == set(QUIET) | set(ELSEWHERE)
+    assert {p.name: p.read_text() for p in group.iterdir()} == {
+        "cgroup.procs": done.out, "cgroup.subtree_control": "+cpuset\n", "cpuset.cpus": "3\n",
+        "cpuset.cpus.partition": "isolated\n"}
+    document = done.document
+    assert {s["path"]: s["now"] for s in document["settings"]} == QUIET
+    assert {s["outcome"] for s in document["settings"]} == {"set"}
+    assert {s["path"]: s["before"] for s in document["settings"]} == {p: before[p][0].decode()
+                                                                    for p in QUIET}
+    assert document["partition"]["isolated"] and document["restored"]
+    assert document["threads"] == {"moved": 2, "refused": 0} and not document["missing"]
+    assert "settings: 20 of 20 changed" in done.said
+
+
+def test_without_a_policy_throttling_stays(isolator: Path, lay: Lay) -> None:
+    """It only stops tasks of a real-time policy."""
+    done = Done(isolator, lay(STOCK), "--", "true")
+    assert {s["path"] for s in done.document["settings"]} == set(QUIET) - {RUNTIME}
+
+
+def test_what_is_quiet_is_not_written(isolator: Path, lay: Lay) -> None:
+    """A machine that is set up already keeps its settings, and their times."""
+    root = lay({**STOCK, **QUIET, **ELSEWHERE, f"{CGROUP}/cgroup.subtree_control": "cpu cpuset\n"})
+    times = {p: (root / p[1:]).stat().st_mtime_ns for p in QUIET}
+    done = Done(isolator, root, "--policy", "rr", "--", "true")
+    assert done.code == 0 and done.document["settings"] == []
+    assert {p: (root / p[1:]).stat().st_mtime_ns for p in QUIET} == times
+
+
+MISSING = {
+    FAIR.format(3): "debugfs is not mounted", "/sys/kernel/mm/ksm/run": "does not have it",
+    NUMA: "does not have it", GOVERNOR.format(3): "does not choose the frequency",
+    f"{CGROUP}/cgroup.controllers": "no cgroup of version 2",
+    "/proc/irq/default_smp_affinity": "where their drivers say",
+}
+
+
+@pytest.mark.parametrize("path", MISSING)
+def test_missing_file(isolator: Path, lay: Lay, path: str) -> None:
+    """It is named, with what that means, and the rest is done."""
+    root = lay({**STOCK, path: None})
+    before = tree(root)
+    done = Done(isolator, root, "--policy", "fifo", "--", "true")
+    assert done.code == 0 and tree(root) == before
+    assert [(m["path"], MISSING[path] in m["why"]) for m in done.document["missing"]] == [
+        (path, True)]
+    assert f"{path}: not there: " in done.said
+    assert {s["path"] for s in done.document["settings"]} == set(QUIET) - {path}
+    assert done.document["partition"]["isolated"] == (path != f"{CGROUP}/cgroup.controllers")
+
+
+def test_cgroup_of_version_1(isolator: Path, lay: Lay) -> None:
+    """A cpuset that is elsewhere is none."""
+    done = Done(isolator, lay({**STOCK, f"{CGROUP}/cgroup.controllers": "cpu io\n"}), "--", "true")
+    assert done.code == 0 and not done.document["partition"]["isolated"]
+    assert "cpuset partition: none: other tasks stay on the CPU" in done.said
+
+
+def test_all_idle_states(isolator: Path, lay: Lay) -> None:
+    """Without a limit for one CPU, that for all is held open."""
+    root = lay({**STOCK, WAKE.format(3): None, "/dev/cpu_dma_latency": b"\xff\xff\xff\x7f"})
+    done = Done(isolator, root, "--", "true")
+    assert done.code == 0 and done.document["latency_held"]
+    assert (root / "dev/cpu_dma_latency").read_bytes() == bytes(4)
+    assert "/dev/cpu_dma_latency is held open" in done.said
+
+
+@pytest.mark.parametrize(("variable", "outcome"), [
+    ("IGNORED", "ignored"), ("OTHER", "ignored"), ("REFUSED", "refused")])
+def test_setting_that_does_not_stick(stubborn: Path, lay: Lay, variable: str,
+                                     outcome: str) -> None:
+    """It is reported, with what it is instead, and the rest is done."""
+    root = lay(STOCK)
+    before = tree(root)
+    path = GOVERNOR.format(3)
+    done = Done(stubborn, root, "--", "true", env={**os.environ, variable: path})
+    assert done.code == 0 and tree(root) == before
+    assert [s["path"] for s in done.document["settings"] if s["outcome"] != "set"] == [path]
+    setting = next(s for s in done.document["settings"] if s["path"] == path)
+    assert setting["outcome"] == outcome
+    now = {"IGNORED": "powersave", "OTHER": "7", "REFUSED": "Input/output error"}[variable]
+    assert setting["now"].strip() == now
+    words = "not set to" if outcome == "refused" else "did not stick at"
+    assert f"{path}: {words} performance: " in done.said
+
+
+@pytest.mark.parametrize(("variable", "path", "wanted", "why"), [
+    ("REFUSED", IRQ, "0-2", "Input/output error: its driver manages it; boot with "
+     "isolcpus=managed_irq and these CPUs"),
+    ("BUSY", IRQ, "0-2", "Device or resource busy"),
+    ("BUSY", FAIR.format(3), "0", "Device or resource busy: the kernel has lost count of real-time "
+     "shares; it takes any with -1 in /proc/sys/kernel/sched_rt_runtime_us")])
+def test_refusal_says_what_helps(stubborn: Path, lay: Lay, variable: str, path: str, wanted: str,
+                                 why: str) -> None:
+    """All of it."""
+    done = Done(stubborn, lay(STOCK), "--", "true", env={**os.environ, variable: path})
+    assert f"    {path}: not set to {wanted}: {why}\n" in done.said
+
+
+def test_partition_that_is_refused(stubborn: Path, lay: Lay) -> None:
+    """What the kernel says of it is told, and the cgroup goes again."""
+    root = lay(STOCK)
+    before = tree(root)
+    done = Done(stubborn, root, "--", "true", env={**os.environ, "OTHER": "cpuset.cpus.partition"})
+    assert done.code == 0 and tree(root) == before
+    assert not done.document["partition"]["isolated"] and done.document["partition"]["state"] == "7"
+    assert "cpuset partition: 7" in done.said
+
+
+def test_undo_that_does_not_stick(stubborn: Path, isolator: Path, lay: Lay) -> None:
+    """The run says so, and fails; what is left stays noted until it can be undone."""
+    root = lay(STOCK)
+    before = tree(root)
+    variables = {**os.environ, "KEPT": NUMA}
+    done = Done(stubborn, root, "--", "true", env=variables)
+    assert done.code == 1 and not done.document["restored"]
+    assert f'{NUMA} was set to "1" again, but shows "0' in done.said
+    assert "not all could be put back" in done.said and "isolator restore" in done.said
+    assert {p for p, v in tree(root).items() if before.get(p) != v} == {NUMA, "/run/isolator/run.1"}
+    assert Done(stubborn, root, "--", "sh", "-c", "exit 4", cpu="2", env=variables).code == 4
+    assert states(restore(isolator, root)) == [("run.1", "restored")]
+    assert tree(root) == before
+
+
+def test_no_settings(isolator: Path, lay: Lay) -> None:
+    """Nothing is changed, and the report is there."""
+    root = lay(STOCK)
+    before = tree(root)
+    done = Done(isolator, root, "--no-settings", "--", "find", root, "-name", "run.*")
+    assert done.code == 0 and done.out == "" and tree(root) == before
+    assert done.document["settings"] == [] and done.document["interrupts"] == []
+    assert "settings: none is changed" in done.said
+
+
+def test_without_the_right(isolator: Path, lay: Lay) -> None:
+    """All that may not be changed is named before anything is; --best-effort does the rest."""
+    root = lay(STOCK)
+    for path in QUIET:
+        (root / path[1:]).chmod(0o644)
+    (root / "run").mkdir()
+    (root / "run").chmod(0o777)
+    (root / CGROUP[1:]).chmod(0o555)
+    for path in [*STOCK, WAKE.format(3)]:
+        if path not in QUIET and (root / path[1:]).exists():
+            (root / path[1:]).chmod(0o666)
+    (root / THP[1:]).chmod(0o666)
+    root.parent.chmod(0o777)
+    before = tree(root)
+    done = Done(isolator, root, "--policy", "fifo", "--", "true", **NOBODY)
+    assert done.code == 1 and not done.document and tree(root) == before
+    assert "run it as root: sudo isolator run" in done.said and "nothing was changed" in done.said
+    for path in [*set(QUIET) - {THP}, CGROUP]:
+        assert f"  {path}: Permission denied\n" in done.said
+    assert f"  {THP}:" not in done.said
+    done = Done(isolator, root, "--policy", "fifo", "--best-effort", "--", "cat",
+                root / THP[1:], **NOBODY)
+    assert done.code == 0 and done.out == "madvise\n" and tree(root) == before
+    assert {d["what"] for d in done.document["denied"]} == {*set(QUIET) - {THP}, CGROUP}
+
+
+def test_without_a_journal(isolator: Path, lay: Lay) -> None:
+    """Nothing is changed, with --best-effort neither."""
+    root = lay(STOCK)
+    no_journal(root)
+    before = tree(root)
+    done = Done(isolator, root, "--", "true", **NOBODY)
+    assert done.code == 1 and "  /run: Permission denied\n" in done.said
+    done = Done(isolator, root, "--best-effort", "--", "cat", root / THP[1:], **NOBODY)
+    assert done.code == 0 and done.out == STOCK[THP] and tree(root) == before
