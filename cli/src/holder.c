@@ -11,7 +11,6 @@
 #include "array.h"
 #include "device.h"
 #include "holder.h"
-#include "proc.h"
 #include "root.h"
 #include "task.h"
 #include "text.h"
@@ -67,7 +66,24 @@ static bool has_device(const char *root, const char *pid)
 	return found;
 }
 
-static void look_at(struct holders *holders, const char *root, const char *pid, const char *tid)
+static void add(struct holders *holders, int cpu, const struct task *task)
+{
+	*ARRAY_ADD(holders->list, holders->count) = (struct holder){
+		.cpu = cpu,
+		.pid = task->pid,
+		.tid = atoi(task->tid),
+		.name = text_format("%s", task->name),
+	};
+}
+
+/* Is it isolated, and does the kernel not say by whom? */
+static bool is_unsaid(const struct proc_cpu *cpu)
+{
+	return cpu && cpu->isolated && cpu->owner == PROC_UNSAID;
+}
+
+static void look_at(struct holders *holders, const char *root, const struct proc_sample *sample,
+		    const char *tid)
 {
 	struct task task;
 	int cpu;
@@ -75,17 +91,25 @@ static void look_at(struct holders *holders, const char *root, const char *pid, 
 	if (!task_read(&task, root, tid))
 		return;
 	cpu = cpulist_next(&task.cpus, -1);
-	if (cpu >= 0 && cpulist_next(&task.cpus, cpu) < 0)
-		*ARRAY_ADD(holders->list, holders->count) = (struct holder){
-			.cpu = cpu,
-			.pid = atoi(pid),
-			.tid = atoi(tid),
-			.name = text_format("%s", task.name),
-		};
+	if (cpulist_next(&task.cpus, cpu) < 0 && is_unsaid(proc_cpu(sample, cpu)))
+		add(holders, cpu, &task);
 	task_free(&task);
 }
 
-void holders_find(struct holders *holders, const char *root)
+static void look_at_owner(struct holders *holders, const char *root, const struct proc_cpu *cpu)
+{
+	char *tid = text_format("%d", cpu->owner);
+	struct task task;
+
+	if (task_read(&task, root, tid)) {
+		add(holders, cpu->cpu, &task);
+		task_free(&task);
+	}
+	free(tid);
+}
+
+/* Those of CPUs whose owner is not said. */
+static void search(struct holders *holders, const char *root, const struct proc_sample *sample)
 {
 	DIR *processes = open_directory(root, "/proc");
 	const char *pid, *tid;
@@ -95,10 +119,25 @@ void holders_find(struct holders *holders, const char *root)
 			open_directory(root, "/proc/%s/task", pid) : NULL;
 
 		while ((tid = next_number(threads)))
-			look_at(holders, root, pid, tid);
+			look_at(holders, root, sample, tid);
 		close_directory(threads);
 	}
 	close_directory(processes);
+}
+
+void holders_find(struct holders *holders, const char *root, const struct proc_sample *sample)
+{
+	bool unsaid = false;
+
+	for (size_t i = 0; i < sample->nr_cpus; i++) {
+		const struct proc_cpu *cpu = &sample->cpus[i];
+
+		unsaid |= is_unsaid(cpu);
+		if (cpu->isolated && cpu->owner > 0)
+			look_at_owner(holders, root, cpu);
+	}
+	if (unsaid)
+		search(holders, root, sample);
 }
 
 void holders_free(struct holders *holders)

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whose an isolation is: the kernel does not say it, the open device and the binding do. */
+/*
+ * Whose an isolation is: the thread that the kernel names.  An older one does not: the open
+ * device and the binding tell it.
+ */
 #ifndef HOLDER_H
 #define HOLDER_H
 
 #include <stddef.h>
 
-/* A thread bound to one CPU alone, of a process that has the device open. */
+#include "proc.h"
+
+/* One that has isolated a CPU; or is bound to it alone, of a process that has the device open. */
 struct holder {
 	int cpu;
 	int pid, tid;
@@ -18,10 +23,10 @@ struct holders {
 };
 
 /*
- * Looks through the processes of the machine below @root (root.h); those that this
- * user may not look into are left out.
+ * Looks through the processes of the machine below @root (root.h) for those of @sample's
+ * CPUs; those that this user may not look into are left out.
  */
-void holders_find(struct holders *holders, const char *root);
+void holders_find(struct holders *holders, const char *root, const struct proc_sample *sample);
 
 void holders_free(struct holders *holders);
 

@@ -48,6 +48,7 @@ static size_t count_keys(struct scan_key *keys, struct counts *counts)
 static int status_isolated(struct scan *scan, struct proc_cpu *cpu)
 {
 	const char *deadline = NULL;
+	uint64_t beat = (uint64_t)PROC_UNSAID;
 	struct scan_key keys[] = {
 		{ "mask", SCAN_NUMBER, { .number = &cpu->mask }, false, false },
 		{ "got", SCAN_NUMBER, { .number = &cpu->got }, false, false },
@@ -55,12 +56,17 @@ static int status_isolated(struct scan *scan, struct proc_cpu *cpu)
 		{ "deadline_ns", SCAN_WORD, { .text = &deadline }, false, false },
 		{ "spin_ns", SCAN_NUMBER, { .number = &cpu->spin_ns }, false, false },
 		{ "lend_ns", SCAN_NUMBER, { .number = &cpu->lend_ns }, false, false },
+		{ "beat_ns", SCAN_NUMBER, { .number = &beat }, true, false },
+		{ "auto_tick", SCAN_INTEGER, { .integer = &cpu->auto_tick }, true, false },
+		{ "owner", SCAN_INTEGER, { .integer = &cpu->owner }, true, false },
 		{ "user", SCAN_NUMBER, { .number = &cpu->user }, false, false },
 		{ "started_ns", SCAN_NUMBER, { .number = &cpu->started_ns }, true, false },
 	};
 
+	cpu->auto_tick = cpu->owner = PROC_UNSAID;
 	if (scan_keys(scan, keys, ARRAY_SIZE(keys)))
 		return -1;
+	cpu->beat_ns = (int64_t)beat;
 	cpu->isolated = true;
 	cpu->deadline_ns = PROC_NEVER;
 	if (!strcmp(deadline, "never"))

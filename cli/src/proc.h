@@ -12,6 +12,7 @@
 #define PROC_DIRECTORY "/proc/isolator"
 #define PROC_VERSION 1		/* of the texts, as status says */
 #define PROC_NEVER UINT64_MAX	/* the deadline of strict mode */
+#define PROC_UNSAID (-1)	/* what an older kernel does not say */
 
 struct proc_stack {
 	const char **lines;
@@ -68,6 +69,9 @@ struct proc_cpu {
 	uint64_t mask, got, depth;
 	uint64_t deadline_ns;	/* or PROC_NEVER */
 	uint64_t spin_ns, lend_ns;
+	int64_t beat_ns;	/* 0: none; or PROC_UNSAID, as the next two */
+	int auto_tick;		/* 1: each kernel entry is a tick */
+	int owner;		/* the isolated thread; 0: not seen from this PID namespace */
 	uint64_t user;		/* 1: it was in user mode */
 	uint64_t started_ns;	/* CLOCK_MONOTONIC; 0: an older kernel does not say */
 	bool counted;		/* stats has it */

@@ -64,6 +64,18 @@ void proc_json_status(struct json *json, const struct proc_cpu *cpu)
 		json_number(json, "deadline_ns", cpu->deadline_ns);
 	json_number(json, "spin_ns", cpu->spin_ns);
 	json_number(json, "lend_ns", cpu->lend_ns);
+	if (cpu->beat_ns != PROC_UNSAID)
+		json_integer(json, "beat_ns", cpu->beat_ns);
+	else
+		json_null(json, "beat_ns");
+	if (cpu->auto_tick != PROC_UNSAID)
+		json_bool(json, "auto_tick", cpu->auto_tick);
+	else
+		json_null(json, "auto_tick");
+	if (cpu->owner != PROC_UNSAID)
+		json_integer(json, "owner", cpu->owner);
+	else
+		json_null(json, "owner");
 	json_bool(json, "user", cpu->user);
 	if (cpu->started_ns)
 		json_number(json, "started_ns", cpu->started_ns);

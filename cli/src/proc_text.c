@@ -93,6 +93,18 @@ void proc_text_shortfall(FILE *out, uint64_t achieved, uint64_t more)
 		fputc('\n', out);
 }
 
+void proc_text_ticks(FILE *out, const struct proc_cpu *cpu)
+{
+	char beat[TERM_TIME];
+
+	if (cpu->auto_tick != PROC_UNSAID)
+		fprintf(out, "; kernel entries %s", cpu->auto_tick ? "tick" : "do not tick");
+	if (cpu->beat_ns > 0)
+		fprintf(out, "; beat %s", term_time(beat, (uint64_t)cpu->beat_ns));
+	else if (!cpu->beat_ns)
+		fputs("; no beat", out);
+}
+
 void proc_text_state(FILE *out, const struct proc_cpu *cpu, bool colours)
 {
 	const char *bold = term_style(colours, TERM_BOLD);

@@ -21,6 +21,9 @@ const char *proc_text_end(const char *end);
 /* What a start did not achieve, for status's mask and got: no line, one, or two. */
 void proc_text_shortfall(FILE *out, uint64_t achieved, uint64_t more);
 
+/* Behind its owner: whether kernel entries of @cpu tick, and its beat, if the kernel says so. */
+void proc_text_ticks(FILE *out, const struct proc_cpu *cpu);
+
 /* Whether @cpu is isolated, with which bounds, and what its start did not achieve. */
 void proc_text_state(FILE *out, const struct proc_cpu *cpu, bool colours);
 

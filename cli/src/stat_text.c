@@ -132,9 +132,23 @@ static void put_longest(FILE *out, const struct proc_cpu *cpu)
 	fputc('\n', out);
 }
 
+/* Whose it is, and who ticks for it; no line where the kernel does not say it. */
+static void put_owner(FILE *out, const struct proc_cpu *cpu)
+{
+	if (!cpu->isolated || cpu->owner == PROC_UNSAID)
+		return;
+	if (cpu->owner)
+		fprintf(out, "  by thread %d", cpu->owner);
+	else
+		fputs("  by a thread that is not seen from here", out);
+	proc_text_ticks(out, cpu);
+	fputc('\n', out);
+}
+
 void stat_text_cpu(FILE *out, const struct stat_view *view, const struct proc_cpu *cpu)
 {
 	proc_text_state(out, cpu, view->colours);
+	put_owner(out, cpu);
 	put_totals(out, view, cpu);
 	if (view->now->names == NAMES_SEEN)
 		put_senders(out, view, cpu);

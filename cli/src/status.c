@@ -53,23 +53,28 @@ static void put_limits(FILE *out, const struct limits *limits)
 	fputc('\n', out);
 }
 
-/* All that fit: the kernel does not say which of them it is. */
-static void put_holders(FILE *out, const struct holders *holders, int cpu)
+/* The one that the kernel names; of an older one all that fit. */
+static void put_holders(FILE *out, const struct holders *holders, const struct proc_cpu *cpu)
 {
 	const char *before = "  by ";
 
 	for (size_t i = 0; i < holders->count; i++) {
 		const struct holder *holder = &holders->list[i];
 
-		if (holder->cpu != cpu)
+		if (holder->cpu != cpu->cpu)
 			continue;
 		fputs(before, out);
 		term_put(out, holder->name);
 		fprintf(out, " (pid %d, thread %d)", holder->pid, holder->tid);
 		before = " or ";
 	}
-	fputs(*before == ' ' && before[1] == ' ' ?
-	      "  by a thread that is not seen from here (run it as root, outside of containers)" : "", out);
+	if (before[1] != ' ')
+		return;
+	if (cpu->owner > 0)
+		fprintf(out, "  by thread %d", cpu->owner);
+	else
+		fprintf(out, "  by a thread that is not seen from here (run it %soutside of containers)",
+			cpu->owner == PROC_UNSAID ? "as root, " : "");
 }
 
 static void put_cpu(FILE *out, const struct status *status, const struct proc_cpu *cpu,
@@ -80,10 +85,11 @@ static void put_cpu(FILE *out, const struct status *status, const struct proc_cp
 	proc_text_state(out, cpu, colours);
 	if (!cpu->isolated)
 		return;
-	put_holders(out, &status->holders, cpu->cpu);
+	put_holders(out, &status->holders, cpu);
 	if (cpu->started_ns && cpu->started_ns < status->sample.taken_ns)
 		fprintf(out, ", for %s",
 			term_time(time, status->sample.taken_ns - cpu->started_ns));
+	proc_text_ticks(out, cpu);
 	fputc('\n', out);
 }
 
@@ -161,7 +167,7 @@ static int run(int argc, char **argv)
 		return EXIT_ERROR;
 	}
 	if (*status.sample.isolated)
-		holders_find(&status.holders, options.root);
+		holders_find(&status.holders, options.root, &status.sample);
 	if (options.json)
 		put_json(stdout, &status);
 	else

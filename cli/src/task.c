@@ -20,6 +20,7 @@
 #define FIELD_POLICY 41
 
 #define NAME "Name:\t"
+#define PID "\nTgid:\t"
 #define ALLOWED "\nCpus_allowed_list:\t"
 
 /* Where in the file status the list of CPUs begins; NULL: nowhere. */
@@ -28,6 +29,14 @@ static const char *allowed(const char *status)
 	const char *at = strstr(status, ALLOWED);
 
 	return at ? at + strlen(ALLOWED) : NULL;
+}
+
+/* Of its process; 0: it is not there. */
+static int pid_in(const char *status)
+{
+	const char *at = strstr(status, PID);
+
+	return at ? atoi(at + strlen(PID)) : 0;
 }
 
 static char *read_file(const char *root, const char *tid, const char *name)
@@ -82,6 +91,7 @@ bool task_read(struct task *task, const char *root, const char *tid)
 		task->tid = text_format("%s", tid);
 		task->name = text_format("%.*s", (int)strcspn(status + strlen(NAME), "\n"),
 					 status + strlen(NAME));
+		task->pid = pid_in(status);
 		task->start = stat_field(stat, FIELD_START);
 		task->policy = stat_number(stat, FIELD_POLICY);
 		task->priority = stat_number(stat, FIELD_PRIORITY);

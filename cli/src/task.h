@@ -15,6 +15,7 @@ struct journal;
 struct task {
 	const char *root;
 	char *tid;
+	int pid;	/* of its process */
 	char *name;	/* as it calls itself, may have control characters */
 	char *start;	/* when it began; two that had one tid differ in it */
 	bool kernel;	/* a thread of the kernel */

@@ -56,7 +56,7 @@ mkdir -p root/proc/40/fd root/proc/40/task/40 root/proc/40/task/42 root/proc/42
 ln -s /dev/isolator root/proc/40/fd/3
 for thread in '42 1' '40 0-3'; do
 	printf '1 (motor) R 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n' >"root/proc/${thread% *}/stat"
-	printf 'Name:\tmotor\nCpus_allowed_list:\t%s\n' "${thread#* }" >"root/proc/${thread% *}/status"
+	printf 'Name:\tmotor\nTgid:\t40\nCpus_allowed_list:\t%s\n' "${thread#* }" >"root/proc/${thread% *}/status"
 done
 "$isolator" status --proc unprivileged --root root >wanted
 sample "$man/isolator-status.1" >have

@@ -9,7 +9,7 @@
 #include "../src/stat.h"
 #include "check.h"
 
-static struct proc_sample busy, later, quiet;
+static struct proc_sample busy, later, quiet, manual;
 
 static void status(void)
 {
@@ -21,6 +21,9 @@ static void status(void)
 	CHECK(one->isolated && one->mask == 7 && one->got == 0x7f && one->depth == 1);
 	CHECK(one->deadline_ns == 1000000000 && one->spin_ns == 100000000);
 	CHECK(one->lend_ns == 500000 && one->user);
+	CHECK(one->beat_ns == PROC_UNSAID && one->auto_tick == PROC_UNSAID);
+	CHECK(one->owner == PROC_UNSAID && proc_cpu(&manual, 1)->owner == 42);
+	CHECK(!proc_cpu(&manual, 1)->beat_ns && !proc_cpu(&manual, 1)->auto_tick);
 	CHECK(three->deadline_ns == PROC_NEVER && three->depth == 2 && !three->user);
 	CHECK(!proc_cpu(&busy, 2)->isolated);
 	CHECK_TEXT(proc_cpu(&busy, 2)->end, "exit");
@@ -186,7 +189,7 @@ int main(void)
 	int code;
 
 	if (proc_read("busy", true, &busy) || proc_read("busy-later", true, &later) ||
-	    proc_read("quiet", true, &quiet)) {
+	    proc_read("quiet", true, &quiet) || proc_read("manual", false, &manual)) {
 		printf("Bail out! no fixtures\n");
 		return 1;
 	}
@@ -194,5 +197,6 @@ int main(void)
 	proc_free(&busy);
 	proc_free(&later);
 	proc_free(&quiet);
+	proc_free(&manual);
 	return code;
 }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -19,7 +20,7 @@ def _thread(root: Path, pid: int, tid: int, name: str, cpus: str,
     (process / f"task/{tid}").mkdir(parents=True)
     thread.mkdir(exist_ok=True)
     (thread / "stat").write_text(f"{tid} ({name}) R{' 0' * 49}\n")
-    (thread / "status").write_text(f"Name:\t{name}\nState:\tR (running)\n"
+    (thread / "status").write_text(f"Name:\t{name}\nState:\tR (running)\nTgid:\t{pid}\n"
                                    f"Cpus_allowed:\tff\nCpus_allowed_list:\t{cpus}\n")
 
 
@@ -41,6 +42,52 @@ def test_holders(isolator: Path, laid_out: Path, tmp_path: Path) -> None:
                            "--root", root], capture_output=True, text=True, check=True)
     assert "mo?[2Jtor\\n 2 (pid 40, thread 41)" in text.stdout and " or " in text.stdout
     assert "\033" not in text.stdout
+
+
+def _owner(directory: Path, more: str) -> None:
+    """The status of a kernel that says more of CPU 1."""
+    status = directory / "status"
+    text = status.read_text()
+    assert text.count("lend_ns 500000 user 1 ") == 1
+    status.write_text(text.replace("lend_ns 500000 user 1 ", f"lend_ns 500000 {more} user 1 "))
+
+
+@pytest.mark.parametrize(("more", "want", "words"), [
+    ("beat_ns 20000000 auto_tick 1 owner 41", (20000000, True, 41),
+     "  by motor (pid 40, thread 41), for TIME; kernel entries tick; beat 20 ms\n"),
+    ("beat_ns 0 auto_tick 0 owner 41", (0, False, 41),
+     "  by motor (pid 40, thread 41), for TIME; kernel entries do not tick; no beat\n"),
+    ("beat_ns 0 auto_tick 1 owner 99", (0, True, 99),
+     "  by thread 99, for TIME; kernel entries tick; no beat\n"),
+    ("beat_ns 0 auto_tick 1 owner 0", (0, True, 0), "  by a thread that is not seen from here "
+     "(run it outside of containers), for TIME; kernel entries tick; no beat\n"),
+    ("owner 41", (None, None, 41), "  by motor (pid 40, thread 41), for TIME\n"),
+    ("", (None, None, None), "  by second (pid 80, thread 81), for TIME\n")])
+def test_owner(isolator: Path, laid_out: Path, tmp_path: Path, more: str,
+               want: tuple[int | None, bool | None, int | None], words: str) -> None:
+    """The kernel's word goes before what the device and the binding suggest."""
+    root = tmp_path / "root"
+    _thread(root, 40, 41, "motor", "0-3", device="/dev/null")
+    _thread(root, 80, 81, "second", "1")
+    if more:
+        _owner(laid_out / "busy", more)
+    cpu = run(isolator, "status", laid_out / "busy", "--root", str(root))["cpus"][0]
+    status = cpu["status"]
+    assert (status["beat_ns"], status["auto_tick"], status["owner"]) == want
+    holders = {41: [("motor", 40, 41)], None: [("second", 80, 81)]}.get(want[2], [])
+    assert [(h["name"], h["pid"], h["tid"]) for h in cpu["holders"]] == holders
+    text = subprocess.run([isolator, "status", "--proc", laid_out / "busy", "--root", root],
+                          capture_output=True, text=True, check=True).stdout
+    assert words in re.sub(r"for [0-9.]+ m?s", "for TIME", text)
+
+
+@pytest.mark.parametrize("more", ["beat_ns x", "auto_tick", "owner", "owner x", "owner 1 owner 1"])
+def test_damaged_owner(isolator: Path, laid_out: Path, more: str) -> None:
+    """An error that names the file."""
+    _owner(laid_out / "busy", more)
+    done = subprocess.run([isolator, "status", "--proc", laid_out / "busy"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "busy/status" in done.stderr and not done.stdout
 
 
 def test_limits(isolator: Path, laid_out: Path) -> None:

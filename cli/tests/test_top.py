@@ -62,6 +62,15 @@ def test_shows(isolator: Path, laid_out: Path) -> None:
                                "flush_tlb_func") for line in lines)
     assert any(line.startswith("CPU 1: isolated, in user mode; deadline 1 s") for line in lines)
     assert any("kworker/1:1: thread" in line for line in lines)
+    assert not any(line.startswith("  by thread") for line in lines)  # an older kernel's
+    assert terminal.end(b"q") == 0
+    _left_alone(terminal)
+
+
+def test_owner(isolator: Path, laid_out: Path) -> None:
+    """Whose the chosen CPU is, and who ticks for it."""
+    terminal = _open(isolator, laid_out / "manual")
+    _until(terminal, "^  by thread 42; kernel entries do not tick; no beat$")
     assert terminal.end(b"q") == 0
     _left_alone(terminal)
 
