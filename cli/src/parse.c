@@ -166,10 +166,13 @@ static int stats_own(struct scan *scan, struct proc_cpu *cpu)
 		{ "ticks", SCAN_NUMBER, { .number = &cpu->own.ticks }, false, false },
 		{ "lends", SCAN_NUMBER, { .number = &cpu->own.lends }, false, false },
 		{ "planned", SCAN_NUMBER, { .number = &cpu->own.planned }, false, false },
+		{ "entries", SCAN_NUMBER, { .number = &cpu->own.entries }, true, false },
 	};
+	int error = scan_keys(scan, keys, ARRAY_SIZE(keys));
 
 	cpu->own.known = true;
-	return scan_keys(scan, keys, ARRAY_SIZE(keys));
+	cpu->own.entries_known = keys[ARRAY_SIZE(keys) - 1].seen;
+	return error;
 }
 
 static int stats_kind(struct scan *scan, struct proc_cpu *cpu)

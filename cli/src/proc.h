@@ -60,6 +60,8 @@ struct proc_breach {
 struct proc_own {
 	bool known;		/* an older kernel does not say */
 	uint64_t ticks, lends, planned;
+	bool entries_known;
+	uint64_t entries;	/* of ticks, kernel entries made for something else */
 };
 
 struct proc_cpu {

@@ -51,9 +51,39 @@ static bool sibling(const struct proc_sender *sender)
 		!strncmp(sender->callback, FLUSH, strcspn(sender->callback, ". ["));
 }
 
+/* Who made the ticks of a CPU, and how many. */
+struct tickers {
+	uint64_t preload;	/* on all CPUs: the library does not tell them apart */
+	uint64_t entries;	/* kernel entries made for something else */
+	uint64_t program;	/* ticks that it asked for itself */
+};
+
+static struct tickers tickers_of(const struct run *run, const struct proc_own *own)
+{
+	struct tickers by = { 0 };
+	uint64_t entries = own->entries_known ? own->entries : 0, rest;
+
+	run_preload_ticks(run, &by.preload);
+	/* What was counted just now may stand in one of the counts only. */
+	rest = own->ticks > entries + by.preload ? own->ticks - entries - by.preload : 0;
+	/* An older kernel does not tell what the program asked for from its kernel entries. */
+	by.entries = own->entries_known ? entries : rest;
+	by.program = own->entries_known ? rest : 0;
+	return by;
+}
+
+static void put_ticker(FILE *out, const char **begun, const char *who, uint64_t ticks)
+{
+	if (!ticks)
+		return;
+	fprintf(out, "%s%s, %" PRIu64 " %s", *begun, who, ticks, times(ticks));
+	*begun = "; ";
+}
+
 static void put_ticks(FILE *out, const struct run *run, const struct proc_cpu *cpu)
 {
 	const struct proc_own *own = &cpu->own;
+	struct tickers by = tickers_of(run, own);
 	const char *begun = "";
 	char time[TERM_TIME];
 	uint64_t preloaded;
@@ -62,16 +92,11 @@ static void put_ticks(FILE *out, const struct run *run, const struct proc_cpu *c
 		fputs("    the preload library was not loaded: the program is static, or the dynamic linker did not find it\n",
 		      out);
 	fputs("    ticked by: ", out);
-	if (preloaded) {
-		fprintf(out, "the preload library, %" PRIu64 " %s", preloaded, times(preloaded));
-		begun = "; ";
-	}
-	if (own->ticks > preloaded) {
-		fprintf(out, "%sits own kernel entries, %" PRIu64 " %s (the CPU was lent %" PRIu64
-			" %s)", begun, own->ticks - preloaded, times(own->ticks - preloaded),
-			own->lends, times(own->lends));
-		begun = "; ";
-	}
+	put_ticker(out, &begun, "the preload library", by.preload);
+	put_ticker(out, &begun, "its own calls of isolator_tick(3)", by.program);
+	put_ticker(out, &begun, "its own kernel entries", by.entries);
+	if (own->ticks)
+		fprintf(out, " (the CPU was lent %" PRIu64 " %s)", own->lends, times(own->lends));
 	if (run->wish.beat_ns || own->planned) {
 		fprintf(out, "%sthe beat%s%s, %" PRIu64 " planned %s", begun,
 			run->wish.beat_ns ? " of " : "",
@@ -236,9 +261,10 @@ static void json_breaches(struct json *json, const struct proc_cpu *cpu)
 void run_isolation_json_cpu(struct json *json, const struct run *run, int number)
 {
 	const struct proc_cpu *cpu = run_start_cpu(run, number);
-	uint64_t preloaded;
+	struct tickers by = { 0 };
 
-	run_preload_ticks(run, &preloaded);
+	if (cpu)
+		by = tickers_of(run, &cpu->own);
 	json_open(json, NULL, '{');
 	json_integer(json, "cpu", number);
 	json_string(json, "state", !cpu ? "never" : cpu->isolated ? "isolated" : "ended");
@@ -252,10 +278,16 @@ void run_isolation_json_cpu(struct json *json, const struct run *run, int number
 		json_null(json, "lends");
 		json_null(json, "planned");
 	}
+	if (cpu && cpu->own.entries_known)
+		json_number(json, "entries", cpu->own.entries);
+	else
+		json_null(json, "entries");
 	json_open(json, "ticked_by", '[');
-	if (cpu && preloaded)
+	if (by.preload)
 		json_string(json, NULL, "preload");
-	if (cpu && cpu->own.ticks > preloaded)
+	if (by.program)
+		json_string(json, NULL, "program");
+	if (by.entries)
 		json_string(json, NULL, "entries");
 	if (cpu && cpu->own.planned)
 		json_string(json, NULL, "beat");

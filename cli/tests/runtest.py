@@ -165,7 +165,7 @@ DEVICE = "dev/isolator"
 STATS = """\
 cpu 3 total deferred 5 excluded 1 held 9 breached {breached} broken 0 refused 0 planned {planned} \
 uncounted_callbacks 0
-cpu 3 own ticks {ticks} lends 2 planned {planned}
+cpu 3 own ticks {ticks}{entries} lends 2 planned {planned}
 cpu 3 kind call longest_ns 1200000
 """
 SENDERS = """\
@@ -182,9 +182,11 @@ on_each_cpu_cond_mask+0x1f/0x30 sender_cpu 0 pid 77 comm worker-1
 """
 
 
-def files(breached: int = 0, ticks: int = 7, planned: int = 4) -> Changes:
+def files(breached: int = 0, ticks: int = 7, planned: int = 4,
+          entries: int | None = None) -> Changes:
     """What a kernel with Isolator has besides, once something was isolated."""
-    counts = {"breached": breached, "ticks": ticks, "planned": planned}
+    counts = {"breached": breached, "ticks": ticks, "planned": planned,
+              "entries": "" if entries is None else f" entries {entries}"}
     return {**STOCK, "/dev/isolator": "", "/proc/isolator/cpus": "\n",
             "/proc/isolator/status": "version 1\nallowed \nisolated \n",
             "/proc/isolator/stats": STATS.format(**counts),

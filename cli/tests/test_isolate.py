@@ -145,6 +145,23 @@ def test_nobody_ticks(kernel: Path, lay: Lay) -> None:
         assert done.said.count("    breach, waited 1 s: worker-1 asked for") == breached
 
 
+@pytest.mark.parametrize(("ticks", "entries", "planned", "who", "words"), [
+    (7, 7, 0, ["entries"], "its own kernel entries, 7 times (the CPU was lent 2 times)"),
+    (7, 1, 4, ["program", "entries", "beat"], "its own calls of isolator_tick(3), 6 times; "
+     "its own kernel entries, 1 time (the CPU was lent 2 times); the beat, 4 planned"),
+    (7, 0, 0, ["program"], "its own calls of isolator_tick(3), 7 times (the CPU was lent 2 times)"),
+    (6, 7, 0, ["entries"], "its own kernel entries, 7 times (the CPU was lent 2 times)"),
+    (7, None, 0, ["entries"], "its own kernel entries, 7 times (the CPU was lent 2 times)"),
+    (0, 0, 0, [], "nobody, and nothing waited for it until a deadline")])
+def test_who_ticks(kernel: Path, lay: Lay, ticks: int, entries: int | None, planned: int,
+                   who: list[str], words: str) -> None:
+    """What the program asked for is told from what it did for something else."""
+    done = Done(kernel, lay(files(0, ticks, planned, entries)), "--", "sleep", "0.3")
+    cpu = done.document["isolation"]["cpus"][0]
+    assert (cpu["ticks"], cpu["entries"], cpu["ticked_by"]) == (ticks, entries, who)
+    assert f"    ticked by: {words}" in done.said
+
+
 THREAD = """\
 thread() {{
     mkdir -p {root}/proc/$$/task/$1 {root}/proc/$1

@@ -108,11 +108,11 @@ static long long told(const char *path, const char *key)
 
 static void compare(const char *path)
 {
-	static const char *const own[] = { "ticks", "lends", "planned" };
+	static const char *const own[] = { "ticks", "entries", "lends", "planned" };
 	static const char *const totals[] = { "deferred", "excluded", "held", "breached", "broken" };
 	char key[32];
 
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		snprintf(key, sizeof(key), "%s ", own[i]);
 		ok(told(path, own[i]) >= 0 && told(path, own[i]) == counted("own", key),
 		   "%s: told %lld, counted %lld", own[i], told(path, own[i]),
@@ -186,7 +186,7 @@ static void run(const char *beat, bool calls)
 	if (asks && beat)
 		ok(told(JSON, "planned") > 0, "the beat has interrupted it");
 	if (asks && calls)
-		ok(told(JSON, "ticks") > 0, "its system calls were ticks");
+		ok(told(JSON, "entries") > 0, "its system calls were ticks");
 	if (!beat)
 		ok(!told(JSON, "planned"), "no interruption was planned");
 	restored();
