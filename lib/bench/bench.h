@@ -4,6 +4,7 @@
 #define BENCH_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,13 @@ static inline unsigned long bench_number(const char *option, const char *text, u
 		exit(1);
 	}
 	return value;
+}
+
+/* Ends the program with its @usage: --help has @asked for it, or the options were wrong. */
+static inline void bench_end(void (*usage)(FILE *to), bool asked)
+{
+	usage(asked ? stdout : stderr);
+	exit(asked ? 0 : 1);
 }
 
 /* CLOCK_MONOTONIC */

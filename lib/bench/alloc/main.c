@@ -126,18 +126,12 @@ static struct options parse(int argc, char **argv)
 		case 'j':
 			options.json = optarg;
 			break;
-		case 'h':
-			usage(stdout);
-			exit(0);
 		default:
-			usage(stderr);
-			exit(1);
+			bench_end(usage, option == 'h');
 		}
 	}
-	if (optind < argc) {
-		usage(stderr);
-		exit(1);
-	}
+	if (optind < argc)
+		bench_end(usage, false);
 	return options;
 }
 
