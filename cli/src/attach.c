@@ -13,7 +13,7 @@
 #include "device.h"
 #include "error.h"
 #include "journal.h"
-#include "json.h"
+#include "proc_json.h"
 #include "run.h"
 #include "run_options.h"
 #include "task.h"
@@ -217,10 +217,7 @@ static void put_json(const struct run *run, const struct task *task,
 	json_integer(&json, "cpu", isolate->cpu);
 	json_number(&json, "achieved", isolate->asked.achieved);
 	json_number(&json, "got", isolate->asked.got);
-	if (isolate->asked.deadline_ns == ISOLATOR_DEADLINE_NEVER)
-		json_string(&json, "deadline_ns", "never");
-	else
-		json_number(&json, "deadline_ns", isolate->asked.deadline_ns);
+	proc_json_deadline(&json, isolate->asked.deadline_ns);
 	json_number(&json, "lend_ns", isolate->asked.lend_ns);
 	json_number(&json, "beat_ns", isolate->asked.beat_ns);
 	json_open(&json, "before", '{');

@@ -75,6 +75,14 @@ void json_integer(struct json *json, const char *key, int64_t value)
 	fprintf(json->out, "%" PRId64, value);
 }
 
+void json_number_if(struct json *json, const char *key, bool known, uint64_t value)
+{
+	if (known)
+		json_number(json, key, value);
+	else
+		json_null(json, key);
+}
+
 void json_real(struct json *json, const char *key, double value)
 {
 	if (!isfinite(value)) {

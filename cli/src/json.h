@@ -24,6 +24,9 @@ void json_bool(struct json *json, const char *key, bool value);
 void json_number(struct json *json, const char *key, uint64_t value);
 void json_integer(struct json *json, const char *key, int64_t value);
 
+/* The number, or null if it is not @known. */
+void json_number_if(struct json *json, const char *key, bool known, uint64_t value);
+
 /* With three decimals; what is no number becomes null. */
 void json_real(struct json *json, const char *key, double value);
 

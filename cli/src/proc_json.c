@@ -48,6 +48,14 @@ void proc_json_cpu(struct json *json, const struct proc_cpu *cpu)
 	json_string(json, "end", cpu->end);
 }
 
+void proc_json_deadline(struct json *json, uint64_t deadline_ns)
+{
+	if (deadline_ns == PROC_NEVER)
+		json_string(json, "deadline_ns", "never");
+	else
+		json_number(json, "deadline_ns", deadline_ns);
+}
+
 void proc_json_status(struct json *json, const struct proc_cpu *cpu)
 {
 	if (!cpu->isolated) {
@@ -58,29 +66,17 @@ void proc_json_status(struct json *json, const struct proc_cpu *cpu)
 	json_number(json, "mask", cpu->mask);
 	json_number(json, "got", cpu->got);
 	json_number(json, "depth", cpu->depth);
-	if (cpu->deadline_ns == PROC_NEVER)
-		json_string(json, "deadline_ns", "never");
-	else
-		json_number(json, "deadline_ns", cpu->deadline_ns);
+	proc_json_deadline(json, cpu->deadline_ns);
 	json_number(json, "spin_ns", cpu->spin_ns);
 	json_number(json, "lend_ns", cpu->lend_ns);
-	if (cpu->beat_ns != PROC_UNSAID)
-		json_integer(json, "beat_ns", cpu->beat_ns);
-	else
-		json_null(json, "beat_ns");
+	json_number_if(json, "beat_ns", cpu->beat_ns != PROC_UNSAID, (uint64_t)cpu->beat_ns);
 	if (cpu->auto_tick != PROC_UNSAID)
 		json_bool(json, "auto_tick", cpu->auto_tick);
 	else
 		json_null(json, "auto_tick");
-	if (cpu->owner != PROC_UNSAID)
-		json_integer(json, "owner", cpu->owner);
-	else
-		json_null(json, "owner");
+	json_number_if(json, "owner", cpu->owner != PROC_UNSAID, (uint64_t)cpu->owner);
 	json_bool(json, "user", cpu->user);
-	if (cpu->started_ns)
-		json_number(json, "started_ns", cpu->started_ns);
-	else
-		json_null(json, "started_ns");
+	json_number_if(json, "started_ns", cpu->started_ns, cpu->started_ns);
 	json_close(json, '}');
 }
 

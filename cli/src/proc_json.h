@@ -18,6 +18,9 @@ void proc_json_cpu(struct json *json, const struct proc_cpu *cpu);
 /* What only an isolated CPU has, the key status; else null. */
 void proc_json_status(struct json *json, const struct proc_cpu *cpu);
 
+/* The key deadline_ns: a number, or "never". */
+void proc_json_deadline(struct json *json, uint64_t deadline_ns);
+
 void proc_json_counts(struct json *json, const char *key, const struct counts *counts);
 
 void proc_json_stack(struct json *json, const struct proc_stack *stack);

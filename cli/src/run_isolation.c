@@ -261,27 +261,21 @@ static void json_breaches(struct json *json, const struct proc_cpu *cpu)
 void run_isolation_json_cpu(struct json *json, const struct run *run, int number)
 {
 	const struct proc_cpu *cpu = run_start_cpu(run, number);
+	struct proc_own own = { 0 };
 	struct tickers by = { 0 };
 
-	if (cpu)
-		by = tickers_of(run, &cpu->own);
+	if (cpu) {
+		own = cpu->own;
+		by = tickers_of(run, &own);
+	}
 	json_open(json, NULL, '{');
 	json_integer(json, "cpu", number);
 	json_string(json, "state", !cpu ? "never" : cpu->isolated ? "isolated" : "ended");
 	json_string(json, "end", cpu ? cpu->end : NULL);
-	if (cpu && cpu->own.known) {
-		json_number(json, "ticks", cpu->own.ticks);
-		json_number(json, "lends", cpu->own.lends);
-		json_number(json, "planned", cpu->own.planned);
-	} else {
-		json_null(json, "ticks");
-		json_null(json, "lends");
-		json_null(json, "planned");
-	}
-	if (cpu && cpu->own.entries_known)
-		json_number(json, "entries", cpu->own.entries);
-	else
-		json_null(json, "entries");
+	json_number_if(json, "ticks", own.known, own.ticks);
+	json_number_if(json, "lends", own.known, own.lends);
+	json_number_if(json, "planned", own.known, own.planned);
+	json_number_if(json, "entries", own.entries_known, own.entries);
 	json_open(json, "ticked_by", '[');
 	if (by.preload)
 		json_string(json, NULL, "preload");
@@ -289,7 +283,7 @@ void run_isolation_json_cpu(struct json *json, const struct run *run, int number
 		json_string(json, NULL, "program");
 	if (by.entries)
 		json_string(json, NULL, "entries");
-	if (cpu && cpu->own.planned)
+	if (own.planned)
 		json_string(json, NULL, "beat");
 	json_close(json, ']');
 	if (cpu) {
@@ -321,14 +315,8 @@ static void json_task(struct json *json, const struct isolate *task)
 	json_string(json, "found", task->found);
 	json_string(json, "state", states[task->state]);
 	json_string(json, "error", task->state == ISOLATE_REFUSED ? strerror(task->error) : NULL);
-	if (on)
-		json_number(json, "achieved", task->asked.achieved);
-	else
-		json_null(json, "achieved");
-	if (on)
-		json_number(json, "got", task->asked.got);
-	else
-		json_null(json, "got");
+	json_number_if(json, "achieved", on, task->asked.achieved);
+	json_number_if(json, "got", on, task->asked.got);
 	json_close(json, '}');
 }
 
@@ -345,10 +333,7 @@ void run_isolation_json(struct json *json, const struct run *run)
 	json_bool(json, "at_exec", run_start_at_exec(run));
 	json_number(json, "lend_ns", run->wish.lend_ns);
 	json_number(json, "beat_ns", run->wish.beat_ns);
-	if (run->wish.deadline_ns == PROC_NEVER)
-		json_string(json, "deadline_ns", "never");
-	else
-		json_number(json, "deadline_ns", run->wish.deadline_ns);
+	proc_json_deadline(json, run->wish.deadline_ns);
 	json_bool(json, "counted", run->sampled);
 	loaded = run_preload_ticks(run, &preloaded);
 	if (run->preload_counts) {

@@ -104,10 +104,7 @@ static void put_counts(struct json *json, const char *key, const struct interrup
 static void put_end(struct json *json, const struct run_end *end)
 {
 	json_integer(json, "status", end->code);
-	if (WIFSIGNALED(end->status))
-		json_integer(json, "signal", WTERMSIG(end->status));
-	else
-		json_null(json, "signal");
+	json_number_if(json, "signal", WIFSIGNALED(end->status), (uint64_t)WTERMSIG(end->status));
 	json_real(json, "seconds", (double)end->ns / 1e9);
 	put_counts(json, "interrupts", &end->interrupts);
 	put_counts(json, "softirqs", &end->softirqs);

@@ -91,10 +91,13 @@ static void json_values(void)
 	json_real(&json, "infinite", 1.0 / 0.0);
 	json_bool(&json, "yes", true);
 	json_null(&json, "nothing");
+	json_number_if(&json, "some", true, 7);
+	json_number_if(&json, "none", false, 7);
 	json_close(&json, '}');
 	CHECK_TEXT(end(out),
 		   "{\"empty\":[],\"list\":[18446744073709551615,-9223372036854775808,{}],"
-		   "\"real\":0.333,\"infinite\":null,\"yes\":true,\"nothing\":null}");
+		   "\"real\":0.333,\"infinite\":null,\"yes\":true,\"nothing\":null,"
+		   "\"some\":7,\"none\":null}");
 }
 
 static void times(void)
