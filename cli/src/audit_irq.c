@@ -1,64 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where interrupts of devices go, and who sends them there. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "audit.h"
+#include "irq.h"
 #include "text.h"
 
 #define NET "/sys/class/net"
-
-struct irq {
-	const char *number;
-	const struct capture_file *file;	/* the affinity that was asked for */
-	struct cpulist asked;
-	struct cpulist goes;			/* where it goes */
-	bool managed;				/* only its driver chooses */
-	bool bound;				/* nobody chooses: one for each CPU */
-};
-
-/* Whose choice is it?  The kernel says it to root, and to others by the file's mode. */
-static void look_whose(struct audit *audit, struct irq *irq)
-{
-	char *path = text_format("/sys/kernel/debug/irq/irqs/%s", irq->number);
-	const struct capture_file *state = capture_read(audit->capture, path), *chip;
-
-	free(path);
-	if (!state->error) {
-		irq->managed = strstr(state->value, "IRQD_AFFINITY_MANAGED");
-		irq->bound = strstr(state->value, "IRQD_PER_CPU") ||
-			strstr(state->value, "IRQD_NO_BALANCING");
-		return;
-	}
-	/* Since 6.12 an affinity that nobody can set is not writable. */
-	if (irq->file->mode & 0222)
-		return;
-	chip = audit_file(audit, "/sys/kernel/irq/%s/chip_name", irq->number);
-	irq->managed = chip && strstr(chip->value, "MSI");
-	irq->bound = !irq->managed;
-}
-
-/* False: it is none that a device can send. */
-static bool look(struct audit *audit, const char *number, struct irq *irq)
-{
-	const struct capture_file *actions;
-
-	*irq = (struct irq){ .number = number };
-	if (!isdigit((unsigned char)*number))
-		return false;
-	actions = audit_file(audit, "/sys/kernel/irq/%s/actions", number);
-	if (actions && !*actions->value)
-		return false;
-	irq->file = audit_list(audit, &irq->asked, "/proc/irq/%s/smp_affinity_list", number);
-	if (!irq->file)
-		return false;
-	if (!audit_list(audit, &irq->goes, "/proc/irq/%s/effective_affinity_list", number) ||
-	    cpulist_empty(&irq->goes))
-		irq->goes = irq->asked;
-	look_whose(audit, irq);
-	return true;
-}
 
 static void judge(struct audit *audit, const struct irq *irq)
 {
@@ -115,7 +64,7 @@ static void each(struct audit *audit, void (*judge_one)(struct audit *, const st
 	for (size_t i = 0; i < count; i++) {
 		struct irq irq;
 
-		if (look(audit, numbers[i], &irq))
+		if (irq_look(audit, numbers[i], &irq))
 			judge_one(audit, &irq);
 	}
 	capture_names_free(numbers, count);

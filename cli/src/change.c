@@ -27,6 +27,26 @@ static void refuse(struct change *change, int error)
 	change->now = text_format("%s%s", strerror(error), change_hint(change->path, error));
 }
 
+/* Notes that the file gets @value; 0, or -1, said why. */
+static int note(const struct change *change, struct journal *journal, const char *value)
+{
+	static const char *const words[] = {
+		[SETTING_TEXT] = JOURNAL_SHIELD_TEXT,
+		[SETTING_LIST] = JOURNAL_SHIELD_LIST,
+		[SETTING_MASK] = JOURNAL_SHIELD_MASK,
+	};
+	char *old;
+	int error;
+
+	if (change->base)
+		return journal_note(journal, words[change->kind], change->path, value,
+				    change->base);
+	old = setting_value(change->kind, change->before);
+	error = journal_note(journal, JOURNAL_SET, change->path, old, change->before);
+	free(old);
+	return error;
+}
+
 int change_apply(struct change *change, struct journal *journal)
 {
 	char *old;
@@ -37,9 +57,7 @@ int change_apply(struct change *change, struct journal *journal)
 		refuse(change, errno);
 		return 0;
 	}
-	old = setting_value(change->kind, change->before);
-	error = journal_note(journal, JOURNAL_SET, change->path, old, change->before);
-	free(old);
+	error = note(change, journal, change->wanted);
 	if (error)
 		return error;
 	error = setting_write(journal->root, change->path, change->wanted);
@@ -51,10 +69,18 @@ int change_apply(struct change *change, struct journal *journal)
 	else
 		change->outcome = OUTCOME_IGNORED;
 	old = setting_read(journal->root, change->path);
-	if (old && !strcmp(old, change->before))
+	error = 0;
+	if (old && !strcmp(old, change->before)) {
 		journal_forget(journal);
+	} else if (old && change->base && change->outcome == OUTCOME_IGNORED) {
+		/* That is what is to be put back. */
+		char *value = setting_value(change->kind, old);
+
+		error = note(change, journal, value);
+		free(value);
+	}
 	free(old);
-	return 0;
+	return error;
 }
 
 void change_free(struct change *change)

@@ -17,6 +17,7 @@ struct change {
 	const char *path;
 	enum setting_kind kind;
 	const char *wanted;
+	const char *base;	/* of a shield: what it was before that; else NULL */
 	enum change_outcome outcome;
 	char *before;	/* what the file showed; NULL: it could not be read */
 	char *now;	/* what was read back, or why it was refused */

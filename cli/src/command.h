@@ -11,6 +11,7 @@ extern const struct command detach_command;
 extern const struct command prove_command;
 extern const struct command restore_command;
 extern const struct command run_command;
+extern const struct command shield_command;
 extern const struct command stat_command;
 extern const struct command status_command;
 extern const struct command top_command;

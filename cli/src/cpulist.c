@@ -106,6 +106,11 @@ bool cpulist_common(const struct cpulist *a, const struct cpulist *b)
 	return false;
 }
 
+bool cpulist_same(const struct cpulist *a, const struct cpulist *b)
+{
+	return !memcmp(a->bits, b->bits, sizeof(a->bits));
+}
+
 void cpulist_minus(struct cpulist *list, const struct cpulist *without)
 {
 	for (size_t i = 0; i < CPULIST_MAX / 64; i++)

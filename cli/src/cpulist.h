@@ -33,6 +33,9 @@ bool cpulist_empty(const struct cpulist *list);
 /* Have @a and @b a CPU in common? */
 bool cpulist_common(const struct cpulist *a, const struct cpulist *b);
 
+/* Have @a and @b the same CPUs? */
+bool cpulist_same(const struct cpulist *a, const struct cpulist *b);
+
 /* Is all of @list in @other? */
 bool cpulist_within(const struct cpulist *list, const struct cpulist *other);
 

@@ -241,9 +241,11 @@ static int open_run(struct journal *journal, const struct journal_owner *owner,
 	return error ? error : look_at_others(journal, owner, entries, count);
 }
 
-static int open_fix(struct journal *journal, const struct store_entry *entries, size_t count)
+/* One that stays when the command has ended: -1, said why, as long as there is any of a run. */
+static int open_lasting(struct journal *journal, const char *name,
+			const struct store_entry *entries, size_t count)
 {
-	journal->name = text_format("%s", STORE_FIX);
+	journal->name = text_format("%s", name);
 	if (count && entries[0].order) {
 		error_say("%s/%s: a run changes settings, or was killed before it put them back: wait until it has ended, or see isolator restore",
 			  STORE_PATH, entries[0].name);
@@ -252,19 +254,36 @@ static int open_fix(struct journal *journal, const struct store_entry *entries, 
 	return start(journal, 0);
 }
 
-int journal_open(struct journal *journal, const char *root, const struct journal_owner *owner)
+static int open_fix(struct journal *journal, const struct store_entry *entries, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(entries[i].name, STORE_SHIELD)) {
+			journal->name = text_format("%s", STORE_FIX);
+			error_say("%s/%s: a shield is set, and would take away what is mended: isolator shield clear, then audit --fix, then set it again",
+				  STORE_PATH, STORE_SHIELD);
+			return -1;
+		}
+	return open_lasting(journal, STORE_FIX, entries, count);
+}
+
+/* @shield: that of the shield, else that of @owner. */
+static int open_any(struct journal *journal, const char *root, const struct journal_owner *owner,
+		    bool shield)
 {
 	struct store_entry *entries;
 	size_t count;
 	int error;
 
 	*journal = (struct journal){ .root = root, .fd = -1 };
-	journal->directory = store_lock(root, true, owner);
+	journal->directory = store_lock(root, true, owner || shield);
 	if (journal->directory < 0)
 		return -1;
 	entries = store_list(journal->directory, &count);
-	error = owner ? open_run(journal, owner, entries, count) :
-		open_fix(journal, entries, count);
+	if (shield)
+		error = open_lasting(journal, STORE_SHIELD, entries, count);
+	else
+		error = owner ? open_run(journal, owner, entries, count) :
+			open_fix(journal, entries, count);
 	store_free(entries, count);
 	if (error) {
 		/* What was made for a run that does not begin; a journal of before stays. */
@@ -276,6 +295,16 @@ int journal_open(struct journal *journal, const char *root, const struct journal
 		free(journal->name);
 	}
 	return error;
+}
+
+int journal_open(struct journal *journal, const char *root, const struct journal_owner *owner)
+{
+	return open_any(journal, root, owner, false);
+}
+
+int journal_open_shield(struct journal *journal, const char *root)
+{
+	return open_any(journal, root, NULL, true);
 }
 
 int journal_note(struct journal *journal, const char *what, const char *name, const char *value,

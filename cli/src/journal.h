@@ -12,6 +12,9 @@
  *	task TID START LIST
  *	attach TID START LIST POLICY PRIORITY
  *	run PID CPUS PROGRAM
+ *	shield SINCE MASKS -
+ *	shield-list PATH NOW TEXT, and so shield-mask and shield-text
+ *	shield-task TID START LIST NOW
  * set: PATH, that of the machine from its root, was written.  VALUE is what to write,
  * without the line's end, and TEXT all that the file showed.  controller: NAME was turned
  * on in PATH, which showed TEXT; others may have come and gone since.  group: the cgroup PATH was
@@ -19,7 +22,11 @@
  * task, which began at START by the kernel's clock, was LIST.  attach: the same of a
  * task that was isolated, with its policy; the blanks are within the field.  As long as
  * that task lives the journal is that of a run that lives.  run: no change, but
- * whose journal it is.  In each field bytes other than printable ASCII, and the
+ * whose journal it is.  shield: no change, but what the shield is from then on, SINCE by
+ * the kernel's clock (shield_notes.h).  The other lines of a shield note what it has given
+ * to whom, NOW: it is put back only as long as nobody has given it something else.  The
+ * same may be noted several times; what it was before the shield stands in each line.
+ * In each field bytes other than printable ASCII, and the
  * backslash, are \ooo.  A line without its end was cut off by a crash before its change
  * was made.
  */
@@ -38,6 +45,11 @@
 #define JOURNAL_TASK "task"
 #define JOURNAL_ATTACH "attach"
 #define JOURNAL_RUN "run"
+#define JOURNAL_SHIELD "shield"
+#define JOURNAL_SHIELD_LIST "shield-list"
+#define JOURNAL_SHIELD_MASK "shield-mask"
+#define JOURNAL_SHIELD_TEXT "shield-text"
+#define JOURNAL_SHIELD_TASK "shield-task"
 
 /* Who runs a program, for which CPUs. */
 struct journal_owner {
@@ -62,6 +74,12 @@ struct journal {
  * one too: whoever ends last puts it back.  0, or -1, said why.
  */
 int journal_open(struct journal *journal, const char *root, const struct journal_owner *owner);
+
+/*
+ * The same for that of the shield, which goes on if there is one.  It is refused as long
+ * as there is any of a run: that notes what the shield has set, and puts it back.
+ */
+int journal_open_shield(struct journal *journal, const char *root);
 
 /* To be called before a change: 0, or -1, said why, and nothing may change. */
 int journal_note(struct journal *journal, const char *what, const char *name, const char *value,

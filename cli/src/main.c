@@ -88,6 +88,7 @@ static const struct command *const subcommands[] = {
 	&run_command,
 	&attach_command,
 	&detach_command,
+	&shield_command,
 	&restore_command,
 	&completion_command,
 	&help_command,
@@ -120,7 +121,7 @@ static const struct command program = {
 	.exits = (const char *const []){
 		"0", "done, and nothing exceeded a deadline, or the machine is fit",
 		"1", "an error, which says what to do about it",
-		"2", "a deadline was exceeded: there was a breach (why); the machine is not fit (audit); or a CPU was not quiet (prove)",
+		"2", "a deadline was exceeded: there was a breach (why); the machine is not fit (audit); a CPU was not quiet (prove); or something is against the rule (shield)",
 		"3", "inconclusive: no CPU is isolated, nothing could be judged, or what counts does not (prove)",
 		"77", "skipped: this machine has nothing to look with (prove)",
 		NULL,

@@ -74,6 +74,10 @@ static void put_json(FILE *out, const struct undo *undo)
 
 static void put_whose(FILE *out, const struct undo_journal *journal)
 {
+	if (!journal->pid && journal->program) {
+		fprintf(out, "%s, CPU %s", journal->program, journal->cpus);
+		return;
+	}
 	if (!journal->pid) {
 		fputs("isolator audit --fix", out);
 		return;
@@ -134,8 +138,8 @@ static int run(int argc, char **argv)
 
 const struct command restore_command = {
 	.name = "restore",
-	.summary = "undo what audit --fix or a killed run left changed",
-	.about = "Puts back what audit --fix has changed, and what a run could not restore because it was killed: each setting, cgroup and affinity that a journal in /run/isolator notes, the last change first, and looks whether it holds. A run that still lives is left alone.",
+	.summary = "undo what audit --fix, shield or a killed run left changed",
+	.about = "Puts back what audit --fix and shield have changed, and what a run could not restore because it was killed: each setting, cgroup and affinity that a journal in /run/isolator notes, the last change first, and looks whether it holds. A run that still lives is left alone.",
 	.options = specs,
 	.examples = (const char *const []){
 		"sudo isolator restore", "all is as it was",

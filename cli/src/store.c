@@ -83,7 +83,10 @@ static int newest_first(const void *a, const void *b)
 {
 	const struct store_entry *x = a, *y = b;
 
-	return (x->order < y->order) - (x->order > y->order);
+	/* "shield" comes before "journal". */
+	if (x->order == y->order)
+		return strcmp(y->name, x->name);
+	return x->order < y->order ? 1 : -1;
 }
 
 /* The order of the journal @name; -1: it is none. */
@@ -93,7 +96,7 @@ static long order_of(const char *name)
 	char *end;
 	long order;
 
-	if (!strcmp(name, STORE_FIX))
+	if (!strcmp(name, STORE_FIX) || !strcmp(name, STORE_SHIELD))
 		return 0;
 	if (strncmp(name, STORE_RUN, length) || !isdigit((unsigned char)name[length]))
 		return -1;

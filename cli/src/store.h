@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The directory ROOT/run/isolator, where journals (journal.h) are: "journal" is that
- * of audit --fix, "run.N" that of a run, N grows.  The directory is locked while
+ * of audit --fix, "shield" that of the shield, "run.N" that of a run, N grows.  The directory is locked while
  * settings change; a journal is locked while the command that writes it lives.
  */
 #ifndef STORE_H
@@ -12,11 +12,12 @@
 
 #define STORE_PATH "/run/isolator"
 #define STORE_FIX "journal"
+#define STORE_SHIELD "shield"
 #define STORE_RUN "run."
 
 struct store_entry {
 	char *name;
-	unsigned int order;	/* 0: that of audit --fix */
+	unsigned int order;	/* of a run; 0: it is none of a run */
 };
 
 /* Says what is wrong with the journal @name.  Returns -1. */
@@ -31,7 +32,10 @@ const char *store_lock_error(int error);
  */
 int store_lock(const char *root, bool make, bool wait);
 
-/* The journals in it, the newest first; to be freed by store_free(). */
+/*
+ * The journals in it, the newest first: a shield begins after audit --fix and before any
+ * run, as the others are refused (journal.h).  To be freed by store_free().
+ */
 struct store_entry *store_list(int directory, size_t *count);
 void store_free(struct store_entry *entries, size_t count);
 

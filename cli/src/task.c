@@ -14,6 +14,7 @@
 /* Of the kernel's include/linux/sched.h, which shows them in /proc/TID/stat. */
 #define PF_KTHREAD 0x00200000
 #define PF_NO_SETAFFINITY 0x04000000
+#define FIELD_PARENT 4
 #define FIELD_FLAGS 9
 #define FIELD_START 22
 #define FIELD_PRIORITY 40
@@ -93,6 +94,7 @@ bool task_read(struct task *task, const char *root, const char *tid)
 					 status + strlen(NAME));
 		task->pid = pid_in(status);
 		task->start = stat_field(stat, FIELD_START);
+		task->parent = stat_number(stat, FIELD_PARENT);
 		task->policy = stat_number(stat, FIELD_POLICY);
 		task->priority = stat_number(stat, FIELD_PRIORITY);
 		task->kernel = bits & PF_KTHREAD;

@@ -21,6 +21,7 @@ struct task {
 	bool kernel;	/* a thread of the kernel */
 	bool bound;	/* nobody may move it */
 	struct cpulist cpus;
+	unsigned int parent;	/* the process that began its process */
 	unsigned int policy, priority;	/* as of sched_setscheduler(2) */
 };
 

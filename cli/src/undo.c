@@ -16,16 +16,18 @@
 #include "root.h"
 #include "setting.h"
 #include "store.h"
+#include "shield_notes.h"
 #include "task.h"
 #include "text.h"
 #include "undo.h"
+#include "undo_shield.h"
 
 struct context {
 	struct undo *undo;
 	struct undo_journal *journal;
 	const char *root;
 	const char *detached;	/* the tid of a task whose journal is undone though it lives */
-	char **held;	/* what newer journals note, and therefore comes later: WHAT NAME */
+	char **held;	/* what newer journals note, and therefore comes later: names */
 	size_t nr_held;
 };
 
@@ -97,12 +99,23 @@ static bool put_group_back(struct context *context, char **fields)
 	return fail(context, fields[JOURNAL_NAME], "no such cgroup", strerror(error));
 }
 
+/* Says that the task @tid has not @list again, as it should; false. */
+static bool fail_task(struct context *context, const char *tid, const char *list, int error)
+{
+	char *path = text_format("/proc/%s/status", tid);
+
+	error_say("%s: %s: its affinity should be %s again: taskset -pc %s %s", path,
+		  strerror(error), list, list, tid);
+	fail(context, path, list, strerror(error));
+	free(path);
+	return false;
+}
+
 static bool put_task_back(struct context *context, char **fields)
 {
 	const char *tid = fields[JOURNAL_NAME], *list = fields[JOURNAL_TEXT];
 	struct cpulist cpus;
 	struct task task;
-	char *path;
 	int error = 0;
 
 	if (!cpulist_read(list, &cpus))
@@ -119,15 +132,63 @@ static bool put_task_back(struct context *context, char **fields)
 		if (!error && memcmp(task.cpus.bits, cpus.bits, sizeof(cpus.bits)))
 			error = EBUSY;
 	}
-	if (error) {
-		path = text_format("/proc/%s/status", tid);
-		error_say("%s: %s: its affinity should be %s again: taskset -pc %s %s", path,
-			  strerror(error), list, list, tid);
-		fail(context, path, list, strerror(error));
-		free(path);
-	}
+	if (error)
+		fail_task(context, tid, list, error);
 	task_free(&task);
 	return !error;
+}
+
+/* What the shield has given the task, unless somebody has given it something else since. */
+static bool put_shielded_task_back(struct context *context, char **fields)
+{
+	const char *tid = fields[JOURNAL_NAME], *text = fields[JOURNAL_TEXT];
+	struct cpulist was, now;
+	char *list;
+	int error;
+
+	if (!shield_note_lists(text, &was, &now))
+		return damaged(context, "a line of it is damaged, and was left out");
+	error = undo_shield_task(context->root, tid, fields[JOURNAL_VALUE], &was, &now);
+	if (!error)
+		return true;
+	list = cpulist_text(&was);
+	fail_task(context, tid, list, error);
+	free(list);
+	return false;
+}
+
+/* The same of a file; one that is gone had what it had. */
+static bool put_shielded_back(struct context *context, char **fields)
+{
+	char *now = setting_read(context->root, fields[JOURNAL_NAME]), *value;
+	bool good = (!now && errno == ENOENT) ||
+		(now && !undo_shield_holds(fields[JOURNAL_WHAT], now, fields[JOURNAL_VALUE]));
+
+	if (!good) {
+		value = text_trim(fields[JOURNAL_TEXT]);
+		good = put_back(context, (char *[]){ fields[JOURNAL_WHAT], fields[JOURNAL_NAME],
+						     value, fields[JOURNAL_TEXT] });
+		free(value);
+	}
+	free(now);
+	return good;
+}
+
+/* Tasks that began while the shield was set have what it gave to whoever began them. */
+static bool put_heirs_back(struct context *context, const char *text)
+{
+	struct undo_shield_heir *failed;
+	size_t count;
+	bool good = !undo_shield_heirs(context->root, text, &context->journal->restored, &failed,
+				       &count);
+
+	for (size_t i = 0; i < count; i++) {
+		good = fail_task(context, failed[i].tid, failed[i].list, failed[i].error);
+		free(failed[i].tid);
+		free(failed[i].list);
+	}
+	free(failed);
+	return good;
 }
 
 /* The isolation of an attached task ends, and it gets back what it had. */
@@ -194,6 +255,10 @@ static bool undo_line(struct context *context, char **fields)
 		{ JOURNAL_GROUP, true, put_group_back },
 		{ JOURNAL_TASK, false, put_task_back },
 		{ JOURNAL_ATTACH, false, detach },
+		{ JOURNAL_SHIELD_LIST, true, put_shielded_back },
+		{ JOURNAL_SHIELD_MASK, true, put_shielded_back },
+		{ JOURNAL_SHIELD_TEXT, true, put_shielded_back },
+		{ JOURNAL_SHIELD_TASK, false, put_shielded_task_back },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -203,12 +268,19 @@ static bool undo_line(struct context *context, char **fields)
 	return damaged(context, "a line of it is damaged, or of a newer command, and was left out");
 }
 
-static bool is_held(const struct context *context, const char *key)
+static bool is_held(const struct context *context, const char *name)
 {
 	for (size_t i = 0; i < context->nr_held; i++)
-		if (!strcmp(context->held[i], key))
+		if (!strcmp(context->held[i], name))
 			return true;
 	return false;
+}
+
+/* Is it no change, but says whose the journal is? */
+static bool names_owner(char **fields)
+{
+	return !strcmp(fields[JOURNAL_WHAT], JOURNAL_RUN) ||
+		!strcmp(fields[JOURNAL_WHAT], JOURNAL_SHIELD);
 }
 
 /* What @text notes comes before what older journals note of the same. */
@@ -220,9 +292,9 @@ static void hold(struct context *context, const char *text)
 	while ((line = journal_line_last(text, &end))) {
 		char *fields[JOURNAL_FIELDS];
 
-		if (journal_line_fields(line, fields))
+		if (journal_line_fields(line, fields) && !names_owner(fields))
 			*ARRAY_ADD(context->held, context->nr_held) =
-				text_format("%s %s", fields[JOURNAL_WHAT], fields[JOURNAL_NAME]);
+				text_format("%s", fields[JOURNAL_NAME]);
 		free(line);
 	}
 }
@@ -240,6 +312,9 @@ static void name_owner(struct undo_journal *journal, const char *text)
 		journal->pid = text_format("%s", fields[JOURNAL_NAME]);
 		journal->cpus = text_format("%s", fields[JOURNAL_VALUE]);
 		journal->program = text_format("%s", fields[JOURNAL_TEXT]);
+	} else {
+		journal->cpus = undo_shield_cpus(text);
+		journal->program = journal->cpus ? text_format("isolator shield") : NULL;
 	}
 	free(line);
 }
@@ -252,17 +327,20 @@ static void undo_text(struct context *context, const char *text, FILE *left)
 	char *line;
 
 	while ((line = journal_line_last(text, &end))) {
-		char *copy = text_format("%s", line), *fields[JOURNAL_FIELDS], *key = NULL;
+		char *copy = text_format("%s", line), *fields[JOURNAL_FIELDS];
 		bool stays = true;
 
 		if (!journal_line_fields(copy, fields)) {
 			damaged(context, "a line of it is damaged, and was left out");
 			journal->failed++;
-		} else if (!strcmp(fields[JOURNAL_WHAT], JOURNAL_RUN)) {
+		} else if (names_owner(fields)) {
+			/* The last of them: all that they began from are as they were. */
+			if (!strcmp(fields[JOURNAL_WHAT], JOURNAL_SHIELD) &&
+			    !put_heirs_back(context, text))
+				journal->failed++;
 			stays = journal->failed || journal->waiting;
 		} else {
-			key = text_format("%s %s", fields[JOURNAL_WHAT], fields[JOURNAL_NAME]);
-			if (is_held(context, key))
+			if (is_held(context, fields[JOURNAL_NAME]))
 				journal->waiting++;
 			else if (!undo_line(context, fields))
 				journal->failed++;
@@ -272,7 +350,6 @@ static void undo_text(struct context *context, const char *text, FILE *left)
 		}
 		if (stays)
 			fprintf(left, "%s\n", line);
-		free(key);
 		free(copy);
 		free(line);
 	}
@@ -356,6 +433,8 @@ static void look(struct context *context, int directory, const struct store_entr
 		journal->state = UNDO_STAYS;
 	} else {
 		name_owner(journal, text);
+		/* Of runs, only what they hold counts. */
+		alive |= which == UNDO_SHIELD && entry->order;
 		alive |= attached && (!context->detached || strcmp(context->detached, attached));
 		if (alive && which != UNDO_ALL) {
 			journal->state = UNDO_ALIVE;
@@ -370,11 +449,17 @@ static void look(struct context *context, int directory, const struct store_entr
 		close(fd);
 }
 
+/* Is the journal @name, of no run, to be undone? */
+static bool is_asked(const char *name, enum undo_which which)
+{
+	return which == UNDO_SHIELD ? !strcmp(name, STORE_SHIELD) : which != UNDO_RUNS;
+}
+
 static int undo_all(struct context *context, enum undo_which which)
 {
 	struct undo *undo = context->undo;
 	const char *root = context->root;
-	int directory = store_lock(root, false, which == UNDO_RUNS);
+	int directory = store_lock(root, false, which == UNDO_RUNS || which == UNDO_SHIELD);
 	struct store_entry *entries;
 	size_t count;
 
@@ -383,7 +468,7 @@ static int undo_all(struct context *context, enum undo_which which)
 		return directory == -2 ? 0 : -1;
 	entries = store_list(directory, &count);
 	for (size_t i = 0; i < count; i++)
-		if (entries[i].order || which != UNDO_RUNS)
+		if (entries[i].order || is_asked(entries[i].name, which))
 			look(context, directory, &entries[i], which);
 	store_free(entries, count);
 	store_close(root, directory);

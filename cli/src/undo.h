@@ -15,6 +15,7 @@
 
 enum undo_which {
 	UNDO_RUNS,	/* of runs that have ended; waits for others that change settings */
+	UNDO_SHIELD,	/* of the shield; waits as well, and leaves runs alone */
 	UNDO_ENDED,	/* of all commands that have ended */
 	UNDO_ALL,	/* those of commands that live, too */
 };
@@ -28,7 +29,7 @@ enum undo_state {
 
 struct undo_journal {
 	char *path;
-	char *pid, *cpus, *program;	/* of a run; else NULL */
+	char *pid, *cpus, *program;	/* of a run; of a shield the last two; else NULL */
 	enum undo_state state;
 	unsigned int restored, failed, waiting;	/* changes */
 	unsigned int moved;	/* processes that went on running elsewhere */

@@ -29,7 +29,7 @@ check() {
 	fi
 }
 
-check '--help --version attach audit completion detach help prove restore run stat status top why ' ''
+check '--help --version attach audit completion detach help prove restore run shield stat status top why ' ''
 check 'stat status ' st
 check '--version ' --v
 check '--json ' stat --j
@@ -37,7 +37,7 @@ check '--no-stack ' why --no
 check '--count --cpu ' stat --json --c
 check ' ' stat --interval 1
 check 'bash ' completion b
-check 'stat status ' help s
+check 'shield stat status ' help s
 check '--plain --proc ' prove --p
 check ' ' prove -c 1
 check 'busy busy-later ' stat --proc bu
@@ -52,6 +52,8 @@ check 'root ' run --user roo
 check '--no-isolation --no-settings ' run --no
 check 'keep ' attach 4711 --policy k
 check '--help --json ' detach --
+check 'set show ' shield s
+check '--all ' shield set --a
 check ' ' bogus --
 echo "1..$n"
 exit $failed

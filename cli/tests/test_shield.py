@@ -1,0 +1,531 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isolator shield, on machines that are directories."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from clitest import PATIENCE_S, schema
+from test_run import IRQ, NOBODY, QUIET, STOCK, Changes, Done, Lay, restore, running, states, tree
+
+DEFAULT = "/proc/irq/default_smp_affinity"
+WORK = "/sys/devices/virtual/workqueue/cpumask"
+QUEUE = "/sys/devices/virtual/workqueue/writeback/cpumask"
+PACKETS = "/sys/class/net/eth0/queues/rx-0/rps_cpus"
+WATCHDOG = "/proc/sys/kernel/watchdog_cpumask"
+STATISTICS = "/proc/sys/vm/stat_interval"
+USER, KERNEL, BOUND = 0x400000, 0x208040, 0x4208040
+BEGAN = 500  # the shield, by /proc/uptime
+
+
+def task(tid: int, cpus: str, flags: int = USER, parent: int = 0, start: int = 20,
+         process: int = 0) -> Changes:
+    """Files of a task, maybe of another process."""
+    status = f"Name:\tt{tid}\nState:\tS (sleeping)\nCpus_allowed:\tf\nCpus_allowed_list:\t{cpus}\n"
+    stat = f"{tid} (t{tid}) S {parent} 0 0 0 -1 {flags} 0 0 0 0 0 1 0 0 20 0 1 0 {start} 0 0\n"
+    files: Changes = {f"/proc/{tid}/status": status, f"/proc/{tid}/stat": stat}
+    if process:
+        # Which is below /proc, but not shown there.
+        files |= {f"/proc/{process}/task/{tid}/comm": f"t{tid}\n",
+                  f"/proc/{process}/task/{process}/comm": f"t{process}\n"}
+    return files
+
+
+# The time is in seconds there.
+MACHINE: Changes = {**STOCK, "/proc/uptime": f"{BEGAN / 100:.2f} 1.00\n"}
+# What each mask makes of it for CPU 3.
+SHIELDED = {
+    "processes": {WORK: "7\n", QUEUE: "7\n"},
+    "interrupts": {p: QUIET[p] for p in (IRQ, "/proc/irq/9/smp_affinity_list", DEFAULT, PACKETS)},
+    "timers": {p: QUIET[p] for p in (
+        WATCHDOG, STATISTICS, "/proc/sys/kernel/timer_migration",
+        "/sys/devices/system/machinecheck/machinecheck0/check_interval")},
+}
+
+
+def said(program: Path, root: Path, *arguments: str, code: int = 0, **how: Any) -> str:
+    """Its text, and what it said beside."""
+    done = subprocess.run([program, "shield", *arguments, "--root", root], capture_output=True,
+                          text=True, check=False, timeout=PATIENCE_S, **how)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
+    return done.stdout + done.stderr
+
+
+def shield(program: Path, root: Path, *arguments: str, code: int = 0, **how: Any) -> dict[str, Any]:
+    """Its document."""
+    document: dict[str, Any] = json.loads(said(program, root, *arguments, "--json", code=code,
+                                               **how))
+    jsonschema.validate(document, schema("shield"))
+    return document
+
+
+def cpus(root: Path, tid: int) -> str:
+    """The task's affinity."""
+    return (root / f"proc/{tid}/status").read_text().split("_list:\t")[1].split("\n")[0]
+
+
+def choose(root: Path, tid: int, new: str) -> None:
+    """As taskset does."""
+    path = root / f"proc/{tid}/status"
+    path.write_text(path.read_text().replace(f"_list:\t{cpus(root, tid)}\n", f"_list:\t{new}\n"))
+
+
+def value(root: Path, path: str) -> str:
+    """What a file holds."""
+    return (root / path[1:]).read_text()
+
+
+def put(root: Path, files: Changes) -> None:
+    """More files, or other ones."""
+    for path, text in files.items():
+        assert isinstance(text, str)
+        (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        (root / path[1:]).write_text(text)
+
+
+def test_set_and_clear(isolator: Path, lay: Lay) -> None:
+    """All that the masks are for is changed, and nothing else; then all is as it was."""
+    root = lay({**MACHINE, **task(400, "0-3")})
+    before = tree(root)
+    document = shield(isolator, root, "set", "--all", "3")
+    assert document["changed"] == {"tasks": 3, "files": 10, "refused": []}
+    assert document["processes"] == document["interrupts"] == document["timers"] == [3]
+    assert document["tasks"] == {"inside": 1, "bound": 1, "wrong": []} and not document["files"]
+    during = tree(root)
+    wanted = {p: v for part in SHIELDED.values() for p, v in part.items()}
+    assert {p: during[p][0].decode() for p in wanted} == wanted
+    assert {p for p in during if during[p] != before.get(p)} == {
+        *wanted, "/proc/2/status", "/proc/311/status", "/proc/400/status", "/run/isolator/shield"}
+    assert (cpus(root, 2), cpus(root, 311), cpus(root, 400)) == ("0-2", "0-2", "0-2")
+    document = shield(isolator, root, "clear")
+    assert document["cleared"] == {"restored": 13, "failed": 0, "waiting": 0}
+    assert document["processes"] == [] and document["changed"] is None
+    assert tree(root) == before and not (root / "run/isolator").exists()
+    assert "No CPU is shielded" in said(isolator, root, "clear")
+
+
+@pytest.mark.parametrize("name", SHIELDED)
+def test_each_mask(isolator: Path, lay: Lay, name: str) -> None:
+    """It changes what it is for alone."""
+    root = lay(MACHINE)
+    before = tree(root)
+    shield(isolator, root, "set", f"--{name}", "3")
+    changed = {p: v[0].decode() for p, v in tree(root).items() if v != before.get(p)}
+    del changed["/run/isolator/shield"]
+    tasks = {p for p in changed if p.endswith("/status")}
+    assert {p: v for p, v in changed.items() if p not in tasks} == SHIELDED[name]
+    assert bool(tasks) == (name == "processes")
+    assert states(restore(isolator, root)) == [("shield", "restored")] and tree(root) == before
+
+
+@pytest.mark.parametrize(("before", "after"), [
+    ("0-3", "0-1"), ("1-2", "1"), ("2-3", "2-3"), ("3", "3"), ("2", "2"), ("0", "0"),
+    ("0-1", "0-1"), ("2,9", "2,9"), ("0,2,9", "0,9")])
+def test_rule(isolator: Path, lay: Lay, before: str, after: str) -> None:
+    """Tasks, threads and interrupts: mixed ones leave, those that name shielded CPUs alone stay."""
+    irq = "/proc/irq/24/smp_affinity_list"
+    root = lay({**MACHINE, **task(400, before), **task(401, before, process=400),
+                **task(402, before, KERNEL), **task(403, before, BOUND), irq: f"{before}\n"})
+    shield(isolator, root, "set", "--all", "2-3")
+    assert [cpus(root, tid) for tid in (400, 401, 402, 403)] == [after, after, after, before]
+    assert value(root, irq) == f"{after}\n"
+
+
+def test_watchdog_may_be_nowhere(isolator: Path, lay: Lay) -> None:
+    """It is nothing that enters: its mask only shrinks."""
+    root = lay({**MACHINE, WATCHDOG: "3\n"})
+    before = tree(root)
+    shield(isolator, root, "set", "--timers", "3")
+    assert value(root, WATCHDOG) == "\n"
+    shield(isolator, root, "clear")
+    assert tree(root) == before
+
+
+def test_longer_interval(isolator: Path, lay: Lay) -> None:
+    """It is quiet enough already."""
+    root = lay({**MACHINE, STATISTICS: "7200\n"})
+    assert shield(isolator, root, "set", "--timers", "3")["files"] == []
+    assert value(root, STATISTICS) == "7200\n"
+
+
+def test_fixed_interrupts(isolator: Path, lay: Lay) -> None:
+    """One that its driver manages is named, and not tried."""
+    changes: Changes = {**MACHINE, "/proc/irq/25/smp_affinity_list": "2-3\n",
+                        "/proc/irq/25/effective_affinity_list": "3\n"}
+    root = lay(changes)
+    document = shield(isolator, root, "set", "--interrupts", "3")
+    assert document["files"] == [{"path": "/proc/irq/25/smp_affinity_list", "what": "nvme0q1",
+                                  "value": "3", "fixed": True}]
+    assert document["changed"]["refused"] == [] and value(root, IRQ) == "0-2\n"
+    assert "(nvme0q1): 3, and nobody may choose" in said(isolator, root, "show")
+
+
+def test_masks_that_change(isolator: Path, lay: Lay) -> None:
+    """What was before the shield decides, not what it has made of it."""
+    root = lay({**MACHINE, **task(400, "0-3"), **task(401, "2-3"), **task(402, "1,3")})
+    before = tree(root)
+
+    def look() -> tuple[str, ...]:
+        return (*(cpus(root, tid) for tid in (400, 401, 402)), value(root, IRQ), value(root, WORK),
+                value(root, WATCHDOG))
+
+    shield(isolator, root, "set", "--all", "3")
+    assert look() == ("0-2", "2", "1", "0-2\n", "7\n", "0-2\n")
+    shield(isolator, root, "set", "--all", "2-3")
+    assert look() == ("0-1", "2-3", "1", "0-1\n", "3\n", "0-1\n")
+    shield(isolator, root, "set", "--all", "1")
+    assert look() == ("0,2-3", "2-3", "3", "0,2-3\n", "d\n", "0,2-3\n")
+    # Only the one that is named.
+    document = shield(isolator, root, "set", "--processes", "0,2")
+    assert (document["processes"], document["interrupts"]) == ([0, 2], [1])
+    assert look() == ("1,3", "3", "1,3", "0,2-3\n", "a\n", "0,2-3\n")
+    document = shield(isolator, root, "clear", "--processes", "0", "--timers", "0-3")
+    assert (document["processes"], document["interrupts"], document["timers"]) == ([2], [1], [])
+    assert look() == ("0-1,3", "3", "1,3", "0,2-3\n", "b\n", "0-3\n")
+    assert value(root, STATISTICS) == "1\n" and document["cleared"] is None
+    # The last CPU goes with the masks.
+    assert shield(isolator, root, "clear", "--all", "0-3")["cleared"]["failed"] == 0
+    assert tree(root) == before and not (root / "run/isolator").exists()
+
+
+def test_choices_since(isolator: Path, lay: Lay) -> None:
+    """What somebody has chosen since is left alone, and what is gone needs nothing."""
+    root = lay({**MACHINE, **task(400, "0-3"), **task(401, "0-3"), **task(402, "0-3"),
+                **task(403, "0-3")})
+    before = tree(root)
+    shield(isolator, root, "set", "--all", "3")
+    choose(root, 400, "3")
+    shutil.rmtree(root / "proc/401")
+    put(root, task(402, "0-2", start=777))  # another that has its number
+    (root / IRQ[1:]).write_text("3\n")
+    shutil.rmtree(root / "proc/irq/9")
+    (root / WATCHDOG[1:]).write_text("0\n")
+    document = shield(isolator, root, "set", "--all", "2-3")
+    assert document["tasks"]["inside"] == 2 and cpus(root, 400) == "3" and value(root, IRQ) == "3\n"
+    assert cpus(root, 402) == "0-1" and value(root, WATCHDOG) == "0\n"
+    shield(isolator, root, "clear")
+    assert cpus(root, 400) == "3" and value(root, IRQ) == "3\n" and value(root, WATCHDOG) == "0\n"
+    assert cpus(root, 402) == "0-2"
+    left = {p for p, v in tree(root).items() if v != before.get(p)}
+    assert left == {"/proc/400/status", "/proc/402/status", "/proc/402/stat", IRQ, WATCHDOG}
+
+
+HEIRS = {
+    # of: affinity, flags, parent, start; and what it has in the end
+    "child": ("0-2", USER, 400, BEGAN + 9, "0-3"),
+    "at the same moment": ("0-2", USER, 400, BEGAN, "0-3"),
+    "before": ("0-2", USER, 400, BEGAN - 1, "0-2"),
+    "chose": ("0-1", USER, 400, BEGAN + 9, "0-1"),
+    "entered": ("3", USER, 400, BEGAN + 9, "3"),
+    "of one that was so before": ("0-2", USER, 410, BEGAN + 9, "0-2"),
+    "of one that began before with it": ("0-2", USER, 411, BEGAN + 9, "0-2"),
+    "of an heir": ("0-2", USER, 412, BEGAN + 20, "0-3"),
+    "of nobody": ("0-2", USER, 0, BEGAN + 9, "0-2"),
+    "of one that is gone": ("0-2", USER, 499, BEGAN + 9, "0-2"),
+    "of the kernel": ("0-2", KERNEL, 2, BEGAN + 9, "0-2"),
+    "bound": ("0-2", BOUND, 400, BEGAN + 9, "0-2"),
+}
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("name", HEIRS)
+def test_heirs(isolator: Path, lay: Lay, name: str, again: bool) -> None:
+    """Who began since gets back what it would have had, and who was so before does not."""
+    have, flags, parent, start, wanted = HEIRS[name]
+    root = lay({**MACHINE, **task(400, "0-3"), **task(410, "0-2"),
+                **task(411, "0-2", parent=400, start=BEGAN - 5)})
+    shield(isolator, root, "set", "--processes", "3")
+    assert (cpus(root, 400), cpus(root, 410), cpus(root, 411)) == ("0-2", "0-2", "0-2")
+    # It began as the others did.
+    put(root, {**task(412, "0-2", parent=400, start=BEGAN + 10),
+               **task(420, have, flags, parent, start)})
+    if again:  # such that it has a line of its own
+        shield(isolator, root, "set", "--processes", "2")
+        expected = {"0-3": "0-1,3", "0-2": "0-1", "0-1": "0-1", "3": "3"}
+        assert cpus(root, 420) == (have if name == "bound" else expected[wanted])
+        assert cpus(root, 410) == cpus(root, 411) == "0-1"
+    shield(isolator, root, "clear")
+    assert cpus(root, 420) == wanted
+    assert (cpus(root, 400), cpus(root, 410), cpus(root, 411), cpus(root, 412)) == (
+        "0-3", "0-2", "0-2", "0-3")
+
+
+def test_thread_of_a_moved_process(isolator: Path, lay: Lay) -> None:
+    """Which thread began it nobody knows: the first one stands for it."""
+    root = lay({**MACHINE, **task(400, "0-3", parent=1)})
+    shield(isolator, root, "set", "--processes", "3")
+    put(root, task(405, "0-2", parent=1, start=BEGAN + 1, process=400))
+    restore(isolator, root)
+    assert (cpus(root, 400), cpus(root, 405)) == ("0-3", "0-3")
+
+
+def test_no_clock(isolator: Path, lay: Lay) -> None:
+    """Without a time nobody is taken for an heir."""
+    root = lay({**MACHINE, **task(400, "0-3"), "/proc/uptime": None})
+    shield(isolator, root, "set", "--processes", "3")
+    put(root, task(420, "0-2", parent=400, start=BEGAN + 9))
+    shield(isolator, root, "clear")
+    assert (cpus(root, 400), cpus(root, 420)) == ("0-3", "0-2")
+
+
+def test_show_names_what_breaks_the_rule(isolator: Path, lay: Lay) -> None:
+    """Tasks and interrupts choose as they like; set moves them again."""
+    root = lay({**MACHINE, **task(400, "0-3"), "/proc/77/comm": "irqbalance\n"})
+    shield(isolator, root, "set", "--all", "3")
+    assert shield(isolator, root, "show")["balancer"] == "irqbalance"
+    choose(root, 400, "2-3")
+    (root / IRQ[1:]).write_text("0,3\n")
+    (root / WATCHDOG[1:]).write_text("0-3\n")
+    (root / STATISTICS[1:]).write_text("1\n")
+    during = tree(root)
+    document = shield(isolator, root, "show", code=2)
+    assert document["tasks"]["wrong"] == [{"tid": 400, "name": "t400", "kernel": False,
+                                           "cpus": "2-3"}]
+    assert {f["path"]: f["value"] for f in document["files"]} == {
+        IRQ: "0,3", WATCHDOG: "0-3", STATISTICS: "1"}
+    assert document["ticking"] == [3]
+    text = said(isolator, root, "show", code=2)
+    assert "\n  400 (t400) may run on 2-3\n" in text and f"\n  {IRQ} (nvme0q0): 0,3\n" in text
+    assert "shielded from processes: 3; from interrupts: 3; from timers: 3\n" in text
+    assert "isolator shield set moves them again" in text and "irqbalance runs" in text
+    assert "boot with nohz_full=" in text and tree(root) == during
+    document = shield(isolator, root, "set")
+    assert document["changed"] == {"tasks": 1, "files": 3, "refused": []}
+    assert cpus(root, 400) == "2" and value(root, IRQ) == "0\n"
+    # That was their last choice.
+    shield(isolator, root, "clear")
+    assert (cpus(root, 400), value(root, IRQ), value(root, WATCHDOG)) == ("2-3", "0,3\n", "0-3\n")
+
+
+def test_tick(isolator: Path, lay: Lay) -> None:
+    """Which CPUs keep theirs is said, and what helps there."""
+    root = lay({**MACHINE, "/sys/devices/system/cpu/nohz_full": "2-3\n"})
+    assert shield(isolator, root, "set", "--timers", "1,3")["ticking"] == [1]
+    assert "the tick stays on CPU 1: boot with nohz_full=" in said(isolator, root, "show")
+    assert "the tick" not in said(isolator, root, "set", "--timers", "3")
+    root = lay({**MACHINE, "/dev/isolator": ""}, "isolator")
+    assert shield(isolator, root, "set", "--timers", "3")["isolator"]
+    assert "but where a task is isolated" in said(isolator, root, "show")
+
+
+@pytest.mark.parametrize(("variable", "path", "why"), [
+    ("REFUSED", IRQ, "Input/output error: its driver manages it"),
+    ("BUSY", WORK, "Device or resource busy"), ("IGNORED", WATCHDOG, "0-3")])
+def test_refused(stubborn: Path, lay: Lay, variable: str, path: str, why: str) -> None:
+    """It is named, and the rest is done; clear knows what was not changed."""
+    root = lay(MACHINE)
+    before = tree(root)
+    variables = {**os.environ, variable: path}
+    document = shield(stubborn, root, "set", "--all", "3", code=2, env=variables)
+    assert [(r["path"], r["why"].startswith(why)) for r in document["changed"]["refused"]] == [
+        (path, True)]
+    assert document["changed"]["files"] == 9 and value(root, DEFAULT) == "7\n"
+    text = said(stubborn, root, "set", code=2, env=variables)
+    assert f"  {path}: not set to " in text
+    shield(stubborn, root, "clear", env=variables)
+    assert tree(root) == before
+
+
+def test_another_value_than_asked_for(stubborn: Path, lay: Lay) -> None:
+    """It is what the kernel has made of it that is put back."""
+    root = lay(MACHINE)
+    before = tree(root)
+    document = shield(stubborn, root, "set", "--interrupts", "3", code=2,
+                      env={**os.environ, "OTHER": IRQ})
+    assert document["changed"]["refused"][0]["why"] == "7" and value(root, IRQ) == "7\n"
+    shield(stubborn, root, "clear")
+    assert tree(root) == before
+
+
+def test_undo_that_does_not_stick(stubborn: Path, lay: Lay) -> None:
+    """It is said, and stays noted until it can be undone."""
+    root = lay(MACHINE)
+    before = tree(root)
+    shield(stubborn, root, "set", "--all", "3")
+    text = said(stubborn, root, "clear", code=1, env={**os.environ, "KEPT": IRQ})
+    assert f'{IRQ} was set to "0-3" again, but shows "0-2' in text and "1 failed" in text
+    assert {p for p, v in tree(root).items() if v != before.get(p)} == {IRQ, "/run/isolator/shield"}
+    assert said(stubborn, root, "clear").startswith("put back: ")
+    assert tree(root) == before
+
+
+def test_kill_at_any_moment(isolator: Path, lay: Lay) -> None:
+    """After SIGKILL of set, of set with other masks, or of clear: restore puts all back."""
+    chance = random.Random("shield")
+    many = {p: t for tid in range(500, 540) for p, t in task(tid, "0-3").items()}
+    left = 0
+    for number in range(15):
+        root = lay({**MACHINE, **many}, f"root{number}")
+        before = tree(root)
+        if number % 3:
+            shield(isolator, root, "set", "--all", "3")
+        arguments = [["set", "--all", "2-3"], ["set", "--all", "1-2"], ["clear"]][number % 3]
+        process = subprocess.Popen([isolator, "shield", *arguments, "--root", root],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        stop = time.monotonic() + PATIENCE_S
+        while not (root / "run/isolator/shield").exists() and process.poll() is None and \
+                time.monotonic() < stop:
+            time.sleep(0.0005)
+        time.sleep(chance.choice([0, 0.005, 0.02, 0.1]) * chance.random())
+        process.kill()
+        process.wait()
+        left += tree(root) != before
+        shown = subprocess.run([isolator, "shield", "show", "--root", root], check=False,
+                               capture_output=True, text=True)
+        assert shown.returncode in (0, 2), shown.stderr
+        assert [s for _, s in states(restore(isolator, root))] in ([], ["restored"])
+        assert tree(root) == before and not (root / "run/isolator").exists()
+    assert left >= 10
+
+
+def test_signals_wait(isolator: Path, lay: Lay) -> None:
+    """A set that has begun is done to the end."""
+    many = {p: t for tid in range(500, 600) for p, t in task(tid, "0-3").items()}
+    root = lay({**MACHINE, **many})
+    process = subprocess.Popen([isolator, "shield", "set", "--all", "3", "--root", root],
+                               stdout=subprocess.PIPE, text=True)
+    while not (root / "run/isolator/shield").exists():
+        assert process.poll() is None
+        time.sleep(0.0005)
+    process.send_signal(signal.SIGTERM)
+    assert "shielded from" in process.communicate(timeout=PATIENCE_S)[0]
+    assert process.returncode == 0 and cpus(root, 599) == "0-2"
+
+
+def test_run_on_a_shielded_cpu(isolator: Path, lay: Lay) -> None:
+    """It leaves the shield as it found it, which cannot be changed meanwhile."""
+    root = lay(MACHINE)
+    before = tree(root)
+    shield(isolator, root, "set", "--all", "3")
+    during = tree(root)
+    assert Done(isolator, root, "--", "true").code == 0 and tree(root) == during
+    with running(isolator, root) as process:
+        for arguments in (["set", "--all", "2"], ["clear"], ["clear", "--timers", "3"]):
+            assert "a run changes settings" in said(isolator, root, *arguments, code=1)
+        assert shield(isolator, root, "show")["processes"] == [3]
+        # What the run relies on, it puts back first.
+        assert states(restore(isolator, root)) == [("run.1", "alive"), ("shield", "waiting")]
+        process.terminate()
+        process.wait(PATIENCE_S)
+    assert states(restore(isolator, root)) == [("shield", "restored")]
+    assert tree(root) == before
+
+
+def test_beside_audit_fix(isolator: Path, lay: Lay) -> None:
+    """One before the shield is undone after it; one under it is refused."""
+    root = lay(MACHINE)
+    before = tree(root)
+    fix = [isolator, "audit", "--fix", "--root", root, "-c", "2"]
+    subprocess.run(fix, check=False, stdout=subprocess.DEVNULL)
+    fixed = tree(root)
+    assert fixed != before
+    shield(isolator, root, "set", "--all", "3")
+    during = tree(root)
+    done = subprocess.run([*fix[:-1], "1"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "isolator shield clear" in done.stderr
+    assert tree(root) == during
+    shield(isolator, root, "clear")
+    assert tree(root) == fixed
+    shield(isolator, root, "set", "--all", "3")
+    assert states(restore(isolator, root)) == [("shield", "restored"), ("journal", "restored")]
+    assert tree(root) == before
+
+
+def test_restore_says_whose(isolator: Path, lay: Lay) -> None:
+    """In its text and in JSON."""
+    root = lay(MACHINE)
+    shield(isolator, root, "set", "--processes", "2", "--timers", "3")
+    done = subprocess.run([isolator, "restore", "--root", root], capture_output=True, text=True,
+                          check=True)
+    assert "/run/isolator/shield (isolator shield, CPU 2-3): " in done.stdout
+    shield(isolator, root, "set", "--processes", "2", "--timers", "3")
+    journal = restore(isolator, root)["journals"][0]
+    assert (journal["pid"], journal["cpus"], journal["program"]) == (None, "2-3",
+                                                                     "isolator shield")
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["set"], "which CPUs? --all 3"),
+    (["set", "--all", "0-3"], "one CPU must stay for everything else: of 0-3 none is left"),
+    (["set", "--timers", "0-3"], "--timers: one CPU must stay"),
+    (["set", "--processes", "3,7"], "--processes: 7 not online here; these are: 0-3"),
+    (["set", "--processes", "x"], "--processes wants a list of CPUs"),
+    (["set", "--processes", ""], "--processes wants a list of CPUs"),
+    (["set", "--all", "3", "--timers", "2"], "--all is all three masks"),
+    (["show", "--all", "3"], "show shows all masks"),
+    (["unset"], '"unset" is nothing that it does: set, show or clear'),
+    ([], "it wants a word more: set|show|clear"),
+    (["set", "3"], '"3" is one word too many')])
+def test_wrong_words(isolator: Path, lay: Lay, arguments: list[str], words: str) -> None:
+    """Said, with what helps; nothing is left behind, and a shield stays as it is."""
+    root = lay(MACHINE)
+    before = tree(root)
+    assert words in said(isolator, root, *arguments, code=1) and tree(root) == before
+    assert not (root / "run/isolator").exists()
+    shield(isolator, root, "set", "--all", "3")
+    before = tree(root)
+    if arguments != ["set"]:
+        assert words in said(isolator, root, *arguments, code=1) and tree(root) == before
+
+
+def test_without_the_right(isolator: Path, lay: Lay) -> None:
+    """Who may not write a journal changes nothing."""
+    root = lay(MACHINE)
+    (root / "run").mkdir()
+    before = tree(root)
+    for path in before:
+        (root / path[1:]).chmod(0o666)
+    text = said(isolator, root, "set", "--all", "3", code=1, **NOBODY)
+    assert "run it as root" in text and {p: v[0] for p, v in tree(root).items()} == {
+        p: v[0] for p, v in before.items()}
+    assert "No CPU is shielded" in said(isolator, root, "show", **NOBODY)
+
+
+@pytest.mark.parametrize("text", ["", "isolator-journal 2\n", "bogus\n", "isolator-journal 1\n\0"])
+def test_damaged_journal(isolator: Path, lay: Lay, text: str) -> None:
+    """Nothing is changed as long as nobody has looked at it; an empty one is none."""
+    root = lay(MACHINE)
+    shield(isolator, root, "set", "--all", "3")
+    (root / "run/isolator/shield").write_text(text)
+    before = tree(root)
+    for arguments in (["set", "--all", "2"], ["show"]):
+        if text:
+            assert "damaged" in said(isolator, root, *arguments, code=1) and tree(root) == before
+    if not text:
+        assert shield(isolator, root, "show")["processes"] == []
+
+
+def test_damaged_lines(isolator: Path, lay: Lay) -> None:
+    """They are told, and stay; the others are undone."""
+    root = lay(MACHINE)
+    before = tree(root)
+    shield(isolator, root, "set", "--all", "3")
+    journal = root / "run/isolator/shield"
+    lines = journal.read_text().splitlines()
+    bad = ["shield-task\t311\t20\t0-3", "shield-list\tnowhere\t1\t2", "shield\t1\tx\t-"]
+    journal.write_text("\n".join([*lines, *bad]) + "\n")
+    assert shield(isolator, root, "show")["processes"] == [3]
+    document = restore(isolator, root, code=1)
+    assert document["journals"][0]["failed"] == 2
+    assert {p for p, v in tree(root).items() if v != before.get(p)} == {"/run/isolator/shield"}
+
+
+def test_schema_is_closed(isolator: Path, lay: Lay) -> None:
+    """A key that is missing or unknown is not valid."""
+    document = shield(isolator, lay(MACHINE), "set", "--all", "3")
+    for key in list(document):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({k: v for k, v in document.items() if k != key}, schema("shield"))
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**document, "more": 1}, schema("shield"))

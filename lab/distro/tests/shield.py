@@ -1,0 +1,186 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# name: shield
+# cpus: 4
+# kernel: distro
+# timeout: 300
+# about: isolator shield: what it moves, what may enter, and all back by clear or after SIGKILL
+import os
+import random
+import subprocess
+import time
+from pathlib import Path
+
+import snapshot
+from machine import (
+    ISOLATOR,
+    check,
+    document,
+    done,
+    isolator,
+    note,
+    read,
+    running,
+    same,
+    until,
+    write,
+)
+
+ROUNDS = 4
+JOURNAL = Path("/run/isolator/shield")
+IRQ = "/proc/irq/8/smp_affinity_list"
+SERVICE = "isolab-shielded.service"
+WANTED = {
+    IRQ: "0-2",
+    "/proc/irq/default_smp_affinity": "7",
+    "/sys/devices/virtual/workqueue/cpumask": "7",
+    "/proc/sys/kernel/watchdog_cpumask": "0-2",
+    "/proc/sys/kernel/timer_migration": "1",
+    "/proc/sys/vm/stat_interval": "3600",
+}
+ALL, REST = {0, 1, 2, 3}, {0, 1, 2}
+
+
+def cpus(pid: int) -> set[int]:
+    return os.sched_getaffinity(pid)
+
+
+def sleeper(*before: str) -> subprocess.Popen[bytes]:
+    """One that sleeps already: it has its affinity."""
+    process = subprocess.Popen([*before, "sleep", "600"])
+    until(lambda: Path(f"/proc/{process.pid}/comm").read_text() == "sleep\n")
+    return process
+
+
+def strangers() -> list[str]:
+    """Tasks that may choose, and may run on CPU 3 and elsewhere."""
+    found = []
+    for key, value in snapshot.take().items():
+        if key.startswith("task ") and " bound " not in key:
+            allowed = value.split("[")[1].split("]")[0].split(", ")
+            if "3" in allowed and len(allowed) > 1:
+                found.append(f"{key}: {value}")
+    return found
+
+
+def shield(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    ended = isolator("shield", *arguments)
+    check(ended.returncode == code, f"shield {' '.join(arguments)}: {ended.returncode}",
+          ended.stdout, ended.stderr)
+    return ended
+
+
+seed = int(os.environ.get("SEED") or time.time_ns() % 1000000)
+note(f"seed {seed}")
+chance = random.Random(seed)
+old = sleeper()
+snapshot.noise()
+before = snapshot.take()
+check(strangers(), "tasks may run everywhere before")
+shield("set", "--all", "0-3", code=1)
+shield("set", "--timers", "9", code=1)
+same(before, "refused")
+
+# What it moves.
+note(shield("set", "--all", "3").stdout)
+for path, value in WANTED.items():
+    check(read(path) == value, f"{path} is {read(path)}, and was to be {value}")
+check(not strangers(), "no task that may choose runs on CPU 3 and elsewhere", *strangers())
+check(cpus(1) == REST and cpus(old.pid) == REST, f"neither systemd: {cpus(1)}")
+shown = document("shield", "show", "--json")
+check(shown["ticking"] == [3] and not shown["tasks"]["wrong"], "show says so too", shown)
+check(not [f for f in shown["files"] if not f["fixed"]], "no interrupt that may be moved comes",
+      shown["files"])
+
+# What enters, and what is not caught.
+new = sleeper()
+check(cpus(new.pid) == REST, f"a program that begins now: {cpus(new.pid)}")
+subprocess.run(["systemd-run", f"--unit={SERVICE}", "--quiet", "sleep", "600"], check=True)
+service = int(subprocess.run(["systemctl", "show", "-P", "MainPID", SERVICE], capture_output=True,
+                             text=True, check=True).stdout)
+check(cpus(service) == REST, f"a service that begins now: {cpus(service)}")
+inside = sleeper("taskset", "-c", "3")
+check(cpus(inside.pid) == {3}, f"taskset -c 3 enters: {cpus(inside.pid)}")
+os.sched_setaffinity(new.pid, {2, 3})
+write(IRQ, "3")
+text = shield("show", code=2).stdout
+check(f"{new.pid} (sleep) may run on 2-3" in text, "one that names another CPU too is named", text)
+check(f"{inside.pid} (" not in text and f"{IRQ} " not in text, "what entered is not", text)
+shield("set")
+check(cpus(new.pid) == {2}, f"and is moved again: {cpus(new.pid)}")
+check(cpus(inside.pid) == {3} and read(IRQ) == "3", "what entered stays")
+os.sched_setaffinity(inside.pid, REST)
+check(cpus(inside.pid) == REST, "it may leave")
+inside.kill()
+inside.wait()
+write(IRQ, before[IRQ].strip())
+os.sched_setaffinity(new.pid, ALL)
+shield("set")
+check(read(IRQ) == "0-2" and cpus(new.pid) == REST, "all of that once more")
+
+# Other masks: what was before decides.
+shield("set", "--processes", "1-2", "--timers", "2")
+check(cpus(1) == {0, 3}, f"systemd, outside of 1-2: {cpus(1)}")
+check(cpus(new.pid) == {0, 3}, f"and one that began since: {cpus(new.pid)}")
+check(read("/proc/sys/kernel/watchdog_cpumask") == "0-1,3" and read(IRQ) == "0-2",
+      "the watchdog too, and interrupts as they were")
+shield("clear", "--processes", "0-3")
+check(cpus(1) == ALL and cpus(service) == ALL, "clear of one mask")
+check(read(IRQ) == "0-2", "leaves the others")
+shield("set", "--processes", "3")
+check(cpus(service) == REST, "and back")
+
+# A run on a shielded CPU.
+during = snapshot.take()
+with running("-c", "3") as process:
+    refused = shield("clear", code=1)
+    check("a run changes settings" in refused.stderr, "not while a run lives", refused.stderr)
+    process.terminate()
+    process.wait()
+left = snapshot.settled(during)
+check(not left, "the run leaves the shield as it was", *left)
+
+shield("clear")
+check(cpus(service) == ALL and cpus(new.pid) == ALL, "what began meanwhile may run everywhere")
+subprocess.run(["systemctl", "stop", SERVICE], check=True)
+new.kill()
+new.wait()
+same(before, "clear")
+note(shield("show").stdout)
+
+# SIGKILL at any moment.
+began = time.monotonic()
+shield("set", "--all", "3")
+setting_s = time.monotonic() - began
+began = time.monotonic()
+shield("clear")
+clearing_s = time.monotonic() - began
+note(f"{setting_s:.3f} s to set, {clearing_s:.3f} s to clear")
+same(before, "once more")
+left_over = 0
+for number in range(3 * ROUNDS):
+    words, whole = (
+        (("set", "--all", "2-3"), setting_s),
+        (("set", "--all", "1-2"), setting_s),
+        (("clear",), clearing_s),
+    )[number % 3]
+    if number % 3:
+        shield("set", "--all", "3")
+    victim = subprocess.Popen([ISOLATOR, "shield", *words], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL)
+    moment = chance.uniform(0, 1.2 * whole)
+    time.sleep(moment)
+    victim.kill()
+    victim.wait()
+    changed = snapshot.differences(before, snapshot.take())
+    left_over += bool(changed)
+    lines = JOURNAL.read_text().count("\n") if JOURNAL.exists() else 0
+    restored = isolator("restore")
+    check(restored.returncode == 0, f"shield {' '.join(words)} killed after {moment:.3f} s: "
+          f"{len(changed)} differences, journal of {lines} lines: restored", restored.stdout,
+          restored.stderr)
+    same(before, f"round {number}")
+check(left_over >= ROUNDS, f"{left_over} of {3 * ROUNDS} left something to be restored")
+old.kill()
+old.wait()
+done()
