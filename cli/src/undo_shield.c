@@ -27,7 +27,8 @@ int undo_shield_task(const char *root, const char *tid, const char *start,
 
 	if (!task_read(&task, root, tid))
 		return 0;
-	ours = !strcmp(task.start, start) && cpulist_same(&task.cpus, now) && !cpulist_same(was, now);
+	ours = !strcmp(task.start, start) && cpulist_same(&task.cpus, now) &&
+		!cpulist_same(was, now);
 	error = ours ? task_set(&task, was) : 0;
 	task_free(&task);
 	if (!ours || error)
@@ -58,7 +59,8 @@ static bool one_round(const char *root, const struct shield_notes *notes,
 		int error;
 
 		if (one->task.bound || shield_notes_has(notes, one) ||
-		    !shield_notes_task(notes, tasks, one, &was) || cpulist_same(&was, &one->task.cpus))
+		    !shield_notes_task(notes, tasks, one, &was) ||
+		    cpulist_same(&was, &one->task.cpus))
 			continue;
 		error = undo_shield_task(root, one->task.tid, one->task.start, &was,
 					 &one->task.cpus);

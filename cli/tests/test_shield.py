@@ -162,13 +162,14 @@ def test_longer_interval(isolator: Path, lay: Lay) -> None:
 def test_fixed_interrupts(isolator: Path, lay: Lay) -> None:
     """One that its driver manages is named, and not tried."""
     changes: Changes = {**MACHINE, "/proc/irq/25/smp_affinity_list": "2-3\n",
-                        "/proc/irq/25/effective_affinity_list": "3\n"}
+                        "/proc/irq/25/effective_affinity_list": "0,3\n"}
     root = lay(changes)
     document = shield(isolator, root, "set", "--interrupts", "3")
     assert document["files"] == [{"path": "/proc/irq/25/smp_affinity_list", "what": "nvme0q1",
-                                  "value": "3", "fixed": True}]
+                                  "value": "0,3", "fixed": True}]
     assert document["changed"]["refused"] == [] and value(root, IRQ) == "0-2\n"
-    assert "(nvme0q1): 3, and nobody may choose" in said(isolator, root, "show")
+    assert value(root, "/proc/irq/25/smp_affinity_list") == "2-3\n"
+    assert "(nvme0q1): 0,3, and nobody may choose" in said(isolator, root, "show")
 
 
 def test_masks_that_change(isolator: Path, lay: Lay) -> None:
@@ -285,6 +286,7 @@ def test_show_names_what_breaks_the_rule(isolator: Path, lay: Lay) -> None:
     shield(isolator, root, "set", "--all", "3")
     assert shield(isolator, root, "show")["balancer"] == "irqbalance"
     choose(root, 400, "2-3")
+    assert shield(isolator, root, "show", code=2)["files"] == []
     (root / IRQ[1:]).write_text("0,3\n")
     (root / WATCHDOG[1:]).write_text("0-3\n")
     (root / STATISTICS[1:]).write_text("1\n")
@@ -416,6 +418,7 @@ def test_run_on_a_shielded_cpu(isolator: Path, lay: Lay) -> None:
         assert shield(isolator, root, "show")["processes"] == [3]
         # What the run relies on, it puts back first.
         assert states(restore(isolator, root)) == [("run.1", "alive"), ("shield", "waiting")]
+        assert (cpus(root, 2), cpus(root, 311)) == ("0-2", "0-3")
         process.terminate()
         process.wait(PATIENCE_S)
     assert states(restore(isolator, root)) == [("shield", "restored")]
