@@ -16,7 +16,19 @@ from typing import Any
 import jsonschema
 import pytest
 from clitest import PATIENCE_S, schema
-from test_run import IRQ, NOBODY, QUIET, STOCK, Changes, Done, Lay, restore, running, states, tree
+from runtest import (
+    IRQ,
+    NOBODY,
+    QUIET,
+    STOCK,
+    Changes,
+    Done,
+    Lay,
+    restore,
+    running,
+    states,
+    tree,
+)
 
 DEFAULT = "/proc/irq/default_smp_affinity"
 WORK = "/sys/devices/virtual/workqueue/cpumask"
@@ -366,13 +378,15 @@ def test_kill_at_any_moment(isolator: Path, lay: Lay) -> None:
     """After SIGKILL of set, of set with other masks, or of clear: restore puts all back."""
     chance = random.Random("shield")
     many = {p: t for tid in range(500, 540) for p, t in task(tid, "0-3").items()}
-    left = 0
-    for number in range(15):
+    left = number = 0
+    # On a busy machine some are killed before their first change, or after the last.
+    while number < 60 and (number < 15 or left < 10):
         root = lay({**MACHINE, **many}, f"root{number}")
         before = tree(root)
         if number % 3:
             shield(isolator, root, "set", "--all", "3")
         arguments = [["set", "--all", "2-3"], ["set", "--all", "1-2"], ["clear"]][number % 3]
+        begun = tree(root)
         process = subprocess.Popen([isolator, "shield", *arguments, "--root", root],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         stop = time.monotonic() + PATIENCE_S
@@ -382,12 +396,17 @@ def test_kill_at_any_moment(isolator: Path, lay: Lay) -> None:
         time.sleep(chance.choice([0, 0.005, 0.02, 0.1]) * chance.random())
         process.kill()
         process.wait()
+        # Emptied, and not written yet: in a file of the kernel's the old text stands until then.
+        for path, (text, _) in tree(root).items():
+            if not text and begun.get(path, (b"", 0))[0]:
+                (root / path.lstrip("/")).write_bytes(begun[path][0])
         left += tree(root) != before
         shown = subprocess.run([isolator, "shield", "show", "--root", root], check=False,
                                capture_output=True, text=True)
         assert shown.returncode in (0, 2), shown.stderr
         assert [s for _, s in states(restore(isolator, root))] in ([], ["restored"])
         assert tree(root) == before and not (root / "run/isolator").exists()
+        number += 1
     assert left >= 10
 
 
@@ -429,7 +448,7 @@ def test_beside_audit_fix(isolator: Path, lay: Lay) -> None:
     """One before the shield is undone after it; one under it is refused."""
     root = lay(MACHINE)
     before = tree(root)
-    fix = [isolator, "audit", "--fix", "--root", root, "-c", "2"]
+    fix: list[str | Path] = [isolator, "audit", "--fix", "--root", root, "-c", "2"]
     subprocess.run(fix, check=False, stdout=subprocess.DEVNULL)
     fixed = tree(root)
     assert fixed != before
