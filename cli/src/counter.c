@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "counter.h"
 #include "cpulist.h"
 #include "file.h"
@@ -53,6 +54,13 @@ static int open_event(struct perf_event_attr *attr)
 
 int counter_open(struct counter *counter, uint32_t type, uint64_t config, bool kernel_only)
 {
+	/* The better one first: older CPUs have no counters of 64 bits, older kernels neither. */
+	static const uint64_t ways[] = {
+#ifdef __aarch64__
+		ARM_LONG | ARM_USER, ARM_USER,
+#endif
+		0
+	};
 	struct perf_event_attr attr = {
 		.type = type,
 		.size = sizeof(attr),
@@ -64,16 +72,12 @@ int counter_open(struct counter *counter, uint32_t type, uint64_t config, bool k
 	};
 	void *page;
 
-#ifdef __aarch64__
-	attr.config1 = ARM_LONG | ARM_USER;
-	counter->file = open_event(&attr);
-	if (counter->file < 0) {
-		attr.config1 = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		attr.config1 = ways[i];
 		counter->file = open_event(&attr);
+		if (counter->file >= 0)
+			break;
 	}
-#else
-	counter->file = open_event(&attr);
-#endif
 	counter->page = NULL;
 	if (counter->file < 0)
 		return errno;
