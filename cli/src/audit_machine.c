@@ -55,10 +55,17 @@ static void find_virtual(struct audit *audit)
 	const struct capture_file *cpuinfo = audit_file(audit, "/proc/cpuinfo");
 	const struct capture_file *type = audit_file(audit, "/sys/hypervisor/type");
 	const struct capture_file *vendor = audit_file(audit, "/sys/class/dmi/id/sys_vendor");
+	/* Without DMI, as on most arm64: of the device tree. */
+	const struct capture_file *below = audit_file(audit, "/proc/device-tree/hypervisor/compatible");
+	const struct capture_file *board = audit_file(audit, "/proc/device-tree/compatible");
 	struct audit_finding *finding = NULL;
 
 	if (audit_flag(audit, "hypervisor"))
 		finding = audit_find(audit, cpuinfo->path, "hypervisor");
+	else if (below)
+		finding = audit_find(audit, below->path, below->value);
+	else if (board && machine_is_virtual_board(board->value))
+		finding = audit_find(audit, board->path, board->value);
 	else if (type)
 		finding = audit_find(audit, type->path, type->value);
 	else if (vendor && machine_is_virtual_vendor(vendor->value))

@@ -65,7 +65,7 @@ bool machine_is_virtual(void)
 	if (!access("/sys/hypervisor/type", F_OK) || !access("/proc/device-tree/hypervisor", F_OK))
 		return true;
 	if (file_word(text, sizeof(text), "/proc/device-tree/compatible") &&
-	    strstr(text, "dummy-virt"))
+	    machine_is_virtual_board(text))
 		return true;
 	return file_word(text, sizeof(text), "/sys/class/dmi/id/sys_vendor") &&
 		machine_is_virtual_vendor(text);
@@ -112,6 +112,11 @@ bool machine_smi(int file, uint64_t *count)
 	/* What is above is reserved. */
 	*count &= UINT32_MAX;
 	return true;
+}
+
+bool machine_is_virtual_board(const char *compatible)
+{
+	return strstr(compatible, "dummy-virt");
 }
 
 bool machine_is_virtual_vendor(const char *vendor)

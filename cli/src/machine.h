@@ -24,4 +24,7 @@ bool machine_smi(int file, uint64_t *count);
 /* Is @vendor, as DMI has it, a name that a hypervisor gives to its machines? */
 bool machine_is_virtual_vendor(const char *vendor);
 
+/* Is @compatible, as the device tree's root has it, the board of a hypervisor? */
+bool machine_is_virtual_board(const char *compatible);
+
 #endif
