@@ -70,14 +70,14 @@ def _parser() -> argparse.ArgumentParser:
         "--suite",
         default="check",
         help="check (default), full-rt, full-nort, "
-        "full-debug, kasan, kcsan, rcutorture, scftorture, distro, full-distro",
+        "full-debug, kasan, kcsan, rcutorture, scftorture, distro, full-distro, arm64",
     )
     test.add_argument(
         "--kernel",
         action="append",
         default=[],
         help="rt, nort, debug, stock-rt, stock-nort, debug+kasan, debug+kcsan, "
-        "distro-plain, distro-rt",
+        "distro-plain, distro-rt, arm64",
     )
     test.add_argument(
         "--only",

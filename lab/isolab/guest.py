@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import distro, dmesg, initramfs, observer, qemu, term
+from . import arm64, distro, dmesg, initramfs, observer, qemu, term
 from .kernel import Kernel
 from .paths import cache
 
@@ -25,6 +25,7 @@ Event = dict[str, Any]
 # takes the TSC for broken and stops all CPUs to change over, which no real machine does.
 ENDED = "the guest ended before its job did"
 BASE = "console=ttyS0 panic=-1 oops=panic nokaslr tsc=reliable"
+MACHINES = {"x86_64": "pc", "aarch64": "virt,gic-version=3"}
 
 
 @contextlib.contextmanager
@@ -83,10 +84,13 @@ def _socket() -> Path:
 
 
 def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
-    emulator = qemu.pick()
-    use_kvm = guest.want_kvm and not guest.observe and qemu.kvm_usable()
+    arm = guest.kernel.arch == "aarch64"
+    emulator = qemu.pick(guest.kernel.arch)
+    use_kvm = guest.want_kvm and not guest.observe and not arm and qemu.kvm_usable()
     disk = guest.kernel.disk
-    if disk:
+    if arm:
+        initrd = arm64.with_job(guest.kernel, guest.job, where / "initrd")
+    elif disk:
         initrd = distro.with_job(guest.kernel, guest.job, where / "initrd")
     else:
         initrd = initramfs.with_job(guest.kernel, guest.job, where / "initrd", guest.extra)
@@ -98,7 +102,7 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         "-display",
         "none",
         "-machine",
-        "pc",
+        MACHINES[guest.kernel.arch],
         *emulator.accel(use_kvm, guest.icount),
         "-smp",
         str(guest.cpus),
@@ -109,14 +113,23 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         "-initrd",
         str(initrd),
         "-append",
-        f"{BASE} {guest.append}".strip(),
+        f"{arm64.BASE if arm else BASE} {guest.append}".strip(),
         "-serial",
         f"file:{where / 'console'}",
-        "-serial",
-        f"file:{where / 'report'}",
         "-qmp",
         f"unix:{_socket()},server=on,wait=off",
     ]
+    # In QEMU 7.2 that board has one serial port; the other is a card.
+    command += (
+        [
+            "-chardev",
+            f"file,id=report,path={where / 'report'}",
+            "-device",
+            "pci-serial,chardev=report",
+        ]
+        if arm
+        else ["-serial", f"file:{where / 'report'}"]
+    )
     if disk:
         # What the guest writes there is gone with it.
         command += ["-drive", f"file={disk},format=raw,if=virtio,snapshot=on"]

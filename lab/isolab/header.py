@@ -14,9 +14,10 @@ _LINE = re.compile(r"^(?:#|//|/?\s*\*)\s*([a-z-]+):\s*(.*?)\s*$")
 CLASSES = ("catch-up", "exclude", "hold", "quiesce", "lend", "remote", "refuse", "break")
 KINDS = ("script", "program", "self")
 USES = ("run", "check")
-KERNELS = ("isolator", "isolator-debug", "any", "distro")
+KERNELS = ("isolator", "isolator-debug", "any", "distro", "arm64")
 TESTS = LAB / "guest" / "tests"
 DISTRO_TESTS = LAB / "distro" / "tests"
+ARM64_TESTS = LAB / "arm64" / "tests"
 SUFFIXES = (".c", ".sh", ".py")
 
 
@@ -97,10 +98,11 @@ class GuestTest:
     alone: bool  # wants a guest of its own
     ends: str | None  # the guest ends in the test; the log must match this
     allows: tuple[str, ...]  # lines of the kernel log that are wanted here
-    append: str  # boot parameters, for a test that is alone
+    append: str  # boot parameters; without "alone: no" it is alone then
     long: bool  # only in the full suites
     expects: tuple[Expect, ...]
     equals: tuple[Equal, ...]
+    icount: bool = False  # time follows instructions
 
 
 def _name(path: Path) -> str:
@@ -168,13 +170,15 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             kernel=_choice(_one(keys, path, "kernel"), KERNELS, path),
             timeout_s=float(_one(keys, path, "timeout", "30").rstrip("s")),
             about=_one(keys, path, "about"),
-            alone=_one(keys, path, "alone", "no") == "yes" or "ends" in keys or "append" in keys,
+            alone=_one(keys, path, "alone", "yes" if {"ends", "append"} & keys.keys() else "no")
+            == "yes",
             ends=keys["ends"][0] if "ends" in keys else None,
             allows=tuple(keys.get("dmesg", [])),
             append=_one(keys, path, "append", ""),
             long=_one(keys, path, "long", "no") == "yes",
             expects=_expects(keys.get("observe", []), path),
             equals=_equals(keys.get("equal", []), path),
+            icount=_one(keys, path, "icount", "no") == "yes",
         )
         if test.name != _name(path):
             raise term.LabError(f"{path}: name: {test.name} is not the file's name")

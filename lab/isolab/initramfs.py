@@ -88,10 +88,28 @@ class Archive:
         return data + bytes(-len(data) % 512)
 
 
-def make(directory: Path, out: Path, what: str, *targets: Path) -> None:
+def skeleton(agent: Path, busybox: Path, applets: tuple[str, ...]) -> Archive:
+    """What every guest begins with: directories, the agent as process 1, a shell."""
+    archive = Archive()
+    for name in DIRECTORIES:
+        archive.directory(name)
+    archive.device("dev/console", 5, 1)
+    archive.device("dev/null", 1, 3)
+    archive.file("init", agent.read_bytes(), 0o755)
+    archive.file("bin/busybox", busybox.read_bytes(), 0o755)
+    for applet in applets:
+        if applet != "busybox":
+            archive.link(f"bin/{applet}", "/bin/busybox")
+    archive.file("etc/passwd", b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n")
+    archive.file("etc/group", b"root:x:0:\nnogroup:x:65534:\n")
+    return archive
+
+
+def make(directory: Path, out: Path, what: str, *targets: Path, cross: str = "") -> None:
     """Builds @what, the whole of @directory or only some @targets, in @out."""
+    compilers = (f"CC={cross}gcc", f"CXX={cross}g++") if cross else ()
     done = subprocess.run(
-        ["make", "-s", "-C", str(directory), f"O={out}", *map(str, targets)],
+        ["make", "-s", "-C", str(directory), f"O={out}", *compilers, *map(str, targets)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -156,19 +174,8 @@ def _base(kernel: Kernel) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     for old in target.parent.glob(f"{kernel.name}-*.cpio"):
         old.unlink()
-    archive = Archive()
-    for name in DIRECTORIES:
-        archive.directory(name)
-    archive.device("dev/console", 5, 1)
-    archive.device("dev/null", 1, 3)
-    archive.file("init", (agent / "agent").read_bytes(), 0o755)
-    archive.file("bin/busybox", Path(busybox).read_bytes(), 0o755)
     applets = subprocess.run([busybox, "--list"], capture_output=True, text=True, check=True)
-    for applet in applets.stdout.split():
-        if applet != "busybox":
-            archive.link(f"bin/{applet}", "/bin/busybox")
-    archive.file("etc/passwd", b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n")
-    archive.file("etc/group", b"root:x:0:\nnogroup:x:65534:\n")
+    archive = skeleton(agent / "agent", Path(busybox), tuple(applets.stdout.split()))
     seen: set[str] = set()
     for program in LOAD_PROGRAMS:
         archive.file(program, (load / program).read_bytes(), 0o755)

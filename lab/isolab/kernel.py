@@ -24,17 +24,19 @@ STUB_SIZES = (8, 16)
 class Kernel:
     """What kernel/build leaves: a directory with bzImage, System.map, modules/, config.
 
-    A distribution's has a @disk too, with what is process 1 there.
+    A distribution's has a @disk too, with what is process 1 there; Debian's own for arm64
+    has an Image instead, and no modules.
     """
 
     name: str
     path: Path
     options: frozenset[str] = field(default=frozenset(), compare=False)
     disk: Path | None = None
+    arch: str = "x86_64"
 
     @property
     def image(self) -> Path:
-        return self.path / "bzImage"
+        return self.path / ("bzImage" if self.arch == "x86_64" else "Image")
 
     @functools.cached_property
     def symbols(self) -> tuple[list[int], list[str], dict[str, int]]:

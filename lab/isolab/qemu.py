@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import os
@@ -26,13 +27,14 @@ class Emulator:
     command: tuple[str, ...]
     version: str
     threads: str
+    cpu: str = "max"
 
     def accel(self, use_kvm: bool, icount: bool = False) -> list[str]:
         if use_kvm:
             return ["-accel", "kvm", "-cpu", "host"]
         if icount:
-            return ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-cpu", "max"]
-        return ["-accel", f"tcg,thread={self.threads}", "-cpu", "max"]
+            return ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-cpu", self.cpu]
+        return ["-accel", f"tcg,thread={self.threads}", "-cpu", self.cpu]
 
 
 def _version(command: tuple[str, ...]) -> str:
@@ -41,7 +43,16 @@ def _version(command: tuple[str, ...]) -> str:
     return found.group(1) if found else "unknown"
 
 
-def _unpacked(root: Path) -> tuple[str, ...]:
+# What emulates each kind of machine: its package, its CPU.
+TARGETS = {
+    "x86_64": ("qemu-system-x86", "max"),
+    "aarch64": ("qemu-system-arm", "cortex-a72"),
+}
+# Below the cache, beside those of other versions.
+UNPACKED = {"x86_64": "qemu10", "aarch64": "qemu10-arm"}
+
+
+def _unpacked(root: Path, target: str) -> tuple[str, ...]:
     """A QEMU below @root, run with the loader and libraries that lie there."""
     loader = root / "usr" / "lib64" / "ld-linux-x86-64.so.2"
     if not loader.exists():
@@ -52,7 +63,7 @@ def _unpacked(root: Path) -> tuple[str, ...]:
         str(loader),
         "--library-path",
         libs,
-        str(root / "usr/bin/qemu-system-x86_64"),
+        str(root / "usr/bin" / f"qemu-system-{target}"),
         "-L",
         str(data / "qemu"),
         "-L",
@@ -62,34 +73,36 @@ def _unpacked(root: Path) -> tuple[str, ...]:
     )
 
 
-def _newer() -> Emulator:
+def _newer(target: str) -> Emulator:
+    package, cpu = TARGETS[target]
     into = packages.unpack(
-        "qemu10",
+        UNPACKED[target],
         "trixie",
-        ("qemu-system-x86",),
+        (package,),
         "ISOLAB_QEMU=system takes the installed one",
     )
-    command = _unpacked(into)
-    return Emulator("trixie", command, _version(command), "multi")
+    command = _unpacked(into, target)
+    return Emulator("trixie", command, _version(command), "multi", cpu)
 
 
-def _system() -> Emulator:
-    path = shutil.which("qemu-system-x86_64")
+def _system(target: str) -> Emulator:
+    package, cpu = TARGETS[target]
+    path = shutil.which(f"qemu-system-{target}")
     if not path:
-        raise term.LabError("qemu-system-x86_64 is missing: apt-get install qemu-system-x86")
+        raise term.LabError(f"qemu-system-{target} is missing: apt-get install {package}")
     # QEMU 7.2 under thread=multi executes stale translations of patched kernel text.
-    return Emulator("system", (path,), _version((path,)), "single")
+    return Emulator("system", (path,), _version((path,)), "single", cpu)
 
 
 @functools.cache
-def pick() -> Emulator:
+def pick(target: str = "x86_64") -> Emulator:
     """ISOLAB_QEMU: trixie (default) or system; ISOLAB_THREADS: multi or single."""
     which = os.environ.get("ISOLAB_QEMU", "trixie")
     if which not in ("trixie", "system"):
         raise term.LabError("ISOLAB_QEMU must be trixie or system")
-    found = _newer() if which == "trixie" else _system()
+    found = _newer(target) if which == "trixie" else _system(target)
     threads = os.environ.get("ISOLAB_THREADS", found.threads)
-    return Emulator(found.name, found.command, found.version, threads)
+    return dataclasses.replace(found, threads=threads)
 
 
 @functools.cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
+import functools
 import json
 import re
 import time
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import campaign, distro, dmesg, header, kernel, qemu, term
+from . import arm64, campaign, distro, dmesg, header, kernel, qemu, term
 from .guest import ENDED, Event, Guest, Outcome, boot
 from .header import GuestTest
 from .paths import OUT
@@ -38,6 +39,7 @@ class Suite:
 _NORMAL = ("isolator", "any")
 _DEBUG = ("isolator", "isolator-debug", "any")
 _DISTRO = ("distro",)
+_ARM64 = ("arm64",)
 SUITES = {
     "check": Suite((("rt", _NORMAL), ("nort", _NORMAL), ("debug", ("isolator-debug",)))),
     "full-rt": Suite((("rt", _NORMAL),), long=True),
@@ -48,6 +50,7 @@ SUITES = {
     "rcutorture": Suite((("rt", _NORMAL),), long=True, only=("torture-rcu*",)),
     "scftorture": Suite((("rt", _NORMAL),), long=True, only=("torture-scf*",)),
     "distro": Suite((("distro-plain", _DISTRO),)),
+    "arm64": Suite(((arm64.NAME, _ARM64),)),
     "full-distro": Suite((("distro-plain", _DISTRO), ("distro-rt", _DISTRO)), long=True),
 }
 
@@ -203,14 +206,15 @@ def _job(batch: list[GuestTest], slower: float, sanitizer: str, settle: bool = F
 
 
 def _batches(tests: list[GuestTest]) -> list[list[GuestTest]]:
-    """Tests that share a guest: same CPUs, same need of the observer, none that is alone."""
-    batches: dict[tuple[int, bool], list[GuestTest]] = {}
+    """Tests that share a guest: same CPUs, clock and parameters, same need of the observer."""
+    batches: dict[tuple[int, bool, bool, str], list[GuestTest]] = {}
     alone = []
     for test in tests:
         if test.alone:
             alone.append([test])
         else:
-            batches.setdefault((test.cpus, bool(test.expects)), []).append(test)
+            key = (test.cpus, bool(test.expects), test.icount, test.append)
+            batches.setdefault(key, []).append(test)
     return [*batches.values(), *alone]
 
 
@@ -239,6 +243,7 @@ def _run_batch(
             append=f"{distro.APPEND} {left[0].append}" if which.disk else left[0].append,
             observe=bool(left[0].expects),
             want_kvm=True,
+            icount=left[0].icount,
             boot_s=(240 if which.disk else 40) * slower,
             silence_s=longest + 30,
             total_s=sum(t.timeout_s for t in left) * slower + 120,
@@ -277,7 +282,10 @@ def _run_batch(
 
 
 def _kernel(spec: str) -> kernel.Kernel:
-    """rt, nort, debug, stock-rt, debug+kasan, distro-plain: what --kernel takes."""
+    """rt, nort, debug, stock-rt, debug+kasan, distro-plain, arm64: what --kernel takes."""
+    if spec == arm64.NAME:
+        arm64.build()
+        return arm64.kernel()
     if spec.startswith(distro.PREFIX):
         return distro.kernel(spec.removeprefix(distro.PREFIX))
     flavour, _, sanitizer = spec.partition("+")
@@ -287,7 +295,11 @@ def _kernel(spec: str) -> kernel.Kernel:
 
 
 def _choose(kernels: list[str], only: list[str], suite: Suite) -> list[tuple[str, list[GuestTest]]]:
-    everything = header.tests() + header.tests(header.DISTRO_TESTS)
+    everything = [
+        test
+        for directory in (header.TESTS, header.DISTRO_TESTS, header.ARM64_TESTS)
+        for test in header.tests(directory)
+    ]
     patterns = only or list(suite.only)
     if patterns:
         everything = [t for t in everything if any(fnmatch.fnmatch(t.name, p) for p in patterns)]
@@ -302,6 +314,8 @@ def _choose(kernels: list[str], only: list[str], suite: Suite) -> list[tuple[str
         which = (
             _DISTRO
             if spec.startswith(distro.PREFIX)
+            else _ARM64
+            if spec == arm64.NAME
             else ("any",)
             if spec.startswith("stock-")
             else _DEBUG
@@ -310,6 +324,13 @@ def _choose(kernels: list[str], only: list[str], suite: Suite) -> list[tuple[str
         )
         chosen.append((spec, [t for t in everything if t.kernel in which]))
     return chosen
+
+
+@functools.cache
+def _say_emulator(arch: str) -> None:
+    emulator = qemu.pick(arch)
+    kvm = "KVM usable" if arch == "x86_64" and qemu.kvm_usable() else "emulation"
+    term.say(f"QEMU {emulator.version} ({emulator.name}), threads {emulator.threads}, {kvm}")
 
 
 def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) -> int:
@@ -321,11 +342,6 @@ def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) ->
             for t in tests:
                 print(f"{spec:12} {t.cpus} CPUs  {t.name:32} {t.about}")
         return term.PASS
-    emulator = qemu.pick()
-    term.say(
-        f"QEMU {emulator.version} ({emulator.name}), threads {emulator.threads}, "
-        f"KVM {'usable' if qemu.kvm_usable() else 'not usable: emulation'}"
-    )
     results: list[Result] = []
     attempts: list[dict[str, Any]] = []
     begin = time.monotonic()
@@ -333,6 +349,7 @@ def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) ->
         if not tests:
             continue
         built = _kernel(spec)
+        _say_emulator(built.arch)
         slower = max((f for name, f in SLOWER.items() if name in spec), default=1.0)
         for batch in _batches(tests):
             results += _run_batch(built, batch, slower, OUT / "test" / spec, attempts)

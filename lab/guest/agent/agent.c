@@ -39,7 +39,12 @@
 #include "agent.h"
 
 #define JOB		"/job/job"
+/* The second port of a PC; on arm64 a card beside the board's own port. */
+#ifdef __x86_64__
 #define REPORT		"/dev/ttyS1"
+#else
+#define REPORT		"/dev/ttyS0"
+#endif
 /* A command's output that is reported: its end, where the verdict stands. */
 #define OUT_MAX		12000
 #define MAX_STARTED	16
@@ -467,6 +472,7 @@ static void do_line(char *line)
  */
 static void move_irqs(void)
 {
+#ifdef __x86_64__
 	static const char *const ports[] = { "/proc/irq/3", "/proc/irq/4" };
 	char path[64];
 	unsigned int i;
@@ -482,6 +488,7 @@ static void move_irqs(void)
 			fprintf(stderr, "agent: cannot move %s\n", path);
 		close(fd);
 	}
+#endif	/* elsewhere they have no numbers of their own, and begin on the first CPU */
 }
 
 static void do_mount(const char *type, const char *where, const char *options)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=sh
+# Sourced by the tests of isolator prove.
+# shellcheck source=lab/guest/tap.sh
+. "${LAB:-/lab}/lib/tap.sh"
+
+bin=${LAB:-/lab}/bin
+# As isolator audit says: else its timer comes once in each window, and is named rightly.
+# Linux 6.12 may warn that it has lost count of bandwidth when this is written for a CPU of
+# isolcpus=domain, whoever writes it.
+echo -1 >/proc/sys/kernel/sched_rt_runtime_us
+echo 0 >/sys/kernel/debug/sched/fair_server/cpu1/runtime
+# prove ARGUMENT...: of CPU 1; its output in $out, its exit code in $code
+prove() {
+	out=$(${under:-} "$bin/isolator" prove -c 1 "$@" 2>&1)
+	code=$?
+	echo "$out" | sed 's/^/# /'
+}
+
+# says PATTERN TEXT: it stands in $out
+says() {
+	echo "$out" | grep -q -- "$1"
+	check $? "$2"
+}
+
+# exits CODE TEXT
+exits() {
+	[ "$code" = "$1" ]
+	check $? "$2: exit $code"
+}
+
+# planted SECONDS: an interruption a second, for one run of prove that is so long
+planted() {
+	beats="[$(($1 - 1))-$(($1 + 1))]"
+	"$bin/beat" 1 &
+	beat=$!
+	trap 'kill $beat 2>/dev/null' EXIT
+	prove -t "$1"
+	kill $beat
+	wait $beat 2>/dev/null
+	exits 2 "an interruption a second"
+	says "^not quiet: CPU 1, .* $beats involuntary (switches: another task took the CPU)" \
+		"it is named, and as often as it came"
+}
