@@ -21,6 +21,8 @@ enum mark_op {
 	MARK_TICK_END = 4,
 	MARK_TARGET = 5,	/* the CPU that runs this is the observed one */
 	MARK_PROBE = 6,		/* a deliberate entry: the observer must count */
+	MARK_ASK_BEGIN = 7,	/* the same as 1 and 2, from another CPU: the observed */
+	MARK_ASK_END = 8,	/* one takes them with its next instructions */
 };
 
 #define MARK_PAYLOAD(op, id) \
@@ -77,6 +79,13 @@ extern const char mark_begin_table[], mark_end_table[];
 	__asm__(".pushsection .text\n"					\
 		MARK_TABLE_("mark_begin_table", "1")			\
 		MARK_TABLE_("mark_end_table", "2")			\
+		".popsection")
+
+/* The same of marks for another CPU; only the program `mark` has any. */
+#define MARK_ASK_TABLE()						\
+	__asm__(".pushsection .text\n"					\
+		MARK_TABLE_("mark_ask_begin_table", "7")		\
+		MARK_TABLE_("mark_ask_end_table", "8")			\
 		".popsection")
 
 static inline void mark_window(const char *table, unsigned int id)

@@ -70,14 +70,15 @@ def _parser() -> argparse.ArgumentParser:
         "--suite",
         default="check",
         help="check (default), full-rt, full-nort, "
-        "full-debug, kasan, kcsan, rcutorture, scftorture, distro, full-distro, arm64",
+        "full-debug, kasan, kcsan, rcutorture, scftorture, distro, distro-check, full-distro, "
+        "programs, arm64",
     )
     test.add_argument(
         "--kernel",
         action="append",
         default=[],
         help="rt, nort, debug, stock-rt, stock-nort, debug+kasan, debug+kcsan, "
-        "distro-plain, distro-rt, arm64",
+        "distro-plain, distro-rt, distro-isolator-rt, distro-isolator-nort, arm64",
     )
     test.add_argument(
         "--only",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The distribution guest: Debian 12 with systemd on Debian's own kernels."""
+"""The distribution guest: Debian 12 with systemd, on Debian's own kernels and on ours."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from . import initramfs, term
+from . import header, initramfs, term
+from . import kernel as kernels
 from .kernel import Kernel
 from .paths import BUILD, LAB, cache
 
 PREFIX = "distro-"
 KERNELS = {"plain": "linux-image-6.12-amd64", "rt": "linux-image-6.12-rt-amd64"}
+# By flavour, on the same disk.
+OURS = {"isolator-rt": "rt", "isolator-nort": "nort"}
 # As a small server has them, and Python for the tests.
 PACKAGES = (
     "dbus",
@@ -59,11 +62,48 @@ def image() -> Path:
 
 
 def kernel(name: str) -> Kernel:
-    """Debian's own, plain or rt."""
+    """Debian's own, plain or rt, or ours."""
+    if name in OURS:
+        built = kernels.build(OURS[name])
+        return Kernel(PREFIX + name, built.path, disk=image() / "root.ext2")
     if name not in KERNELS:
-        raise term.LabError(f"no kernel {PREFIX}{name}; there are {', '.join(KERNELS)}")
+        raise term.LabError(f"no kernel {PREFIX}{name}; there are {', '.join((*KERNELS, *OURS))}")
     where = image()
     return Kernel(PREFIX + name, where / name, disk=where / "root.ext2")
+
+
+def is_ours(which: Kernel) -> bool:
+    return which.name.removeprefix(PREFIX) in OURS
+
+
+def _modules(archive: initramfs.Archive, which: Kernel) -> None:
+    """What reads the disk, to be loaded; or, where the kernel can, what is to come to the disk."""
+    if not is_ours(which):
+        archive.tree(which.path / "modules", "")
+        return
+    archive.file("early", b"")
+    modules = which.path / "modules" / "lib" / "modules"
+    for path in sorted(modules.rglob("*")):
+        if path.is_file() and path.name not in ("build", "source"):
+            archive.file(f"disk/usr/lib/modules/{path.relative_to(modules)}", path.read_bytes())
+
+
+def _programs(archive: initramfs.Archive, guest: Path, programs: Path) -> None:
+    """For the test `programs`: those, the triggers of `isolab run`, and the library that ticks."""
+    root = guest / "root" / "lab"
+    triggers = [f"triggers/{t.name}" for t in header.triggers() if t.in_run_by_itself]
+    wanted = ("bin/mark", "lib/trigger.sh", "lib/libisolator-preload.so", *triggers)
+    with open(BUILD / "lab.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        initramfs.make(
+            LAB / "guest", guest, "the triggers", *(root / name for name in wanted)
+        )
+        initramfs.make(FILES / "programs", programs, "the programs")
+    for name in wanted:
+        archive.file(f"lab/{name}", (root / name).read_bytes(), 0o755)
+    for path in sorted(programs.iterdir()):
+        if path.is_file():
+            archive.file(f"lab/programs/{path.name}", path.read_bytes(), 0o755)
 
 
 def with_job(which: Kernel, job: str, target: Path) -> Path:
@@ -78,14 +118,14 @@ def with_job(which: Kernel, job: str, target: Path) -> Path:
     if not busybox:
         raise term.LabError("busybox is missing: apt-get install busybox-static")
     archive = initramfs.Archive()
-    for name in ("bin", "dev", "root"):
+    for name in ("bin", "dev", "root", "disk"):
         archive.directory(name)
     archive.device("dev/console", 5, 1)
     archive.file("bin/busybox", Path(busybox).read_bytes(), 0o755)
     archive.link("bin/sh", "busybox")
     archive.file("init", (FILES / "init").read_bytes(), 0o755)
     archive.file("isolab.service", (FILES / "isolab.service").read_bytes())
-    archive.tree(which.path / "modules", "")
+    _modules(archive, which)
     archive.file("job/job", job.encode())
     archive.file("lab/agent", (agent / "agent").read_bytes(), 0o755)
     archive.file("lab/bin/isolator", isolator.read_bytes(), 0o755)
@@ -93,5 +133,7 @@ def with_job(which: Kernel, job: str, target: Path) -> Path:
         archive.file(f"lab/tests/{path.name}", path.read_bytes())
     for path in sorted((FILES / "tests").glob("*.py")):
         archive.file(f"lab/tests/{path.stem}", path.read_bytes(), 0o755)
+    if is_ours(which):
+        _programs(archive, guest, BUILD / "lab" / "programs")
     target.write_bytes(archive.bytes())
     return target

@@ -14,7 +14,16 @@ _LINE = re.compile(r"^(?:#|//|/?\s*\*)\s*([a-z-]+):\s*(.*?)\s*$")
 CLASSES = ("catch-up", "exclude", "hold", "quiesce", "lend", "remote", "refuse", "break")
 KINDS = ("script", "program", "self")
 USES = ("run", "check")
-KERNELS = ("isolator", "isolator-debug", "any", "distro", "arm64")
+NEEDS_SPINNER = ("signal-task",)  # asks it how many handlers ran
+KERNELS = (
+    "isolator",
+    "isolator-debug",
+    "any",
+    "distro",
+    "distro-stock",
+    "distro-isolator",
+    "arm64",
+)
 TESTS = LAB / "guest" / "tests"
 DISTRO_TESTS = LAB / "distro" / "tests"
 ARM64_TESTS = LAB / "arm64" / "tests"
@@ -65,6 +74,11 @@ class Trigger:
         """The catalogue's rows that it realises, the main one first."""
         return tuple(int(word) for word in self.row.split(",") if word.strip().isdigit())
 
+    @property
+    def in_run_by_itself(self) -> bool:
+        """Part of make run, and needs nothing of the task that it aims at but its number."""
+        return "run" in self.used_in and self.kind != "self" and self.name not in NEEDS_SPINNER
+
 
 @dataclass(frozen=True)
 class Expect:
@@ -103,6 +117,11 @@ class GuestTest:
     expects: tuple[Expect, ...]
     equals: tuple[Equal, ...]
     icount: bool = False  # time follows instructions
+    windows: int = 0  # windows of which the test itself says what each must hold
+
+    @property
+    def observed(self) -> bool:
+        return bool(self.expects or self.equals or self.windows)
 
 
 def _name(path: Path) -> str:
@@ -179,6 +198,7 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             expects=_expects(keys.get("observe", []), path),
             equals=_equals(keys.get("equal", []), path),
             icount=_one(keys, path, "icount", "no") == "yes",
+            windows=int(_one(keys, path, "windows", "0")),
         )
         if test.name != _name(path):
             raise term.LabError(f"{path}: name: {test.name} is not the file's name")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import arm64, campaign, distro, dmesg, header, kernel, qemu, term
+from . import arm64, campaign, distro, dmesg, header, kernel, qemu, term, windows
 from .guest import ENDED, Event, Guest, Outcome, boot
 from .header import GuestTest
 from .paths import OUT
@@ -34,11 +34,13 @@ class Suite:
     runs: tuple[tuple[str, tuple[str, ...]], ...]
     long: bool = False
     only: tuple[str, ...] = ()
+    window_s: int = 0  # how long a test's windows are; 0: as short as it likes
 
 
 _NORMAL = ("isolator", "any")
 _DEBUG = ("isolator", "isolator-debug", "any")
-_DISTRO = ("distro",)
+_DISTRO = ("distro", "distro-stock")
+_DISTRO_OURS = ("distro", "distro-isolator")
 _ARM64 = ("arm64",)
 SUITES = {
     "check": Suite((("rt", _NORMAL), ("nort", _NORMAL), ("debug", ("isolator-debug",)))),
@@ -51,7 +53,21 @@ SUITES = {
     "scftorture": Suite((("rt", _NORMAL),), long=True, only=("torture-scf*",)),
     "distro": Suite((("distro-plain", _DISTRO),)),
     "arm64": Suite(((arm64.NAME, _ARM64),)),
-    "full-distro": Suite((("distro-plain", _DISTRO), ("distro-rt", _DISTRO)), long=True),
+    "distro-check": Suite((("distro-isolator-rt", _DISTRO_OURS),), only=("programs",)),
+    "full-distro": Suite(
+        (
+            ("distro-plain", _DISTRO),
+            ("distro-rt", _DISTRO),
+            ("distro-isolator-rt", _DISTRO_OURS),
+            ("distro-isolator-nort", _DISTRO_OURS),
+        ),
+        long=True,
+    ),
+    "programs": Suite(
+        (("distro-isolator-rt", _DISTRO_OURS), ("distro-isolator-nort", _DISTRO_OURS)),
+        only=("programs",),
+        window_s=60,
+    ),
 }
 
 
@@ -63,6 +79,7 @@ class Result:
     seconds: float = 0
     why: list[str] = field(default_factory=list)
     out: str = ""
+    windows: list[dict[str, Any]] = field(default_factory=list)
 
     def json(self) -> dict[str, Any]:
         return {
@@ -72,6 +89,7 @@ class Result:
             "seconds": round(self.seconds, 3),
             "why": self.why,
             "out": self.out,
+            "windows": self.windows,
         }
 
 
@@ -148,6 +166,11 @@ def _judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | Non
                 f"windows {names[0]} and {names[1]}: {equal.what} is {one} and {other}, "
                 f"not the same within {equal.percent:g} %"
             )
+    if test.windows and event and result.status != "skipped":
+        result.windows, bad = windows.judge(
+            test.windows, result.out, outcome.windows, outcome.observer_end
+        )
+        result.why += bad
     if result.status != "skipped" or logged:
         result.status = "failed" if result.why else "passed"
 
@@ -176,6 +199,8 @@ def _show(result: Result) -> None:
     )
     for why in result.why:
         print(f"        {why}", flush=True)
+    for line in windows.table(result.windows) if result.windows else ():
+        print(f"        {line}", flush=True)
 
 
 def _recap(results: list[Result]) -> None:
@@ -191,8 +216,16 @@ def _recap(results: list[Result]) -> None:
     print()
 
 
-def _job(batch: list[GuestTest], slower: float, sanitizer: str, settle: bool = False) -> str:
+def _timeout(test: GuestTest, slower: float, window_s: int) -> float:
+    return (test.timeout_s + test.windows * window_s) * slower
+
+
+def _job(
+    batch: list[GuestTest], slower: float, sanitizer: str, settle: bool = False, window_s: int = 0
+) -> str:
     lines = ["env ISO_CPU 1", "env HK_CPU 0"]
+    if window_s:
+        lines.append(f"env WINDOW_S {window_s}")
     if sanitizer:
         lines.append(f"env SANITIZER {sanitizer}")
     if settle:
@@ -200,7 +233,8 @@ def _job(batch: list[GuestTest], slower: float, sanitizer: str, settle: bool = F
     # Isolation starts only in high-resolution mode.
     lines.append(f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list")
     lines += [
-        f"run {t.name} {int(t.timeout_s * slower * 1000)} exec /lab/tests/{t.name}" for t in batch
+        f"run {t.name} {int(_timeout(t, slower, window_s) * 1000)} exec /lab/tests/{t.name}"
+        for t in batch
     ]
     return "\n".join(lines) + "\n"
 
@@ -213,7 +247,7 @@ def _batches(tests: list[GuestTest]) -> list[list[GuestTest]]:
         if test.alone:
             alone.append([test])
         else:
-            key = (test.cpus, bool(test.expects), test.icount, test.append)
+            key = (test.cpus, test.observed, test.icount, test.append)
             batches.setdefault(key, []).append(test)
     return [*batches.values(), *alone]
 
@@ -224,13 +258,14 @@ def _run_batch(
     slower: float,
     where: Path,
     attempts: list[dict[str, Any]],
+    window_s: int = 0,
 ) -> list[Result]:
     results: list[Result] = []
     left = list(batch)
     boots = 0
     while left:
         boots += 1
-        longest = max(t.timeout_s for t in left) * slower
+        longest = max(_timeout(t, slower, window_s) for t in left)
         guest = Guest(
             which,
             _job(
@@ -238,15 +273,16 @@ def _run_batch(
                 slower,
                 next((s for s in SANITIZERS if s in which.name), ""),
                 settle=bool(which.disk),
+                window_s=window_s,
             ),
             cpus=left[0].cpus,
             append=f"{distro.APPEND} {left[0].append}" if which.disk else left[0].append,
-            observe=bool(left[0].expects),
+            observe=left[0].observed,
             want_kvm=True,
             icount=left[0].icount,
             boot_s=(240 if which.disk else 40) * slower,
             silence_s=longest + 30,
-            total_s=sum(t.timeout_s for t in left) * slower + 120,
+            total_s=sum(_timeout(t, slower, window_s) for t in left) + 120,
         )
         term.say(f"{which.name}: guest with {guest.cpus} CPUs, {len(left)} test(s)")
         outcome = boot(
@@ -312,7 +348,9 @@ def _choose(kernels: list[str], only: list[str], suite: Suite) -> list[tuple[str
     chosen = []
     for spec in kernels:
         which = (
-            _DISTRO
+            _DISTRO_OURS
+            if spec.removeprefix(distro.PREFIX) in distro.OURS
+            else _DISTRO
             if spec.startswith(distro.PREFIX)
             else _ARM64
             if spec == arm64.NAME
@@ -352,7 +390,9 @@ def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) ->
         _say_emulator(built.arch)
         slower = max((f for name, f in SLOWER.items() if name in spec), default=1.0)
         for batch in _batches(tests):
-            results += _run_batch(built, batch, slower, OUT / "test" / spec, attempts)
+            results += _run_batch(
+                built, batch, slower, OUT / "test" / spec, attempts, SUITES[suite_name].window_s
+            )
     write(results, attempts, suite_name, time.monotonic() - begin)
     count = {s: sum(r.status == s for r in results) for s in ("passed", "failed", "skipped")}
     _recap(results)

@@ -17,6 +17,9 @@
  * Instructions are counted per translation block begun; a fault in the middle of
  * one counts its rest too.
  *
+ * A program that cannot mark itself is watched by marks that another vCPU makes: the
+ * observed one takes them with its next block.
+ *
  * All state of a window belongs to the thread of the observed vCPU: no locks.
  */
 #define _GNU_SOURCE
@@ -41,7 +44,7 @@ __attribute__((constructor)) static void pick_version(void)
 }
 
 enum { OP_WINDOW_BEGIN = 1, OP_WINDOW_END, OP_TICK_BEGIN, OP_TICK_END,
-       OP_TARGET, OP_PROBE };
+       OP_TARGET, OP_PROBE, OP_ASK_BEGIN, OP_ASK_END };
 
 #define MARK_MAGIC	0x15u
 #define MAX_VECTORS	64
@@ -100,6 +103,9 @@ static struct {
 } second;
 
 static atomic_int target = -1;
+/* A mark from another vCPU, 0 when it was taken; those that came too soon after it. */
+static _Atomic uint32_t asked;
+static atomic_uint asked_in_vain;
 static struct window win;
 static bool win_open;
 static struct entry entry_log[MAX_LOG];
@@ -257,6 +263,8 @@ static void leave_kernel(void)
 	cpu.entry = NULL;
 }
 
+static void take_mark(uint32_t payload);
+
 static void on_block(unsigned int vcpu, void *userdata)
 {
 	uint64_t tb = (uint64_t)(uintptr_t)userdata;
@@ -266,6 +274,8 @@ static void on_block(unsigned int vcpu, void *userdata)
 
 	if ((int)vcpu != atomic_load_explicit(&target, memory_order_relaxed))
 		return;
+	if (atomic_load_explicit(&asked, memory_order_relaxed))
+		take_mark(atomic_exchange(&asked, 0));
 	if (!kernel) {
 		if (cpu.in_kernel) {
 			leave_kernel();
@@ -319,12 +329,54 @@ static void begin_window(uint32_t id)
 	cpu.entry = NULL;
 }
 
+static void end_window(void)
+{
+	if (win_open)
+		write_window();
+	win_open = false;
+	win.seconds = 0;
+}
+
+static uint32_t op_of(uint32_t payload)
+{
+	return (payload >> 20) & 0xf;
+}
+
+/* In the thread of the observed vCPU; an entry that is not over yet counts whole. */
+static void take_mark(uint32_t payload)
+{
+	if (op_of(payload) == OP_ASK_BEGIN) {
+		/* What ran before is another program's. */
+		second.begin_ns = now_ns();
+		second.user = 0;
+		win.seconds = 0;
+		begin_window(payload & 0xfffff);
+	} else {
+		leave_kernel();
+		end_window();
+	}
+}
+
+/* The observed vCPU has to take one before the next comes: it runs, who marks waits. */
+static void ask_mark(uint32_t payload)
+{
+	uint32_t none = 0;
+
+	if (atomic_load(&target) < 0 ||
+	    !atomic_compare_exchange_strong(&asked, &none, payload))
+		atomic_fetch_add(&asked_in_vain, 1);
+}
+
 static void on_mark(unsigned int vcpu, void *userdata)
 {
 	uint32_t payload = (uint32_t)(uintptr_t)userdata;
-	uint32_t op = (payload >> 20) & 0xf;
+	uint32_t op = op_of(payload);
 	uint32_t id = payload & 0xfffff;
 
+	if (op == OP_ASK_BEGIN || op == OP_ASK_END) {
+		ask_mark(payload);
+		return;
+	}
 	if (op == OP_TARGET) {
 		atomic_store(&target, (int)vcpu);
 		cpu.in_kernel = false;
@@ -343,10 +395,7 @@ static void on_mark(unsigned int vcpu, void *userdata)
 		begin_window(id);
 		break;
 	case OP_WINDOW_END:
-		if (win_open)
-			write_window();
-		win_open = false;
-		win.seconds = 0;
+		end_window();
 		break;
 	case OP_TICK_BEGIN:
 		cpu.in_tick = true;
@@ -439,8 +488,10 @@ static void on_exit_qemu(qemu_plugin_id_t id, void *userdata)
 	(void)userdata;
 	fprintf(conf.out, "{\"schema\": \"isolator.observer.end\", \"version\": 1"
 		", \"vcpu\": %d, \"open_window\": %" PRId64 ", \"probes\": %" PRIu64
-		", \"probes_seen\": %" PRIu64 "}\n", atomic_load(&target),
-		win_open ? (int64_t)win.id : -1, cpu.probes, cpu.probes_seen);
+		", \"probes_seen\": %" PRIu64 ", \"asked_in_vain\": %u}\n",
+		atomic_load(&target), win_open ? (int64_t)win.id : -1, cpu.probes,
+		cpu.probes_seen,
+		atomic_load(&asked_in_vain) + !!atomic_load(&asked));
 	fflush(conf.out);
 }
 

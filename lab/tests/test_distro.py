@@ -56,7 +56,7 @@ def test_a_disk_that_failed_is_made_again(maker: Path, tmp_path: Path) -> None:
 
 
 def test_unknown_kernel() -> None:
-    with pytest.raises(term.LabError, match="no kernel distro-fast; there are plain, rt"):
+    with pytest.raises(term.LabError, match="no kernel distro-fast; .* plain, rt, isolator-"):
         distro.kernel("fast")
 
 
@@ -86,9 +86,42 @@ def test_what_comes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert b"SPDX" in found[name][1]
 
 
+def test_what_comes_along_with_our_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(directory: Path, out: Path, what: str, *targets: Path) -> None:
+        for path in targets or (out / "agent", out / "control"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(what)
+
+    monkeypatch.setattr(initramfs, "make", make)
+    monkeypatch.setattr(distro, "BUILD", tmp_path)
+    monkeypatch.setattr(distro.shutil, "which", lambda _: __file__)
+    module = tmp_path / "built" / "modules" / "lib" / "modules" / "6" / "dummy.ko"
+    module.parent.mkdir(parents=True)
+    module.write_text("module")
+    ours = Kernel("distro-isolator-rt", tmp_path / "built")
+    found = unpack(distro.with_job(ours, "", tmp_path / "initrd").read_bytes())
+    # Nothing is loaded before the disk; the modules go there.
+    assert found["early"][1] == b""
+    assert found["disk/usr/lib/modules/6/dummy.ko"][1] == b"module"
+    for name in ("bin/mark", "lib/libisolator-preload.so", "programs/control"):
+        assert found[f"lab/{name}"][0] == 0o100755, name
+    triggers = {n.rpartition("/")[2] for n in found if n.startswith("lab/triggers/")}
+    assert {"static-keys", "affinity-task"} <= triggers
+    # What runs inside of the spinner has no program of its own.
+    assert not {"sibling-fork", "signal-task"} & triggers
+
+
 def test_a_job_begins_when_the_boot_is_done() -> None:
     test = GuestTest("t", 4, "distro", 10, "a", False, None, (), "", False, (), ())
     lines = suite._job([test], 1, "", settle=True).splitlines()
     settled = [i for i, line in enumerate(lines) if "is-system-running --wait" in line]
     assert settled and settled[0] < next(i for i, ln in enumerate(lines) if "/lab/tests/t" in ln)
     assert "systemctl" not in suite._job([test], 1, "")
+
+
+def test_windows_have_their_time() -> None:
+    test = GuestTest("t", 3, "distro", 10, "a", False, None, (), "", False, (), (), windows=2)
+    assert test.observed
+    assert "run t 10000 exec" in suite._job([test], 1, "")
+    lines = suite._job([test], 1, "", window_s=60)
+    assert "env WINDOW_S 60\n" in lines and "run t 130000 exec" in lines

@@ -36,10 +36,15 @@ def test_every_test_describes_itself_and_is_in_a_suite() -> None:
 def test_every_test_of_the_distribution_guest_is_in_a_suite() -> None:
     known = {t.name for t in header.tests(header.DISTRO_TESTS)}
     assert "killed" in known
-    for name in ("distro", "full-distro"):
-        for spec, tests in suite._choose([], [], suite.SUITES[name]):
-            assert spec.startswith(distro.PREFIX)
-            assert known == {t.name for t in tests}
+    found = {
+        name: {spec: {t.name for t in tests} for spec, tests in suite._choose([], [], one)}
+        for name, one in suite.SUITES.items()
+        if "distro" in name
+    }
+    assert all(spec.startswith(distro.PREFIX) for one in found.values() for spec in one)
+    assert set().union(*found["full-distro"].values()) == known
+    assert found["distro"]["distro-plain"] == known - {"programs"}
+    assert found["distro-check"] == {"distro-isolator-rt": {"programs"}}
     # And nowhere else: they need systemd.
     for _, tests in suite._choose([], [], suite.SUITES["full-debug"]):
         assert not known & {t.name for t in tests}

@@ -1,0 +1,318 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# name: programs
+# cpus: 3
+# kernel: distro-isolator
+# timeout: 240
+# windows: 8
+# about: programs that know nothing of Isolator are not interrupted under isolator run
+#
+# Each runs on CPU 1 while the triggers of `isolab run` do on CPU 0.  Unmodified, it cannot mark
+# its window: that is marked on CPU 0, and the observer counts the interrupts that take CPU 1 from
+# user mode meanwhile.  What it must have counted is said here, and judged outside.
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from machine import ISOLATOR, PATIENCE_S, check, done, note, read, until
+
+CPU, REST, HOUSEKEEPING = 1, 2, 0
+LAB = Path("/lab")
+PROGRAMS = LAB / "programs"
+PRELOAD = str(LAB / "lib" / "libisolator-preload.so")
+STATS, STATUS = Path("/proc/isolator/stats"), Path("/proc/isolator/status")
+REPORT = Path("/run/programs.json")
+WINDOW_S = float(os.environ.get("WINDOW_S") or 6)
+CONTROL_S = min(WINDOW_S, 4)
+SETTLE_S = 0.3
+BEAT_MS = 50
+# As `isolab run` has them: the kernel's own.
+DEADLINE_S = 1.0
+# A program that sleeps is not interrupted either, and proves nothing.
+LEAST_USER = 1_000_000
+# The tick of a CPU that is not isolated comes 1000 times a second; this is enough to tell.
+LEAST_PER_S = 20
+TRIGGER_S = 30
+# What they say of a CPU that may not be had: they did what they can.
+REFUSED = ("perf-open", "affinity-task")
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    command: tuple[str, ...]
+    options: tuple[str, ...]
+    ticked_by: str  # as the report calls it
+    beat: bool = False
+    calls: bool = True  # it makes system calls, or may
+
+
+RUNS = (
+    Program("dynamic C", (f"{PROGRAMS}/control-dynamic",), ("--preload", PRELOAD), "preload"),
+    Program("static C", (f"{PROGRAMS}/control-static",), ("--beat", str(BEAT_MS)), "beat",
+            beat=True, calls=False),
+    Program("Go", (f"{PROGRAMS}/poll", str(CPU)),
+            ("--rest", str(REST), "--beat", str(BEAT_MS)), "beat", beat=True),
+    Program("C++, 8 threads", (f"{PROGRAMS}/threads",),
+            ("--rest", str(REST), "--thread", f"control={CPU}", "--preload", PRELOAD), "preload"),
+    Program("Python", (f"{PROGRAMS}/filter", "/run/programs.state"), (), "entries"),
+)
+STATIC = RUNS[1]
+
+windows = 0
+claims: list[dict[str, Any]] = []
+
+
+def counts(line: str) -> dict[str, int]:
+    """CPU 1's line of the statistics of that name; empty if it has none yet."""
+    found = re.search(rf"^cpu {CPU} {line} (.*)$", STATS.read_text(), re.MULTILINE)
+    words = found[1].split() if found else []
+    return {key: int(value) for key, value in zip(words[::2], words[1::2], strict=True)}
+
+
+def interrupts() -> dict[str, int]:
+    """Those of CPU 1, by the kernel's own count."""
+    head, *lines = Path("/proc/interrupts").read_text().splitlines()
+    at = head.split().index(f"CPU{CPU}")
+    found = {}
+    for line in lines:
+        name, *fields = line.split()
+        if len(fields) > at and fields[at].isdigit():
+            found[name.rstrip(":")] = int(fields[at])
+    return found
+
+
+def grown(now: dict[str, int], before: dict[str, int]) -> dict[str, int]:
+    return {key: n - before.get(key, 0) for key, n in now.items() if n != before.get(key, 0)}
+
+
+def mark(*words: str, cpu: int = HOUSEKEEPING) -> None:
+    subprocess.run(["taskset", "-c", str(cpu), "/lab/bin/mark", *words], check=True)
+
+
+@dataclass
+class Trigger:
+    name: str
+    fired: int = 0
+    bad: str = ""
+
+    def fire(self, tid: int) -> None:
+        environment = {**os.environ, "TASK_TID": str(tid), "TASK_PID": str(tid)}
+        self.fired += 1
+        try:
+            answer = subprocess.run([f"/lab/triggers/{self.name}"], env=environment, text=True,
+                                    capture_output=True, timeout=TRIGGER_S, check=False)
+        except subprocess.TimeoutExpired:
+            self.bad = self.bad or f"not back after {TRIGGER_S} s"
+            return
+        last = (answer.stdout.strip().splitlines() or ["{}"])[-1]
+        said = json.loads(last) if last.startswith("{") else {}
+        if not said.get("worked") or (said["outcome"] == "refused" and self.name not in REFUSED):
+            self.bad = self.bad or f"{answer.stdout}{answer.stderr}".strip()
+
+
+def triggers() -> list[Trigger]:
+    return [Trigger(path.name) for path in sorted((LAB / "triggers").iterdir())]
+
+
+def disturb(seconds: float, those: list[Trigger], tid: int, runs: subprocess.Popen[str]) -> int:
+    """All of them, again and again; and a signal each time round.  How many signals."""
+    stop, signals, at = time.monotonic() + seconds, 0, 0
+    while time.monotonic() < stop:
+        if not at % len(those):
+            runs.send_signal(signal.SIGUSR1)
+            signals += 1
+        those[at % len(those)].fire(tid)
+        at += 1
+    return signals
+
+
+@dataclass
+class Window:
+    """What was counted from begin to end, by the kernel itself."""
+
+    number: int
+    seconds: float
+    signals: int
+    own: dict[str, int]
+    total: dict[str, int]
+    irqs: dict[str, int]
+    least_planned: int
+    most_planned: int
+
+
+def window(seconds: float, those: list[Trigger], tid: int, runs: subprocess.Popen[str]) -> Window:
+    """One window; a beat may fall between a mark and the look at its count: hence two counts."""
+    global windows
+    windows += 1
+    time.sleep(SETTLE_S)
+    before = counts("own")
+    mark("begin", str(windows))
+    own, total, irqs, began = counts("own"), counts("total"), interrupts(), time.monotonic()
+    signals = disturb(seconds, those, tid, runs)
+    time.sleep(SETTLE_S)
+    own_then, total_then, irqs_then = counts("own"), counts("total"), interrupts()
+    took = time.monotonic() - began
+    mark("end", str(windows))
+    after = counts("own")
+    planned = "planned"
+    return Window(windows, took, signals, grown(own_then, own), grown(total_then, total),
+                  grown(irqs_then, irqs),
+                  own_then.get(planned, 0) - own.get(planned, 0),
+                  after.get(planned, 0) - before.get(planned, 0))
+
+
+def claim(w: Window, name: str, ticked_by: str, least: int | None, most: int | None,
+          **more: object) -> None:
+    """For the observer's side."""
+    requests = {k: w.total.get(k, 0) for k in ("deferred", "excluded", "held")}
+    claims.append({
+        "window": w.number, "name": name, "ticked_by": ticked_by, "least": least, "most": most,
+        "least_user": LEAST_USER, "planned": w.least_planned,
+        "breaches": w.total.get("breached", 0), "breaks": w.total.get("broken", 0),
+        "ticks": w.own.get("ticks", 0), "irqs": sum(w.irqs.values()),
+        "requests": " ".join(f"{k} {n}" for k, n in requests.items() if n), **more})
+
+
+def start(options: tuple[str, ...], command: tuple[str, ...]) -> subprocess.Popen[str]:
+    REPORT.unlink(missing_ok=True)
+    return subprocess.Popen([ISOLATOR, "run", "-c", str(CPU), "--json", str(REPORT), *options,
+                             "--", *command],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def owner() -> int:
+    """The thread that has CPU 1 for itself; 0: none."""
+    found = re.search(rf"^cpu {CPU} isolated .* owner (\d+) ", STATUS.read_text(), re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def end(runs: subprocess.Popen[str], number: int = signal.SIGTERM) -> tuple[int, dict[str, Any]]:
+    """Its exit status, and what it printed."""
+    runs.send_signal(number)
+    out, error = runs.communicate(timeout=PATIENCE_S)
+    for line in error.splitlines():
+        if "isolator run: CPU" in line or "ticked by" in line or line.startswith("isolator:"):
+            note(line)
+    try:
+        return runs.returncode, json.loads(out)
+    except json.JSONDecodeError:
+        check(False, "the program said what it did", out, error)
+        return runs.returncode, {}
+
+
+def of_cpu() -> dict[str, Any]:
+    """What the report has of CPU 1."""
+    found: dict[str, Any] = json.loads(REPORT.read_text())["isolation"]["cpus"][0]
+    return found
+
+
+def isolated(program: Program, those: list[Trigger]) -> None:
+    note(f"{program.name}: isolator run -c {CPU} {' '.join(program.options)}")
+    mark("target", cpu=CPU)
+    runs = start(program.options, program.command)
+    if not check(until(lambda: owner() or runs.poll() is not None) and owner(),
+                 f"{program.name}: CPU {CPU} is isolated"):
+        note("\n".join(runs.communicate(timeout=PATIENCE_S)))
+        return
+    # What it sets up for itself: memory, and threads.
+    time.sleep(1)
+    fired = sum(t.fired for t in those)
+    w = window(WINDOW_S, those, owner(), runs)
+    code, said = end(runs)
+    told = of_cpu()
+    check(code == 0, f"{program.name}: its exit status is 0: {code}")
+    check(said.get("rounds", 0) > 100, f"{program.name}: it worked", said)
+    check(said.get("reports") == w.signals, f"{program.name}: {w.signals} signals came", said)
+    own, total = w.own, w.total
+    check(sum(t.fired for t in those) > fired, f"{program.name}: triggers were fired")
+    check(not total.get("breached") and not total.get("broken"),
+          f"{program.name}: no breach and no break", total, told["breaches"])
+    check(told["counts"]["breached"] == 0 and told["counts"]["broken"] == 0,
+          f"{program.name}: nor before and after the window, says the report", told["counts"],
+          told["breaches"])
+    allowed = int(w.seconds / (BEAT_MS / 1000)) + 1 if program.beat else 0
+    check(w.most_planned <= allowed,
+          f"{program.name}: {w.most_planned} planned in {w.seconds:.1f} s: at most {allowed}")
+    check(told["planned"] >= w.least_planned, f"{program.name}: and the report has them", told)
+    check(program.ticked_by in told["ticked_by"],
+          f"{program.name}: ticked by {program.ticked_by}: {told['ticked_by']}")
+    got = w.least_planned if program.beat else own.get("ticks", 0)
+    check(got > 0, f"{program.name}: {got} ticks by {program.ticked_by} in the window", own)
+    # A beat that finds a system call under way interrupts nothing.
+    claim(w, program.name, program.ticked_by, 0 if program.calls else w.least_planned,
+          w.most_planned, most_planned=allowed,
+          per_deadline=round(w.most_planned * DEADLINE_S / w.seconds, 3))
+    if not program.calls:
+        # It enters the kernel for a beat only, where others may interrupt it too.
+        entered = sum(w.irqs.values())
+        check(entered >= w.least_planned and (entered == 0 or w.most_planned),
+              f"{program.name}: the kernel's own count agrees: {w.irqs}")
+    note(f"{program.name}: {json.dumps(said)} own {own} total {total} irqs {w.irqs}")
+
+
+def control(name: str, options: tuple[str, ...] | None, those: list[Trigger]) -> Window:
+    """The static program without isolation; options None: not even by isolator run."""
+    mark("target", cpu=CPU)
+    if options is None:
+        runs = subprocess.Popen(["taskset", "-c", str(CPU), *STATIC.command], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        tid = runs.pid
+    else:
+        runs = start(options, STATIC.command)
+        until(lambda: program_of(runs.pid) or runs.poll() is not None)
+        tid = program_of(runs.pid)
+    time.sleep(1)
+    w = window(CONTROL_S, those, tid, runs)
+    code, said = end(runs)
+    check(code == 0 and said.get("reports") == w.signals, f"{name}: it ends as it should", code,
+          said, w.signals)
+    note(f"{name}: irqs {w.irqs} total {w.total}")
+    return w
+
+
+def program_of(run: int) -> int:
+    """The static program that this isolator run runs; 0: none yet."""
+    for child in read(f"/proc/{run}/task/{run}/children").split():
+        if os.path.basename(STATIC.command[0]).startswith(read(f"/proc/{child}/comm")):
+            return int(child)
+    return 0
+
+
+def uncontrolled(those: list[Trigger]) -> None:
+    """The same where it is not isolated, or nobody ticks: what finds nothing above finds it."""
+    for name, options in (("static C, pinned only", None),
+                          ("static C, --no-isolation", ("--no-isolation",))):
+        w = control(name, options, those)
+        least = int(LEAST_PER_S * w.seconds)
+        check(sum(w.irqs.values()) >= least, f"{name}: at least {least} interrupts: {w.irqs}")
+        claim(w, name, "-", least, None)
+    name = "static C, nobody ticks"
+    w = control(name, (), those)
+    breaches = w.total.get("breached", 0)
+    check(breaches > 0, f"{name}: {breaches} breaches", w.total)
+    claim(w, name, "deadline", 1, None)
+
+
+os.sched_setaffinity(0, {HOUSEKEEPING})
+# Its ring buffers have their full size before anything is isolated, as with `isolab run`.
+Path("/sys/kernel/tracing/buffer_size_kb").write_text("1408")
+every = triggers()
+check(len(every) > 20, f"{len(every)} triggers")
+for one in RUNS:
+    isolated(one, every)
+for trigger in every:
+    check(trigger.fired and not trigger.bad, f"{trigger.name}: worked, {trigger.fired} times",
+          trigger.bad)
+uncontrolled(triggers())
+for one_claim in claims:
+    note(f"window {json.dumps(one_claim)}")
+done()

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Windows around unmodified programs: what the observer counted beside what the test says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from isolab import windows
+
+OWN = {"entry_SYSCALL_64": 7, "exc_page_fault": 2}
+
+
+def claim(number: int, **more: object) -> str:
+    values = {"window": number, "name": f"p{number}", "ticked_by": "beat", "least": 0, "most": 3,
+              "least_user": 1000, "planned": 3, **more}
+    return f"# window {json.dumps(values)}\n"
+
+
+def window(**more: object) -> dict[str, Any]:
+    return {"seconds": 6.04, "entries_by_vector": {**OWN, "sysvec_reschedule_ipi": 3},
+            "user_instructions_per_second_min": 5_000_000, "probes": 10, "probes_seen": 10, **more}
+
+
+def test_what_is_expected_is_found() -> None:
+    out = "ok 1 - something\n" + claim(1) + claim(2, least=1, most=None)
+    end = {"asked_in_vain": 0}
+    rows, bad = windows.judge(2, out, {1: window(), 2: window()}, end)
+    assert not bad
+    assert rows[0]["interruptions"] == 3 and rows[0]["system_calls"] == 7
+    assert rows[0]["page_faults"] == 2 and rows[0]["vectors"] == "reschedule_ipi 3"
+    head, first, _ = windows.table(rows)
+    assert head.startswith("program") and first.split()[:3] == ["p1", "beat", "6.0"]
+
+
+def broken(expected: int = 1, out: str | None = None, vain: int = 0, **more: object) -> list[str]:
+    return windows.judge(expected, claim(1) if out is None else out, {1: window(**more)},
+                         {"asked_in_vain": vain})[1]
+
+
+def test_each_guard() -> None:
+    assert broken() == []
+    one_more = {**OWN, "sysvec_reschedule_ipi": 3, "sysvec_apic_timer_interrupt": 1}
+    (text,) = broken(entries_by_vector=one_more)
+    assert "p1: 4 interruptions, not at most 3: " in text and "apic_timer_interrupt 1" in text
+    assert "not at least 5" in broken(out=claim(1, least=5, most=None))[0]
+    # An exception that is no page fault is nothing that a program asks for.
+    assert broken(entries_by_vector={"exc_general_protection": 4})
+    assert "did not take 1 marks" in broken(vain=1)[0]
+    assert "missed probes: 9 of 10" in broken(probes_seen=9)[0]
+    assert "missed probes: 0 of 0" in broken(probes=0, probes_seen=0)[0]
+    assert "with 999 user" in broken(user_instructions_per_second_min=999)[0]
+    assert "with None user" in broken(user_instructions_per_second_min=None)[0]
+    assert "1 windows, not 2" in broken(expected=2)[0]
+    assert "0 windows, not 1" in broken(out="ok 1 - fine\n")[0]
+    assert "saw no window 2" in broken(out=claim(2))[0]
