@@ -228,10 +228,10 @@ def _job(
         lines.append(f"env WINDOW_S {window_s}")
     if sanitizer:
         lines.append(f"env SANITIZER {sanitizer}")
-    if settle:
-        lines.append("run settled 120000 udevadm settle; systemctl is-system-running --wait")
     # Isolation starts only in high-resolution mode.
     lines.append(f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list")
+    if settle:
+        lines.append("run settled 120000 udevadm settle; systemctl is-system-running --wait")
     lines += [
         f"run {t.name} {int(_timeout(t, slower, window_s) * 1000)} exec /lab/tests/{t.name}"
         for t in batch

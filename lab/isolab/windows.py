@@ -6,6 +6,7 @@ The test prints one line for each, `# window {...}`:
     window          its number
     name, ticked_by, seconds, and what else is for people to read
     least, most     interruptions that the observer must have counted; null: any number
+    most_faults     page faults, if that is said
     least_user      user instructions in the worst second: the program did run
 
 An interruption is an entry from user mode by another vector than those of system calls and page
@@ -97,6 +98,9 @@ def judge(
             bad.append(f"{name}: {count} interruptions, not at least {least}: {row['vectors']}")
         if most is not None and count > most:
             bad.append(f"{name}: {count} interruptions, not at most {most}: {row['vectors']}")
+        faults = claim.get("most_faults")
+        if faults is not None and row["page_faults"] > faults:
+            bad.append(f"{name}: {row['page_faults']} page faults, not at most {faults}")
         if (window["user_instructions_per_second_min"] or 0) < claim["least_user"]:
             bad.append(f"{name}: a second with {window['user_instructions_per_second_min']} "
                        f"user instructions, not {claim['least_user']}")

@@ -46,6 +46,8 @@ def test_each_guard() -> None:
     assert "not at least 5" in broken(out=claim(1, least=5, most=None))[0]
     # An exception that is no page fault is nothing that a program asks for.
     assert broken(entries_by_vector={"exc_general_protection": 4})
+    assert "2 page faults, not at most 1" in broken(out=claim(1, most_faults=1))[0]
+    assert broken(out=claim(1, most_faults=2)) == []
     assert "did not take 1 marks" in broken(vain=1)[0]
     assert "missed probes: 9 of 10" in broken(probes_seen=9)[0]
     assert "missed probes: 0 of 0" in broken(probes=0, probes_seen=0)[0]

@@ -12,6 +12,7 @@
 # user mode meanwhile.  What it must have counted is said here, and judged outside.
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -53,6 +54,7 @@ class Program:
     ticked_by: str  # as the report calls it
     beat: bool = False
     calls: bool = True  # it makes system calls, or may
+    faults: int | None = 0  # page faults in a window, at most; None: any number
 
 
 RUNS = (
@@ -62,7 +64,10 @@ RUNS = (
     Program("Go", (f"{PROGRAMS}/poll", str(CPU)),
             ("--rest", str(REST), "--beat", str(BEAT_MS)), "beat", beat=True),
     Program("C++, 8 threads", (f"{PROGRAMS}/threads",),
-            ("--rest", str(REST), "--thread", f"control={CPU}", "--preload", PRELOAD), "preload"),
+            ("--rest", str(REST), "--thread", f"control={CPU}", "--preload", PRELOAD), "preload",
+            # The kernel locks the memory first and keeps fork off it then: one between leaves
+            # pages write-protected, and the first write of each is a fault.
+            faults=None),
     Program("Python", (f"{PROGRAMS}/filter", "/run/programs.state"), (), "entries"),
 )
 STATIC = RUNS[1]
@@ -124,14 +129,16 @@ def triggers() -> list[Trigger]:
 
 
 def disturb(seconds: float, those: list[Trigger], tid: int, runs: subprocess.Popen[str]) -> int:
-    """All of them, again and again; and a signal each time round.  How many signals."""
-    stop, signals, at = time.monotonic() + seconds, 0, 0
+    """All of them, again and again, and signals between.  How many signals.
+
+    It goes on with the one that was fired least: a short window does not reach all of them.
+    """
+    stop, signals = time.monotonic() + seconds, 0
     while time.monotonic() < stop:
-        if not at % len(those):
+        if signals * len(those) <= 2 * sum(t.fired for t in those):
             runs.send_signal(signal.SIGUSR1)
             signals += 1
-        those[at % len(those)].fire(tid)
-        at += 1
+        min(those, key=lambda t: t.fired).fire(tid)
     return signals
 
 
@@ -218,16 +225,24 @@ def of_cpu() -> dict[str, Any]:
 def isolated(program: Program, those: list[Trigger]) -> None:
     note(f"{program.name}: isolator run -c {CPU} {' '.join(program.options)}")
     mark("target", cpu=CPU)
+    began = time.monotonic()
     runs = start(program.options, program.command)
     if not check(until(lambda: owner() or runs.poll() is not None) and owner(),
                  f"{program.name}: CPU {CPU} is isolated"):
         note("\n".join(runs.communicate(timeout=PATIENCE_S)))
         return
+    note(f"{program.name}: {time.monotonic() - began:.1f} s until then")
     # What it sets up for itself: memory, and threads.
     time.sleep(1)
+    if not check(tid := owner(), f"{program.name}: and stays so"):
+        runs.terminate()
+        note("\n".join(runs.communicate(timeout=PATIENCE_S)))
+        return
     fired = sum(t.fired for t in those)
-    w = window(WINDOW_S, those, owner(), runs)
+    w = window(WINDOW_S, those, tid, runs)
+    began = time.monotonic()
     code, said = end(runs)
+    note(f"{program.name}: {time.monotonic() - began:.1f} s to end")
     told = of_cpu()
     check(code == 0, f"{program.name}: its exit status is 0: {code}")
     check(said.get("rounds", 0) > 100, f"{program.name}: it worked", said)
@@ -249,7 +264,7 @@ def isolated(program: Program, those: list[Trigger]) -> None:
     check(got > 0, f"{program.name}: {got} ticks by {program.ticked_by} in the window", own)
     # A beat that finds a system call under way interrupts nothing.
     claim(w, program.name, program.ticked_by, 0 if program.calls else w.least_planned,
-          w.most_planned, most_planned=allowed,
+          w.most_planned, most_planned=allowed, most_faults=program.faults,
           per_deadline=round(w.most_planned * DEADLINE_S / w.seconds, 3))
     if not program.calls:
         # It enters the kernel for a beat only, where others may interrupt it too.
@@ -267,23 +282,26 @@ def control(name: str, options: tuple[str, ...] | None, those: list[Trigger]) ->
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         tid = runs.pid
     else:
+        find = program_of if "--no-isolation" in options else lambda _: owner()
         runs = start(options, STATIC.command)
-        until(lambda: program_of(runs.pid) or runs.poll() is not None)
-        tid = program_of(runs.pid)
+        until(lambda: find(runs.pid) or runs.poll() is not None)
+        tid = find(runs.pid)
     time.sleep(1)
     w = window(CONTROL_S, those, tid, runs)
     code, said = end(runs)
-    check(code == 0 and said.get("reports") == w.signals, f"{name}: it ends as it should", code,
-          said, w.signals)
+    # Those that wait for a deadline may be taken together.
+    came = said.get("reports", 0)
+    check(code == 0 and 0 < came <= w.signals, f"{name}: it ends as it should", code, said)
     note(f"{name}: irqs {w.irqs} total {w.total}")
     return w
 
 
 def program_of(run: int) -> int:
     """The static program that this isolator run runs; 0: none yet."""
-    for child in read(f"/proc/{run}/task/{run}/children").split():
-        if os.path.basename(STATIC.command[0]).startswith(read(f"/proc/{child}/comm")):
-            return int(child)
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for child in read(f"/proc/{run}/task/{run}/children").split():
+            if os.path.basename(STATIC.command[0]) == read(f"/proc/{child}/comm"):
+                return int(child)
     return 0
 
 
