@@ -153,8 +153,11 @@ def take() -> Snapshot:
 
 
 def _latency() -> str:
-    with open("/dev/cpu_dma_latency", "rb") as device:
-        return device.read(4).hex()
+    try:
+        with open("/dev/cpu_dma_latency", "rb") as device:
+            return device.read(4).hex()
+    except FileNotFoundError:
+        return "(a kernel without idle states)"
 
 
 def _differences(before: Snapshot, after: Snapshot) -> dict[str, str]:

@@ -2,7 +2,8 @@
 /*
  * control: what a small controller does, again and again, without a system call: reads the
  * clock, takes a lock, filters samples, makes and drops messages.  SIGTERM ends it, SIGUSR1
- * is a wish for a report, which it counts.  Built twice, dynamic and static.
+ * is a wish for a report, which it counts.  It says when it is ready for them.  Built twice,
+ * dynamic and static.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -102,6 +103,8 @@ int main(void)
 	/* The largest first: the heap has its size then. */
 	for (int i = 0; i < SLOTS; i++)
 		messages[i] = make(LARGEST);
+	puts("ready");
+	fflush(stdout);
 	while (!over) {
 		struct message **slot = &messages[draw() % SLOTS];
 

@@ -65,6 +65,7 @@ def main() -> int:
     one = Filter()
     signal.signal(signal.SIGTERM, one.on_signal)
     signal.signal(signal.SIGUSR1, one.on_signal)
+    print("ready", flush=True)
     one.run(sys.argv[1])
     print(json.dumps({"rounds": one.rounds, "reports": one.reports, "writes": one.writes,
                       "collections": sum(s["collections"] for s in gc.get_stats())}))

@@ -88,6 +88,7 @@ func main() {
 	done := make(chan bool)
 	go control(cpu, done)
 	taken, reports := 0, 0
+	fmt.Println("ready")
 	clock := time.NewTicker(20 * time.Millisecond)
 	for running := true; running; {
 		select {

@@ -177,6 +177,8 @@ int main()
 	threads.emplace_back(mapper);
 	threads.emplace_back(starter);
 	threads.emplace_back(writer);
+	std::puts("ready");
+	std::fflush(stdout);
 	while (!sigwait(&set, &number) && number == SIGUSR1)
 		reports++;
 	over = true;

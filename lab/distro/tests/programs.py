@@ -196,6 +196,12 @@ def start(options: tuple[str, ...], command: tuple[str, ...]) -> subprocess.Pope
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+def ready(runs: subprocess.Popen[str]) -> bool:
+    """It takes signals now; false: it has ended."""
+    assert runs.stdout
+    return runs.stdout.readline() == "ready\n"
+
+
 def owner() -> int:
     """The thread that has CPU 1 for itself; 0: none."""
     found = re.search(rf"^cpu {CPU} isolated .* owner (\d+) ", STATUS.read_text(), re.MULTILINE)
@@ -231,10 +237,11 @@ def isolated(program: Program, those: list[Trigger]) -> None:
                  f"{program.name}: CPU {CPU} is isolated"):
         note("\n".join(runs.communicate(timeout=PATIENCE_S)))
         return
-    note(f"{program.name}: {time.monotonic() - began:.1f} s until then")
+    good = ready(runs)
+    note(f"{program.name}: {time.monotonic() - began:.1f} s until it is ready")
     # What it sets up for itself: memory, and threads.
     time.sleep(1)
-    if not check(tid := owner(), f"{program.name}: and stays so"):
+    if not check(good and (tid := owner()), f"{program.name}: it is ready, and isolated still"):
         runs.terminate()
         note("\n".join(runs.communicate(timeout=PATIENCE_S)))
         return
@@ -262,9 +269,10 @@ def isolated(program: Program, those: list[Trigger]) -> None:
           f"{program.name}: ticked by {program.ticked_by}: {told['ticked_by']}")
     got = w.least_planned if program.beat else own.get("ticks", 0)
     check(got > 0, f"{program.name}: {got} ticks by {program.ticked_by} in the window", own)
-    # A beat that finds a system call under way interrupts nothing.
-    claim(w, program.name, program.ticked_by, 0 if program.calls else w.least_planned,
-          w.most_planned, most_planned=allowed, most_faults=program.faults,
+    # A beat that finds a system call under way interrupts nothing; a signal's end is one.
+    least = 0 if program.calls else max(0, w.least_planned - w.signals)
+    claim(w, program.name, program.ticked_by, least, w.most_planned, most_planned=allowed,
+          most_faults=program.faults,
           per_deadline=round(w.most_planned * DEADLINE_S / w.seconds, 3))
     if not program.calls:
         # It enters the kernel for a beat only, where others may interrupt it too.
@@ -275,7 +283,7 @@ def isolated(program: Program, those: list[Trigger]) -> None:
 
 
 def control(name: str, options: tuple[str, ...] | None, those: list[Trigger]) -> Window:
-    """The static program without isolation; options None: not even by isolator run."""
+    """The static program with too little of it; options None: not even by isolator run."""
     mark("target", cpu=CPU)
     if options is None:
         runs = subprocess.Popen(["taskset", "-c", str(CPU), *STATIC.command], text=True,
@@ -286,7 +294,7 @@ def control(name: str, options: tuple[str, ...] | None, those: list[Trigger]) ->
         runs = start(options, STATIC.command)
         until(lambda: find(runs.pid) or runs.poll() is not None)
         tid = find(runs.pid)
-    time.sleep(1)
+    check(ready(runs), f"{name}: it is ready")
     w = window(CONTROL_S, those, tid, runs)
     code, said = end(runs)
     # Those that wait for a deadline may be taken together.
