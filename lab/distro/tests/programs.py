@@ -279,6 +279,9 @@ def isolated(program: Program, those: list[Trigger]) -> None:
         entered = sum(w.irqs.values())
         check(entered >= w.least_planned and (entered == 0 or w.most_planned),
               f"{program.name}: the kernel's own count agrees: {w.irqs}")
+    for sender in told["senders"][:3]:
+        what = sender["callback"] or sender["kind"]
+        note(f"{program.name}: {sender['comm']} asked for {what}: {sender['counts']}")
     note(f"{program.name}: {json.dumps(said)} own {own} total {total} irqs {w.irqs}")
 
 

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: observer-asked
+ * cpus: 2
+ * kernel: any
+ * timeout: 20
+ * alone: yes
+ * about: windows that another CPU marks hold what the observed one did between, exactly
+ * observe: 1 entry_SYSCALL_64 1000
+ * observe: 2 entry_SYSCALL_64 0
+ * observe: 3 entry_SYSCALL_64 7
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "../marker.h"
+#include "../tap.h"
+
+MARK_ASK_TABLE();
+extern const char mark_ask_begin_table[], mark_ask_end_table[];
+
+enum { WAIT_US = 20000, ROUNDS = 3 };
+
+static const int calls[ROUNDS] = { 1000, 0, 7 };
+static atomic_int asked, done;
+
+static void enter(void)
+{
+	long ret = SYS_getppid;
+
+	__asm__ volatile("syscall" : "+a" (ret) : : "rcx", "r11", "memory");
+}
+
+static bool pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	return !sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* Between two requests it makes no system call. */
+static void *observed(void *unused)
+{
+	bool pinned = pin(1);
+
+	mark_target();
+	mark_probe();
+	enter();
+	atomic_store(&done, pinned ? 0 : -1);
+	for (int round = 1; pinned && round <= ROUNDS; round++) {
+		while (atomic_load(&asked) != round)
+			;
+		for (int i = 0; i < calls[round - 1]; i++)
+			enter();
+		atomic_store(&done, round);
+	}
+	while (pinned && atomic_load(&asked) <= ROUNDS)
+		;
+	return unused;
+}
+
+int main(void)
+{
+	pthread_t thread;
+
+	atomic_store(&done, -2);
+	if (!pin(0))
+		skip_all("no second CPU");
+	mlockall(MCL_CURRENT | MCL_FUTURE);
+	if (pthread_create(&thread, NULL, observed, NULL))
+		bail_out("pthread_create");
+	while (atomic_load(&done) == -2)
+		usleep(WAIT_US);
+	ok(!atomic_load(&done), "the other thread is pinned");
+	for (unsigned int round = 1; round <= ROUNDS; round++) {
+		mark_window(mark_ask_begin_table, round);
+		usleep(WAIT_US);
+		atomic_store(&asked, (int)round);
+		while (atomic_load(&done) >= 0 && atomic_load(&done) != (int)round)
+			usleep(WAIT_US);
+		mark_window(mark_ask_end_table, round);
+		usleep(WAIT_US);
+	}
+	ok(atomic_load(&done) == ROUNDS, "all windows were walked through");
+	atomic_store(&asked, ROUNDS + 1);
+	pthread_join(thread, NULL);
+	return done_testing();
+}
