@@ -105,6 +105,19 @@ def read(path: str) -> str:
     return Path(path).read_text().strip()
 
 
+def has_isolator() -> bool:
+    """One of the lab's own kernels, which are small: not all settings of Debian's are there."""
+    return os.path.exists("/proc/isolator")
+
+
+def there(path: str) -> bool:
+    """Is it?  If not, that is said: what is left out must be seen."""
+    found = os.path.exists(path)
+    if not found:
+        note(f"not on this kernel: {path}")
+    return found
+
+
 def write(path: str, value: str) -> None:
     fd = os.open(path, os.O_WRONLY)
     try:
