@@ -110,6 +110,7 @@ def with_job(which: Kernel, job: str, target: Path) -> Path:
     """The initramfs that brings what one boot needs to the disk and goes on from there."""
     guest, agent = BUILD / "lab" / "guest", BUILD / "lab" / "agent"
     isolator = guest / "root" / "lab" / "bin" / "isolator"
+    BUILD.mkdir(exist_ok=True)
     with open(BUILD / "lab.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         initramfs.make(LAB / "guest" / "agent", agent, "the guest agent")

@@ -67,7 +67,7 @@ def test_what_comes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             path.write_text(what)
 
     monkeypatch.setattr(initramfs, "make", make)
-    monkeypatch.setattr(distro, "BUILD", tmp_path)
+    monkeypatch.setattr(distro, "BUILD", tmp_path / "build")  # of a fresh clone: not there yet
     monkeypatch.setattr(distro.shutil, "which", lambda _: __file__)
     module = tmp_path / "plain" / "modules" / "lib" / "modules" / "6" / "ext4.ko"
     module.parent.mkdir(parents=True)
