@@ -36,6 +36,8 @@ example poll 0
 example alloc 0
 example resource 0
 example topology 0
+example channel 0
+example letters 0
 grep -q '^isolated $' /proc/isolator/status
 check $? "no CPU stays isolated"
 done_testing
