@@ -5,6 +5,7 @@
  * map, protect and unmap memory, give some back, start processes and threads, and write
  * files.  SIGTERM ends it, SIGUSR1 is a wish for a report.
  */
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -31,6 +32,8 @@ constexpr size_t mapped = 64 * 4096;
 std::atomic<bool> over{false};
 std::mutex lock;
 std::vector<double> samples;
+/* Between two looks of control at the clock. */
+double longest_ms;
 std::atomic<unsigned long long> rounds{0}, taken{0}, flushes{0}, children{0}, written{0};
 
 [[noreturn]] void fail(const char *what)
@@ -63,6 +66,9 @@ void control()
 
 		if (now < last)
 			fail("time went back");
+		if (rounds > 0)
+			longest_ms = std::max(longest_ms, std::chrono::duration<double,
+					      std::milli>(now - last).count());
 		last = now;
 		for (int i = 0; i < 200; i++) {
 			chance = chance * 1664525 + 1013904223;
@@ -190,8 +196,8 @@ int main()
 	for (auto &thread : threads)
 		thread.join();
 	std::printf("{\"rounds\": %llu, \"reports\": %d, \"taken\": %llu, \"flushes\": %llu, "
-		    "\"children\": %llu, \"written\": %llu}\n",
+		    "\"children\": %llu, \"written\": %llu, \"longest_ms\": %.3f}\n",
 		    rounds.load(), reports, taken.load(), flushes.load(), children.load(),
-		    written.load());
+		    written.load(), longest_ms);
 	return !taken || !flushes || !children || !written;
 }
