@@ -60,6 +60,8 @@ static void *wait_for_start(void *data)
 	struct isolate *isolate = data;
 
 	isolate->answer = device_start(isolate->device, &isolate->args);
+	if (!isolate->answer && isolate->starts)
+		__atomic_fetch_add(isolate->starts, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&isolate->done, true, __ATOMIC_RELEASE);
 	return NULL;
 }

@@ -33,6 +33,7 @@ struct isolate {
 	struct isolator_start_args asked;
 	/* The thread's, until done. */
 	int device;
+	uint64_t *starts;	/* one more when it is isolated; NULL: nobody looks */
 	struct isolator_task_args args;
 	int answer;
 	bool done;

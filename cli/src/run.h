@@ -114,7 +114,7 @@ struct run {
 	struct isolate **tasks;	/* those that were asked for, in the order of time */
 	size_t nr_tasks;
 	int preload_fd;		/* the memory of its counts; 0: none */
-	const void *preload_counts;	/* NULL: it is not used */
+	void *preload_counts;	/* NULL: it is not used */
 	bool sampled;
 	struct proc_sample sample;	/* after the end */
 };
@@ -181,7 +181,10 @@ int run_preload_make(struct run *run);
 /* In that, before it is its user: 0 or the errno. */
 int run_preload_enter(const struct run *run);
 
-/* Those that the library has made; false: it was not loaded. */
+/* Where the library looks how many threads have been isolated; NULL: it is not used. */
+uint64_t *run_preload_starts(const struct run *run);
+
+/* The ticks that the library has made; false: it was not loaded. */
 bool run_preload_ticks(const struct run *run, uint64_t *ticks);
 
 void run_preload_free(struct run *run);

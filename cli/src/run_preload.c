@@ -23,7 +23,7 @@ int run_preload_make(struct run *run)
 	if (run->preload_fd < 0 || ftruncate(run->preload_fd, BYTES))
 		return error_say("--preload: cannot make memory for its counts: %s",
 				 strerror(errno));
-	memory = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, run->preload_fd, 0);
+	memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, run->preload_fd, 0);
 	if (memory == MAP_FAILED)
 		return error_say("--preload: cannot map its counts: %s", strerror(errno));
 	run->preload_counts = memory;
@@ -49,6 +49,13 @@ int run_preload_enter(const struct run *run)
 	return error;
 }
 
+uint64_t *run_preload_starts(const struct run *run)
+{
+	struct preload_counts *counts = run->preload_counts;
+
+	return counts ? &counts->starts : NULL;
+}
+
 bool run_preload_ticks(const struct run *run, uint64_t *ticks)
 {
 	const struct preload_counts *counts = run->preload_counts;
@@ -60,7 +67,7 @@ bool run_preload_ticks(const struct run *run, uint64_t *ticks)
 void run_preload_free(struct run *run)
 {
 	if (run->preload_counts)
-		munmap((void *)(uintptr_t)run->preload_counts, BYTES);
+		munmap(run->preload_counts, BYTES);
 	if (run->preload_fd > 0)
 		close(run->preload_fd);
 }

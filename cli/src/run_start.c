@@ -42,6 +42,7 @@ struct isolate *run_start_add(struct run *run, pid_t tid, int cpu, const char *f
 	struct isolate *isolate = isolate_new(run->device, tid, cpu, found, &run->wish);
 
 	snprintf(isolate->name, sizeof(isolate->name), "%s", name);
+	isolate->starts = run_preload_starts(run);
 	*ARRAY_ADD(run->tasks, run->nr_tasks) = isolate;
 	return isolate;
 }

@@ -3,8 +3,8 @@
  * Ticks for a program that was isolated from outside (isolator run --preload): looks at
  * the shared page in calls of the C library that do not enter the kernel by themselves.
  *
- * A thread begins with a page that says "off" and looks for its own now and then; one
- * that can have none has a page that says "nothing due" for good.  Either way a call costs
+ * A thread begins with a page that says "off" and looks for its own when it is told of
+ * a start, and now and then; one that can have none has a page that says "nothing due" for good.  Either way a call costs
  * one load more.  Only asynchronous-signal-safe calls are made, and errno stays.
  */
 #define _GNU_SOURCE
@@ -45,6 +45,7 @@ static const struct isolator_page idle_page = { .state = ISOLATOR_STATE_ON };
 static __thread const struct isolator_page *page
 	__attribute__((tls_model("initial-exec"))) = &off_page;
 static __thread unsigned int calls __attribute__((tls_model("initial-exec")));
+static __thread uint64_t starts __attribute__((tls_model("initial-exec")));
 
 static int device = -1;
 static struct preload_counts *counts;
@@ -59,13 +60,15 @@ static int (*next_mutex_unlock)(pthread_mutex_t *mutex);
 static void look_for_page(void)
 {
 	const struct isolator_page *found;
+	uint64_t told = counts ? __atomic_load_n(&counts->starts, __ATOMIC_RELAXED) : 0;
 
 	if (device < 0) {
 		page = &idle_page;
 		return;
 	}
-	if (calls++ % LOOK_EVERY)
+	if (calls++ % LOOK_EVERY && told == starts)
 		return;
+	starts = told;
 	found = mmap(NULL, PAGE_BYTES, PROT_READ, MAP_SHARED, device, 0);
 	if (found == MAP_FAILED)
 		return;

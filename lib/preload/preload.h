@@ -11,6 +11,7 @@
 struct preload_counts {
 	uint64_t loaded;	/* 1: the library is there, and was given both */
 	uint64_t ticks;		/* those that it has made, of all threads */
+	uint64_t starts;	/* threads isolated since the exec: each looks for its page then */
 };
 
 #endif

@@ -154,6 +154,36 @@ static void another_thread_finds_its_page(void)
 	CHECK_EQUAL(ticks, 1);
 }
 
+static int looked, told;
+
+/* Its page comes to be right after its first look, as if it were isolated then. */
+static void *isolated_later(void *unused)
+{
+	(void)unused;
+	page->state = ISOLATOR_STATE_OFF;
+	call_time();
+	page->state = ISOLATOR_STATE_ON;
+	page->due = ISOLATOR_DUE_RESCHED;
+	ticks = 0;
+	call_time();
+	looked = ticks;
+	counts->starts++;
+	call_time();
+	call_time();
+	told = ticks;
+	return NULL;
+}
+
+static void a_thread_is_told_of_a_start(void)
+{
+	pthread_t thread;
+
+	CHECK_EQUAL(pthread_create(&thread, NULL, isolated_later, NULL), 0);
+	CHECK_EQUAL(pthread_join(thread, NULL), 0);
+	CHECK_EQUAL(looked, 0);
+	CHECK_EQUAL(told, 1);
+}
+
 /* The library's page is not the child's, as in the kernel. */
 static bool keep_from_children(void)
 {
@@ -225,6 +255,7 @@ static const struct test tests[] = {
 	{ "something due: each call ticks once, and errno stays", each_call_ticks },
 	{ "ticks are counted", ticks_are_counted },
 	{ "another thread finds its page", another_thread_finds_its_page },
+	{ "a thread that is isolated later looks for its page when told", a_thread_is_told_of_a_start },
 	{ "fork's child does not tick", fork_inherits_nothing },
 	{ "what is executed inherits nothing", what_it_executes_inherits_nothing },
 	{ "an end is noticed, and a new start", an_end_is_noticed },
