@@ -64,7 +64,7 @@ static void disturb(void)
 int main(void)
 {
 	struct worker *never = worker_new(1), *ticks = worker_new(1);
-	int asked = 0;
+	int asked = 0, done = 0;
 
 	iso_require(2);
 	never->deadline_ns = 60 * SEC;
@@ -87,13 +87,18 @@ int main(void)
 	if (!ok(worker_thread(ticks), "isolated, ticking"))
 		return done_testing();
 	next(3);
-	for (int i = 0; i < 10; i++)
-		asked += ask_flush();
+	/*
+	 * One may find the task in the kernel, and is not held then; right after a tick has
+	 * done the one before it would.
+	 */
+	for (; asked < 200 && (asked < 10 || ticks->due_seen < 3); asked++) {
+		done += ask_flush();
+		sleep_ms(3);
+	}
 	disturb();
 	sleep_ms(200);
 	next(OVER);
-	ok(asked == 10, "%d of 10 flushes were done", asked);
-	/* One may find the task in the kernel, and is not held then. */
+	ok(done == asked, "%d of %d flushes were done", done, asked);
 	ok(ticks->due_seen >= 3, "%lu ticks had something due", ticks->due_seen);
 	worker_end(ticks);
 	ok(!ticks->breaches, "no breach");
