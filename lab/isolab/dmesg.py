@@ -26,6 +26,7 @@ HARMLESS = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(r"Code: ((?:[0-9a-f]{2} )*)<([0-9a-f]{2})>")
+_ASSERTION = re.compile(r"^qemu-system-\S+ .*: Assertion `.*' failed\.$", re.MULTILINE)
 _INT3 = re.compile(r"Oops: int3|int3: 0000")
 
 
@@ -106,12 +107,16 @@ def without(log: str, name: str, allowed: tuple[str, ...]) -> str:
     return log.replace(section, kept, 1) if section else log
 
 
-def emulator_fault(log: str) -> str | None:
-    """The evidence that the emulator ran a stale translation, if there is any.
+def emulator_fault(log: str, qemu: str = "") -> str | None:
+    """The evidence that the emulator is to blame, if there is any.
 
-    An int3 Oops whose dump of memory shows no int3 before the faulting address:
+    QEMU itself says that an assertion of its own failed.  Or it ran a stale
+    translation: an int3 Oops whose dump of memory shows no int3 before the faulting address:
     the CPU executed what memory no longer held.
     """
+    said = _ASSERTION.search(qemu)
+    if said:
+        return said[0]
     lines = log.splitlines()
     for i, line in enumerate(lines):
         if not _INT3.search(line):

@@ -268,13 +268,13 @@ def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) ->
     outcome.console = (
         console.read_text(errors="replace").replace("\r", "") if console.exists() else ""
     )
+    text = (where / "qemu.log").read_text(errors="replace").strip()
     if status and not outcome.died:
-        text = (where / "qemu.log").read_text(errors="replace").strip()
         outcome.died = f"QEMU ended with {status}: {text[-500:]}"
     if not outcome.died and not any(e["event"] == "end" for e in outcome.events):
         outcome.died = ENDED
     outcome.findings = dmesg.scan(outcome.console)
-    outcome.emulator_fault = dmesg.emulator_fault(outcome.console)
+    outcome.emulator_fault = dmesg.emulator_fault(outcome.console, text)
     if guest.observe:
         outcome.windows, outcome.observer_end = observer.read(guest.kernel, where / "observer.json")
     return outcome

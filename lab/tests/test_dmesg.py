@@ -43,6 +43,10 @@ def test_emulator_fault_needs_evidence() -> None:
     assert dmesg.emulator_fault(REAL) is None
     assert dmesg.emulator_fault("Oops: int3: 0000 [#1]\n") is None
     assert dmesg.emulator_fault(HEALTHY) is None
+    said = "qemu-system-x86_64: system/physmem.c:1: f: Assertion `a < b' failed."
+    assert dmesg.emulator_fault(HEALTHY, f"a warning\n{said}\n") == said
+    assert dmesg.emulator_fault(HEALTHY, "qemu-system-x86_64: a warning\n") is None
+    assert dmesg.emulator_fault(said) is None  # the guest may print anything
 
 
 def test_log_is_cut_by_command() -> None:
