@@ -55,6 +55,7 @@ class Program:
     beat: bool = False
     calls: bool = True  # it makes system calls, or may
     faults: int | None = 0  # page faults in a window, at most; None: any number
+    waits: bool = False  # for seconds, in system calls of its own
 
 
 RUNS = (
@@ -67,7 +68,10 @@ RUNS = (
             ("--rest", str(REST), "--thread", f"control={CPU}", "--preload", PRELOAD), "preload",
             # The kernel locks the memory first and keeps fork off it then: one between leaves
             # pages write-protected, and the first write of each is a fault.
-            faults=None),
+            faults=None,
+            # For its memory map, which a sibling that forks keeps while it waits for the disk: as
+            # long as that takes after drop-caches.
+            waits=True),
     Program("Python", (f"{PROGRAMS}/filter", "/run/programs.state"), (), "entries"),
 )
 STATIC = RUNS[1]
@@ -185,7 +189,8 @@ def claim(w: Window, name: str, ticked_by: str, least: int | None, most: int | N
     requests = {k: w.total.get(k, 0) for k in ("deferred", "excluded", "held")}
     claims.append({
         "window": w.number, "name": name, "ticked_by": ticked_by, "least": least, "most": most,
-        "least_user": LEAST_USER, "planned": w.least_planned,
+        "least_user": LEAST_USER,  # in each second
+        "planned": w.least_planned,
         "breaches": w.total.get("breached", 0), "breaks": w.total.get("broken", 0),
         "ticks": w.own.get("ticks", 0), "irqs": sum(w.irqs.values()),
         "requests": " ".join(f"{k} {n}" for k, n in requests.items() if n), **more})
@@ -274,7 +279,7 @@ def isolated(program: Program, those: list[Trigger]) -> None:
     # A beat that finds a system call under way interrupts nothing; a signal's end is one.
     least = 0 if program.calls else max(0, w.least_planned - w.signals)
     claim(w, program.name, program.ticked_by, least, w.most_planned, most_planned=allowed,
-          most_faults=program.faults,
+          most_faults=program.faults, least_user=0 if program.waits else LEAST_USER,
           per_deadline=round(w.most_planned * DEADLINE_S / w.seconds, 3))
     if not program.calls:
         # It enters the kernel for a beat only, where others may interrupt it too.
