@@ -202,7 +202,7 @@ def verdict_line(result: Result) -> str:
     if result.skipped:
         counts += f", {result.skipped} skipped"
     note = f" ({result.note})" if result.note else ""
-    return f"{verdict:8}{result.name:14}{counts:34}{result.seconds:7.1f} s{note}"
+    return f"{verdict:8}{result.name:13} {counts:34}{result.seconds:7.1f} s{note}"
 
 
 def failed_lines(lines: list[str]) -> list[str]:
