@@ -12,21 +12,9 @@ echo -1 >/proc/sys/kernel/sched_rt_runtime_us
 echo 0 >/sys/kernel/debug/sched/fair_server/cpu1/runtime
 # prove ARGUMENT...: of CPU 1; its output in $out, its exit code in $code
 prove() {
-	out=$(${under:-} "$bin/isolator" prove -c 1 "$@" 2>&1)
-	code=$?
+	# shellcheck disable=SC2086 # a command with its arguments, or none
+	command_run ${under:-} "$bin/isolator" prove -c 1 "$@"
 	echo "$out" | sed 's/^/# /'
-}
-
-# says PATTERN TEXT: it stands in $out
-says() {
-	echo "$out" | grep -q -- "$1"
-	check $? "$2"
-}
-
-# exits CODE TEXT
-exits() {
-	[ "$code" = "$1" ]
-	check $? "$2: exit $code"
 }
 
 # planted SECONDS: an interruption a second, for one run of prove that is so long

@@ -24,7 +24,7 @@ command_run() {
 
 # says PATTERN TEXT: it stands in $out
 says() {
-	echo "$out" | grep -q "$1"
+	echo "$out" | grep -q -- "$1"
 	check $? "$2"
 }
 

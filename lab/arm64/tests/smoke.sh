@@ -12,21 +12,8 @@ bin=${LAB:-/lab}/bin
 
 # run ARGUMENT...: the command; its output in $out, its exit code in $code
 run() {
-	out=$("$bin/isolator" "$@" 2>&1)
-	code=$?
+	command_run "$bin/isolator" "$@"
 	echo "$out" | sed 's/^/# /'
-}
-
-# says PATTERN TEXT: it stands in $out
-says() {
-	echo "$out" | grep -q -- "$1"
-	check $? "$2"
-}
-
-# exits CODE TEXT
-exits() {
-	[ "$code" = "$1" ]
-	check $? "$2: exit $code"
 }
 
 [ "$(uname -m)" = aarch64 ]
