@@ -74,8 +74,7 @@ def kernel() -> Kernel:
 
 def build() -> None:
     """What runs in the guest, for its machine."""
-    with open(BUILD / "lab.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with initramfs.building(BUILD):
         done = subprocess.run([TOP / "tools" / "cross-build"], stdout=2, check=False)
         if done.returncode:
             raise term.LabError(

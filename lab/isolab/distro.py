@@ -93,8 +93,7 @@ def _programs(archive: initramfs.Archive, guest: Path, programs: Path) -> None:
     root = guest / "root" / "lab"
     triggers = [f"triggers/{t.name}" for t in header.triggers() if t.in_run_by_itself]
     wanted = ("bin/mark", "lib/trigger.sh", "lib/libisolator-preload.so", *triggers)
-    with open(BUILD / "lab.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with initramfs.building(BUILD):
         initramfs.make(
             LAB / "guest", guest, "the triggers", *(root / name for name in wanted)
         )
@@ -110,9 +109,7 @@ def with_job(which: Kernel, job: str, target: Path) -> Path:
     """The initramfs that brings what one boot needs to the disk and goes on from there."""
     guest, agent = BUILD / "lab" / "guest", BUILD / "lab" / "agent"
     isolator = guest / "root" / "lab" / "bin" / "isolator"
-    BUILD.mkdir(exist_ok=True)
-    with open(BUILD / "lab.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with initramfs.building(BUILD):
         initramfs.make(LAB / "guest" / "agent", agent, "the guest agent")
         initramfs.make(LAB / "guest", guest, "the isolator command", isolator)
     busybox = shutil.which("busybox")

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import os
 import shutil
 import stat
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 from . import packages, selftests, term
@@ -105,6 +107,15 @@ def skeleton(agent: Path, busybox: Path, applets: tuple[str, ...]) -> Archive:
     return archive
 
 
+@contextlib.contextmanager
+def building(build: Path) -> Iterator[None]:
+    """One at a time makes anything below @build, which a fresh clone has not yet."""
+    build.mkdir(exist_ok=True)
+    with open(build / "lab.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def make(directory: Path, out: Path, what: str, *targets: Path, cross: str = "") -> None:
     """Builds @what, the whole of @directory or only some @targets, in @out."""
     compilers = (f"CC={cross}gcc", f"CXX={cross}g++") if cross else ()
@@ -147,9 +158,7 @@ def _libraries(root: Path, program: Path) -> list[Path]:
 
 def base(kernel: Kernel) -> Path:
     """The archive that every guest of @kernel unpacks first."""
-    BUILD.mkdir(exist_ok=True)
-    with open(BUILD / "lab.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with building(BUILD):
         return _base(kernel)
 
 
