@@ -300,6 +300,13 @@ int isolator_begin_admitted(struct isolator_start_args *args,
 	isolator_answer(ic, args);
 	trace_isolator_start(ic->cpu, ic->mask, ic->got);
 	mutex_unlock(&isolator_mutex);
+	/*
+	 * A sibling's fork may have write-protected pages after they were locked
+	 * above. isolator_mm_get() keeps the next one from it; this gives the
+	 * task its pages back, before its first instruction. Killed, it needs none.
+	 */
+	if (args->flags & ISOLATOR_START_LOCK)
+		isolator_lock_memory();
 	return 0;
 
 unused:
