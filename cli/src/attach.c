@@ -218,6 +218,7 @@ static void put_json(const struct run *run, const struct task *task,
 	json_number(&json, "achieved", isolate->asked.achieved);
 	json_number(&json, "got", isolate->asked.got);
 	proc_json_deadline(&json, isolate->asked.deadline_ns);
+	json_number(&json, "spin_ns", isolate->asked.spin_ns);
 	json_number(&json, "lend_ns", isolate->asked.lend_ns);
 	json_number(&json, "beat_ns", isolate->asked.beat_ns);
 	json_open(&json, "before", '{');

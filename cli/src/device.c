@@ -47,7 +47,7 @@ const char *device_fix(int error)
 		{ EACCES, "the CPU is not one of those that may be isolated: as root, echo LIST > /proc/isolator/cpus" },
 		{ EBUSY, "it is the last CPU for everything else and one must stay, or the machine brings CPUs up or down, or suspends: choose another CPU, or try again" },
 		{ EALREADY, "another task isolates this CPU (see /proc/isolator/status), or a start is armed for the task's exec already: choose another CPU, or isolator detach that task" },
-		{ ERANGE, "--deadline, --lend or --beat is out of range: 1 ms to 1 h, a lend 1 s at most; the administrator's limits stand in /proc/isolator/limits" },
+		{ ERANGE, "--deadline, --spin, --lend or --beat is out of range: 1 ms to 1 h, a spin and a lend 1 s at most; the administrator's limits stand in /proc/isolator/limits" },
 		{ ESRCH, "there is no such task, or it has ended" },
 		{ EINVAL, "the kernel does not know what is asked, or the task is isolated already with other times: isolator detach it first, or install the isolator command that belongs to the kernel" },
 		{ EAGAIN, "the CPU has no high-resolution timer: see /proc/timer_list, and the clock source" },

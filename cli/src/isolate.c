@@ -23,6 +23,7 @@ struct isolate *isolate_new(int device, pid_t tid, int cpu, const char *found,
 		.mask = ISOLATOR_MASK_ALL,
 		.flags = ISOLATOR_START_AUTO_TICK | ISOLATOR_START_LOCK,
 		.deadline_ns = wish->deadline_ns,
+		.spin_ns = wish->spin_ns,
 		.lend_ns = wish->lend_ns,
 		.beat_ns = wish->beat_ns,
 	};

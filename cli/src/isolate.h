@@ -43,7 +43,7 @@ struct isolate {
 
 /* What is asked of the kernel for any task of one command. */
 struct isolate_wish {
-	uint64_t deadline_ns, lend_ns, beat_ns;	/* 0: the kernel's default, or none */
+	uint64_t deadline_ns, spin_ns, lend_ns, beat_ns;	/* 0: the kernel's default, or none */
 };
 
 /* A new one, to be freed by isolate_free(). */

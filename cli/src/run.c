@@ -68,8 +68,9 @@ static int check_options(struct run *run)
 		error_say("--preload %s: %s", run->preload, strerror(errno));
 		return -1;
 	}
-	if (run->no_isolation && (run->preload || run->wish.beat_ns || run->wish.deadline_ns)) {
-		error_say("--beat, --deadline and --preload are for an isolated program, and --no-isolation leaves that out");
+	if (run->no_isolation && (run->preload || run->wish.beat_ns || run->wish.deadline_ns ||
+				  run->wish.spin_ns)) {
+		error_say("--beat, --deadline, --spin and --preload are for an isolated program, and --no-isolation leaves that out");
 		return -1;
 	}
 	run->own = run->cpus;

@@ -25,8 +25,9 @@ void run_isolation_begin(FILE *out, const struct run *run)
 	char time[TERM_TIME];
 
 	if (!run->isolator) {
-		if (run->wish.beat_ns || run->wish.deadline_ns || run->nr_threads)
-			fputs("  isolation: none, this kernel has no Isolator; --beat and --deadline do nothing, a thread of --thread is only pinned\n",
+		if (run->wish.beat_ns || run->wish.deadline_ns || run->wish.spin_ns ||
+		    run->nr_threads)
+			fputs("  isolation: none, this kernel has no Isolator; --beat, --deadline and --spin do nothing, a thread of --thread is only pinned\n",
 			      out);
 		return;
 	}
@@ -331,6 +332,7 @@ void run_isolation_json(struct json *json, const struct run *run)
 	}
 	json_open(json, "isolation", '{');
 	json_bool(json, "at_exec", run_start_at_exec(run));
+	json_number(json, "spin_ns", run->wish.spin_ns);
 	json_number(json, "lend_ns", run->wish.lend_ns);
 	json_number(json, "beat_ns", run->wish.beat_ns);
 	proc_json_deadline(json, run->wish.deadline_ns);

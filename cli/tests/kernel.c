@@ -66,9 +66,10 @@ int __wrap_device_start(int fd, struct isolator_task_args *args)
 	int at_exec = args->flags & ISOLATOR_TASK_EXEC, error = ordered(at_exec ? "ARM" : "START");
 
 	lseek(fd, 0, SEEK_END);
-	dprintf(fd, "start %d %u mask %u flags %u deadline %" PRIu64 " lend %" PRIu64
-		" beat %" PRIu64 "\n", args->tid, args->flags, start->mask, start->flags,
-		(uint64_t)start->deadline_ns, (uint64_t)start->lend_ns, (uint64_t)start->beat_ns);
+	dprintf(fd, "start %d %u mask %u flags %u deadline %" PRIu64 " spin %" PRIu64
+		" lend %" PRIu64 " beat %" PRIu64 "\n", args->tid, args->flags, start->mask, start->flags,
+		(uint64_t)start->deadline_ns, (uint64_t)start->spin_ns, (uint64_t)start->lend_ns,
+		(uint64_t)start->beat_ns);
 	if (args->size != sizeof(*args) || start->size != sizeof(*start))
 		return EINVAL;
 	if (error)
@@ -81,6 +82,8 @@ int __wrap_device_start(int fd, struct isolator_task_args *args)
 	args->start.got = 0x7f;
 	if (!start->deadline_ns)
 		args->start.deadline_ns = 1000000000;
+	if (!start->spin_ns)
+		args->start.spin_ns = 100000000;
 	return 0;
 }
 

@@ -22,7 +22,7 @@ def test_program_is_isolated(kernel: Path, lay: Lay) -> None:
                 f"echo $$; cat {root}/proc/isolator/cpus; head -1 {root}/{DEVICE}; sleep 2")
     assert done.code == 0, done.said
     pid, cpus, first = done.out.splitlines()
-    assert cpus == "3" and first == f"start {pid} 1 mask 7 flags 3 deadline 0 lend 50000 beat 0"
+    assert cpus == "3" and first == f"start {pid} 1 mask 7 flags 3 deadline 0 spin 0 lend 50000 beat 0"
     # It is not asked again: that would interrupt it.
     assert asked(root) == [first]
     assert cleared(root) == before
@@ -43,12 +43,13 @@ def test_program_is_isolated(kernel: Path, lay: Lay) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "want"), [
-    (["--lend", "100"], "deadline 0 lend 100000 beat 0"),
-    (["--lend", "1ms"], "deadline 0 lend 1000000 beat 0"),
-    (["--beat", "20"], "deadline 0 lend 50000 beat 20000000"),
-    (["--beat", "0.5s"], "deadline 0 lend 50000 beat 500000000"),
-    (["--deadline", "2s"], "deadline 2000000000 lend 50000 beat 0"),
-    (["--deadline", "never"], f"deadline {2 ** 64 - 1} lend 50000 beat 0")])
+    (["--lend", "100"], "deadline 0 spin 0 lend 100000 beat 0"),
+    (["--lend", "1ms"], "deadline 0 spin 0 lend 1000000 beat 0"),
+    (["--beat", "20"], "deadline 0 spin 0 lend 50000 beat 20000000"),
+    (["--beat", "0.5s"], "deadline 0 spin 0 lend 50000 beat 500000000"),
+    (["--deadline", "2s"], "deadline 2000000000 spin 0 lend 50000 beat 0"),
+    (["--deadline", "never"], f"deadline {2 ** 64 - 1} spin 0 lend 50000 beat 0"),
+    (["--spin", "50"], "deadline 0 spin 50000000 lend 50000 beat 0")])
 def test_times(kernel: Path, lay: Lay, arguments: list[str], want: str) -> None:
     """A bare number has the unit that the option names."""
     root = lay(files())
@@ -56,10 +57,11 @@ def test_times(kernel: Path, lay: Lay, arguments: list[str], want: str) -> None:
     assert done.code == 0 and asked(root)[0].endswith(want)
     isolation = done.document["isolation"]
     number = isolation["deadline_ns"] if isolation["deadline_ns"] != "never" else 2 ** 64 - 1
-    assert want == f"deadline {number} lend {isolation['lend_ns']} beat {isolation['beat_ns']}"
+    assert want == (f"deadline {number} spin {isolation['spin_ns']} lend {isolation['lend_ns']} "
+                    f"beat {isolation['beat_ns']}")
 
 
-@pytest.mark.parametrize("option", ["--lend", "--beat", "--deadline"])
+@pytest.mark.parametrize("option", ["--lend", "--beat", "--deadline", "--spin"])
 @pytest.mark.parametrize("value", ["", "0", "x", "1h", "-1", "1e3", "ms", "1 ms", "1e300s", "20m"])
 def test_wrong_times(kernel: Path, lay: Lay, option: str, value: str) -> None:
     """Said, with an example, before anything is looked at."""
