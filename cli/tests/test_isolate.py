@@ -22,7 +22,8 @@ def test_program_is_isolated(kernel: Path, lay: Lay) -> None:
                 f"echo $$; cat {root}/proc/isolator/cpus; head -1 {root}/{DEVICE}; sleep 2")
     assert done.code == 0, done.said
     pid, cpus, first = done.out.splitlines()
-    assert cpus == "3" and first == f"start {pid} 1 mask 7 flags 3 deadline 0 spin 0 lend 50000 beat 0"
+    assert cpus == "3"
+    assert first == f"start {pid} 1 mask 7 flags 3 deadline 0 spin 0 lend 50000 beat 0"
     # It is not asked again: that would interrupt it.
     assert asked(root) == [first]
     assert cleared(root) == before
