@@ -102,8 +102,10 @@ static void isolator_watch_limits(struct isolator_cpu *ic)
 }
 
 /*
- * The beat: what is due by now is delivered together.  What has waited for less
- * than its bound is no breach, and this was asked for: it is counted as planned.
+ * The beat: what is due by now is delivered together, threads too: those that the
+ * lend of an entry is too short for would wait beat after beat, until a breach.
+ * What has waited for less than its bound is no breach, and this was asked for: it
+ * is counted as planned.
  */
 static bool isolator_beat(struct isolator_cpu *ic, u64 now)
 {
@@ -119,6 +121,10 @@ static bool isolator_beat(struct isolator_cpu *ic, u64 now)
 		if (req->since)
 			isolator_count_locked(ic, ISOLATOR_COUNT_PLANNED, kind,
 					      req->func, req->comm);
+	}
+	if (ic->requests[ISOLATOR_KIND_THREAD].since) {
+		WRITE_ONCE(ic->lend_forced, true);
+		isolator_left(ic->cpu); /* before the interrupt */
 	}
 	raw_spin_unlock(&ic->lock);
 	isolator_own_inc(ic, &ic->own.planned);

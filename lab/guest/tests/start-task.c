@@ -25,14 +25,15 @@
 
 static int device;
 
-static int task(unsigned long what, pid_t tid, uint32_t flags, uint32_t start, uint64_t beat_ns)
+/* How to start, where it is not as usual. */
+#define START(...) ((struct isolator_start_args){			\
+	.size = sizeof(struct isolator_start_args),			\
+	.mask = ISOLATOR_MASK_ALL, .deadline_ns = SEC, __VA_ARGS__ })
+
+static int task(unsigned long what, pid_t tid, uint32_t flags, struct isolator_start_args how)
 {
 	struct isolator_task_args args = {
-		.size = sizeof(args), .flags = flags, .tid = tid,
-		.start = {
-			.size = sizeof(args.start), .mask = ISOLATOR_MASK_ALL, .flags = start,
-			.deadline_ns = SEC, .beat_ns = beat_ns,
-		},
+		.size = sizeof(args), .flags = flags, .tid = tid, .start = how,
 	};
 
 	return ioctl(device, what, &args) ? -errno : 0;
@@ -40,12 +41,12 @@ static int task(unsigned long what, pid_t tid, uint32_t flags, uint32_t start, u
 
 static int start(pid_t tid, uint32_t flags)
 {
-	return task(ISOLATOR_IOC_START_TASK, tid, flags, 0, 0);
+	return task(ISOLATOR_IOC_START_TASK, tid, flags, START());
 }
 
 static int stop(pid_t tid)
 {
-	return task(ISOLATOR_IOC_STOP_TASK, tid, 0, 0, 0);
+	return task(ISOLATOR_IOC_STOP_TASK, tid, 0, START());
 }
 
 /*
@@ -171,8 +172,10 @@ static void errors(void)
 	ok(start(getpid(), ISOLATOR_TASK_WAIT) == -EDEADLK, "to wait for oneself: EDEADLK");
 	ok(start(2, 0) == -EPERM, "a kernel thread: EPERM");
 	ok(start(pid, 1U << 7) == -EINVAL, "a flag that is none: EINVAL");
-	ok(task(ISOLATOR_IOC_START_TASK, pid, 0, 1U << 7, 0) == -EINVAL, "nor of start: EINVAL");
-	ok(task(ISOLATOR_IOC_START_TASK, pid, 0, 0, 1) == -ERANGE, "a beat of 1 ns: ERANGE");
+	ok(task(ISOLATOR_IOC_START_TASK, pid, 0, START(.flags = 1U << 7)) == -EINVAL,
+	   "nor of start: EINVAL");
+	ok(task(ISOLATOR_IOC_START_TASK, pid, 0, START(.beat_ns = 1)) == -ERANGE,
+	   "a beat of 1 ns: ERANGE");
 	child = fork();
 	if (!child)
 		_exit(unprivileged(pid));
@@ -189,7 +192,8 @@ static void by_calls(void)
 	unsigned long before;
 
 	sleep_ms(50);
-	ok(!task(ISOLATOR_IOC_START_TASK, pid, ISOLATOR_TASK_WAIT, ISOLATOR_START_AUTO_TICK, 0),
+	ok(!task(ISOLATOR_IOC_START_TASK, pid, ISOLATOR_TASK_WAIT,
+		 START(.flags = ISOLATOR_START_AUTO_TICK)),
 	   "isolated, its kernel entries are ticks");
 	before = own("ticks ");
 	ok(ask_kworker(), "work for a thread of its CPU is done");
@@ -206,7 +210,7 @@ static void by_beat(void)
 	uint64_t took;
 
 	sleep_ms(50);
-	ok(!task(ISOLATOR_IOC_START_TASK, pid, ISOLATOR_TASK_WAIT, 0, 50 * MS),
+	ok(!task(ISOLATOR_IOC_START_TASK, pid, ISOLATOR_TASK_WAIT, START(.beat_ns = 50 * MS)),
 	   "isolated, with a beat of 50 ms");
 	sleep_ms(300);
 	took = own("planned ");
@@ -220,6 +224,25 @@ static void by_beat(void)
 	if (!ok(file_has(STATS, "cpu 1 total", " breached 0 ", NULL), "none of them a breach"))
 		show_breaches();
 	ok(!file_has(STATS, "cpu 1 total", " planned 0 ", NULL), "counted as planned");
+	end(pid);
+}
+
+/* A beat does not leave to the deadline what the lend of an entry is too short for. */
+static void by_beat_whole(void)
+{
+	pid_t pid = spinner(true, false);
+	int done = 0;
+
+	sleep_ms(50);
+	ok(!task(ISOLATOR_IOC_START_TASK, pid, ISOLATOR_TASK_WAIT,
+		 START(.lend_ns = 1, .beat_ns = 100 * MS, .deadline_ns = 150 * MS,
+		       .spin_ns = 150 * MS)),
+	   "isolated, with a beat of 100 ms, a deadline of 150 and a lend of 1 ns");
+	for (int i = 0; i < 5; i++)
+		done += ask_kworker();
+	ok(done == 5, "work for a thread of its CPU is done %d times of 5", done);
+	if (!ok(file_has(STATS, "cpu 1 total", " breached 0 ", NULL), "none by a breach"))
+		show_breaches();
 	end(pid);
 }
 
@@ -237,6 +260,7 @@ int main(void)
 	else {
 		by_calls();
 		by_beat();
+		by_beat_whole();
 	}
 	return done_testing();
 }
