@@ -151,9 +151,11 @@ static void isolator_watch_cpu(struct isolator_cpu *ic, u64 now)
 	isolator_watch_limits(ic);
 	if (isolator_beat(ic, now))
 		return;
+	/* Who spins is its own watchdog, and has the stack to show: it comes first. */
 	for (kind = 0; kind < ISOLATOR_KIND_CLOCK; kind++)
 		isolator_breach(ic, kind, kind == ISOLATOR_KIND_CALL ?
-				READ_ONCE(ic->spin) : deadline, false);
+				READ_ONCE(ic->spin) + READ_ONCE(isolator_watch_period) :
+				deadline, false);
 }
 
 static enum hrtimer_restart isolator_watch_tick(struct hrtimer *timer)
