@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <linux/membarrier.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -42,16 +43,36 @@ static struct worker *fresh(void)
 	return w;
 }
 
-/* The deadline's breach came in time and says who it was. */
+/* How long the last request of this kind had waited, in ns, by the kernel's record. */
+static uint64_t waited(const char *kind)
+{
+	char text[8192], *at = text, *line;
+	uint64_t found = 0;
+
+	if (get_file(BREACHES, text, sizeof(text)))
+		return 0;
+	while ((line = strsep(&at, "\n"))) {
+		char *value = strstr(line, "waited_ns ");
+
+		if (strstr(line, "cpu 1 breach") && strstr(line, kind) && value)
+			found = strtoull(value + strlen("waited_ns "), NULL, 10);
+	}
+	return found;
+}
+
+/*
+ * The deadline's breach came in time and says who it was.  Not before the bound by the
+ * clock here; how much later is for the kernel to say, as a busy host holds this CPU, too.
+ */
 static void named(struct worker *w, const char *what, uint64_t took, uint64_t bound,
 		  const char *kind, const char *callback)
 {
-	uint64_t breaches = w->iso.page->breaches;
+	uint64_t breaches = w->iso.page->breaches, wait = waited(kind);
 
 	ok(breaches >= 1, "%s: %lu breaches counted", what, breaches);
-	/* One request may take several: a forced lend is short, work may go on. */
-	ok(took >= bound * 9 / 10 && took < (bound * 3 / 2 + 200 * MS) * breaches,
-	   "%s: delivered after %lu ms, bound %lu ms", what, took / MS, bound / MS);
+	ok(took >= bound * 9 / 10 && wait >= bound && wait < bound * 3 / 2,
+	   "%s: delivered after %lu ms, waited %lu ms, bound %lu ms", what, took / MS,
+	   wait / MS, bound / MS);
 	ok(file_has(BREACHES, "cpu 1 breach", kind, callback, NULL),
 	   "%s: named as %s, %s", what, kind, callback);
 	show_breaches();
