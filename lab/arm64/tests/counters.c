@@ -174,8 +174,9 @@ int main(void)
 	counter_close(&counter);
 	allow_user('1');
 	each_user = kernel_only(by_user, "in user mode");
-	ok(each == each_user, "a call takes as much either way: %" PRIu64 ", %" PRIu64, each,
-	   each_user);
+	/* 1000 calls take a millisecond here: a tick may be in the shortest round, too. */
+	ok(near(each, each_user, 1), "a call takes as much either way: %" PRIu64 ", %" PRIu64,
+	   each, each_user);
 	allow_user(old);
 	return done_testing();
 }
