@@ -20,6 +20,16 @@
 static struct hrtimer isolator_watch_timer;
 static u64 isolator_watch_period;
 
+/*
+ * A thread of the CPU waits: the next interrupt lends the CPU to it. An interrupt
+ * alone runs no kworker under a FIFO task. The CPU's lock is held.
+ */
+static void isolator_force_lend(struct isolator_cpu *ic)
+{
+	WRITE_ONCE(ic->lend_forced, true);
+	isolator_left(ic->cpu); /* before the interrupt */
+}
+
 /**
  * isolator_breach - deliver what has waited longer than its bound
  * @ic: the isolated CPU
@@ -54,11 +64,8 @@ bool isolator_breach(struct isolator_cpu *ic, enum isolator_kind kind, u64 bound
 	isolator_count_locked(ic, ISOLATOR_COUNT_BREACHED, kind, func, req->comm);
 	isolator_record(ic, kind, req, waited, stack, false);
 	req->since = 0;
-	/* An interrupt alone runs no kworker under a FIFO task. */
-	if (kind == ISOLATOR_KIND_THREAD) {
-		WRITE_ONCE(ic->lend_forced, true);
-		isolator_left(ic->cpu); /* before the interrupt */
-	}
+	if (kind == ISOLATOR_KIND_THREAD)
+		isolator_force_lend(ic);
 	raw_spin_unlock_irqrestore(&ic->lock, flags);
 
 	trace_isolator_breach(ic->cpu, kind, func, waited);
@@ -122,10 +129,8 @@ static bool isolator_beat(struct isolator_cpu *ic, u64 now)
 			isolator_count_locked(ic, ISOLATOR_COUNT_PLANNED, kind,
 					      req->func, req->comm);
 	}
-	if (ic->requests[ISOLATOR_KIND_THREAD].since) {
-		WRITE_ONCE(ic->lend_forced, true);
-		isolator_left(ic->cpu); /* before the interrupt */
-	}
+	if (ic->requests[ISOLATOR_KIND_THREAD].since)
+		isolator_force_lend(ic);
 	raw_spin_unlock(&ic->lock);
 	isolator_own_inc(ic, &ic->own.planned);
 	ic->beaten = now;
