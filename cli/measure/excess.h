@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Values above a threshold, on their way from the thread that measures to whoever looks
+ * for causes.  One thread puts them in, one takes them out, nobody waits.
+ */
+#ifndef EXCESS_H
+#define EXCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* from_ns to to_ns, CLOCK_MONOTONIC: the time between which the cause lies. */
+struct excess {
+	int cpu;
+	pid_t tid;		/* of the thread that measured */
+	uint64_t trigger;	/* which one, from 0 */
+	uint64_t from_ns, to_ns;
+	uint64_t value_ns;
+};
+
+#define EXCESS_ROOM 256		/* a power of two */
+
+/* All 0 is an empty one. */
+struct excess_ring {
+	uint32_t put, taken;	/* how many; they wrap */
+	uint64_t lost;		/* it was full */
+	struct excess slots[EXCESS_ROOM];
+};
+
+/* By the one that measures.  A full ring loses @excess, and counts that. */
+static inline void excess_put(struct excess_ring *ring, const struct excess *excess)
+{
+	/* Pairs with the release in excess_take(): the slot was read before it is reused. */
+	uint32_t taken = __atomic_load_n(&ring->taken, __ATOMIC_ACQUIRE);
+
+	if (ring->put - taken == EXCESS_ROOM) {
+		__atomic_store_n(&ring->lost, ring->lost + 1, __ATOMIC_RELAXED);
+		return;
+	}
+	ring->slots[ring->put % EXCESS_ROOM] = *excess;
+	/* Pairs with the acquire in excess_take(): the slot is whole before it is seen. */
+	__atomic_store_n(&ring->put, ring->put + 1, __ATOMIC_RELEASE);
+}
+
+/* By the one that looks for causes.  False: there is none now. */
+static inline bool excess_take(struct excess_ring *ring, struct excess *excess)
+{
+	if (__atomic_load_n(&ring->put, __ATOMIC_ACQUIRE) == ring->taken)
+		return false;
+	*excess = ring->slots[ring->taken % EXCESS_ROOM];
+	__atomic_store_n(&ring->taken, ring->taken + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* How many were lost so far. */
+static inline uint64_t excess_lost(const struct excess_ring *ring)
+{
+	return __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
+}
+
+#endif

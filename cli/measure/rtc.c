@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* isolator measure rtc: how late is a thread that reads the real-time clock's interrupts? */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../src/error.h"
+#include "../src/text.h"
+#include "measure.h"
+#include "rtc.h"
+
+#define DEVICE "/dev/rtc0"
+#define RATE 1024
+#define RATE_USER 64	/* what the kernel lets anyone have */
+
+static struct rtc_options rtc = { .path = DEVICE };
+
+/* The rate whose period is nearest; the kernel knows powers of two. */
+static unsigned int rate_of(uint64_t period_ns)
+{
+	unsigned int rate = RTC_RATE_MIN;
+
+	while (rate < RTC_RATE_MAX && WAIT_SECOND / rate > period_ns + period_ns / 3)
+		rate *= 2;
+	return rate;
+}
+
+static int prepare(const struct measure_options *options, struct order *order,
+		   struct result *result)
+{
+	int first = cpulist_next(&order->cpus, -1);
+	char *text;
+
+	if (options->method != MEASURE_UNSAID || options->phase != MEASURE_UNSAID ||
+	    options->seed != MEASURE_UNSAID || options->late != MEASURE_UNSAID || options->gap_ns || options->width_ns || options->of)
+		return error_say("--method, --phase, --seed, --late, --threshold, --width and --of are not for the real-time clock"), -1;
+	if (cpulist_next(&order->cpus, first) >= 0)
+		return error_say("-c: the real-time clock has one reader: give one CPU"), -1;
+	order->method = &rtc_method;
+	order->options = &rtc;
+	result->method = order->method->name;
+	if (access(DEVICE, F_OK)) {
+		result->skipped = DEVICE " is not there: this kernel has no real-time clock, or not the driver of its device (CONFIG_RTC_INTF_DEV)";
+		return 0;
+	}
+	rtc.rate = options->period_ns ? rate_of(options->period_ns) : geteuid() ? RATE_USER : RATE;
+	order->period_ns = WAIT_SECOND / rtc.rate;
+	result->phase = PHASE_FIXED;
+	text = text_format("%u a second", rtc.rate);
+	asked_add(&result->settings, "rate", text, text, true, true,
+		  "the kernel makes these interrupts by a timer of its own (since 2.6.38): the way from that to the thread is measured, not the chip");
+	free(text);
+	return 0;
+}
+
+const struct measure rtc_measure = {
+	.name = "rtc",
+	.what = "interrupts of the real-time clock",
+	.one = true,
+	.policy = POLICY_FIFO,
+	.prepare = prepare,
+};
