@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The time of an excess, shared out: each moment belongs to the innermost of what the
+ * kernel was about then.  What is left is the hardware's, or nobody's.
+ */
+#ifndef TIMELINE_H
+#define TIMELINE_H
+
+#include "below.h"
+#include "survey.h"
+
+struct timeline {
+	struct trace_store *stores;
+	size_t count;
+	const struct trace_readers *readers;
+	struct names *names;
+	struct below *below;
+	struct survey survey;
+};
+
+/*
+ * Adds its causes to @finding, whose excess is filled in, and returns how many events
+ * were overwritten in its time that no excess before had missed.
+ */
+uint64_t timeline_share(struct timeline *timeline, struct finding *finding);
+
+#endif

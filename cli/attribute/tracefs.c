@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "../src/file.h"
+#include "../src/instance.h"
+#include "../src/text.h"
+#include "tracefs.h"
+#include "tracefs_file.h"
+
+#define PREFIX "isolator-"
+#define LEAST_KIB 4
+#define SENDER_KIB 256
+
+static const char *const mount_points[] = {
+	"/sys/kernel/tracing", "/sys/kernel/debug/tracing", NULL,
+};
+
+void tracefs_init(struct tracefs *fs)
+{
+	memset(fs, 0, sizeof(*fs));
+	fs->root = fs->measured = fs->senders = -1;
+}
+
+static int fail(struct tracefs *fs, const char *format, ...)
+{
+	va_list arguments;
+
+	free(fs->why);
+	va_start(arguments, format);
+	fs->why = text_formatv(format, arguments);
+	va_end(arguments);
+	return -1;
+}
+
+/* What stands against it, by errno. */
+static const char *remedy(int error)
+{
+	switch (error) {
+	case EACCES:
+		return ": it is for root";
+	case EPERM:
+		return ": it needs CAP_SYS_ADMIN, and a kernel that is not locked down (/sys/kernel/security/lockdown)";
+	case ENODEV:
+		return ": this kernel is built without tracing (CONFIG_TRACING)";
+	default:
+		return "";
+	}
+}
+
+/* Attached to this process, and seen by nobody else; -1 with errno. */
+static int attach(void)
+{
+	int context = fsopen("tracefs", FSOPEN_CLOEXEC), mount = -1, error;
+
+	if (context < 0)
+		return -1;
+	if (!fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		mount = fsmount(context, FSMOUNT_CLOEXEC, 0);
+	error = errno;
+	close(context);
+	errno = error;
+	return mount;
+}
+
+static int find(struct tracefs *fs)
+{
+	struct statfs type;
+
+	for (size_t i = 0; mount_points[i]; i++) {
+		fs->root = open(mount_points[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fs->root >= 0 && !fstatfs(fs->root, &type) && type.f_type == TRACEFS_MAGIC)
+			return 0;
+		if (fs->root < 0 && errno == EACCES)
+			return fail(fs, "%s is not readable: it is for root", mount_points[i]);
+		if (fs->root >= 0)
+			close(fs->root);
+	}
+	fs->root = attach();
+	if (fs->root < 0)
+		return fail(fs, "tracefs is not mounted, and cannot be: %s%s", strerror(errno),
+			    remedy(errno));
+	return 0;
+}
+
+/* Of runs that were killed; the kernel itself keeps one that is in use. */
+static void sweep(const struct tracefs *fs)
+{
+	int directory = openat(fs->root, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = directory < 0 ? NULL : fdopendir(directory);
+	struct dirent *entry;
+
+	if (!list) {
+		if (directory >= 0)
+			close(directory);
+		return;
+	}
+	while ((entry = readdir(list))) {
+		char *end;
+		long pid;
+
+		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
+			continue;
+		pid = strtol(entry->d_name + strlen(PREFIX), &end, 10);
+		if (pid > 0 && (!*end || !strcmp(end, "-senders")) &&
+		    kill((pid_t)pid, 0) && errno == ESRCH)
+			unlinkat(dirfd(list), entry->d_name, AT_REMOVEDIR);
+	}
+	closedir(list);
+}
+
+/* An instance with tracing off; its directory, or -1 with fs->why. */
+static int make(struct tracefs *fs, const char *name)
+{
+	char *path = text_format("instances/%s", name);
+	int directory = -1, error;
+
+	/* One of an earlier process with this number. */
+	unlinkat(fs->root, path, AT_REMOVEDIR);
+	if (mkdirat(fs->root, path, 0700)) {
+		fail(fs, "no instance of tracefs can be made: %s%s", strerror(errno),
+		     remedy(errno));
+	} else {
+		directory = openat(fs->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		error = directory < 0 ? errno : tracefs_write(directory, "tracing_on", "0");
+		if (error)
+			fail(fs, "the instance of tracefs cannot be used: %s%s", strerror(error),
+			     remedy(error));
+		if (error && directory >= 0)
+			close(directory);
+		if (error)
+			directory = -1;
+		if (error)
+			unlinkat(fs->root, path, AT_REMOVEDIR);
+	}
+	free(path);
+	return directory;
+}
+
+/* The clock, read back, that CLOCK_MONOTONIC is compared with. */
+static int set_clock(struct tracefs *fs, int instance)
+{
+	int error = tracefs_write(instance, "trace_clock", "mono");
+	char *clocks = error ? NULL : tracefs_read(instance, "trace_clock");
+	bool set = clocks && strstr(clocks, "[mono]");
+
+	free(clocks);
+	if (!set)
+		return fail(fs, "the trace clock \"mono\" cannot be had: %s",
+			    error ? strerror(error) : "it did not become it");
+	return 0;
+}
+
+/* Which CPUs, and how much for each; little for those that are none of them. */
+static int set_rings(struct tracefs *fs, int instance, const struct cpulist *cpus, size_t kib)
+{
+	char *mask = cpulist_mask(cpus), *size = text_format("%zu", kib);
+	int error = tracefs_write(instance, "tracing_cpumask", mask);
+
+	if (!error)
+		error = tracefs_write_number(instance, "buffer_size_kb", LEAST_KIB);
+	for (int cpu = -1; !error && (cpu = cpulist_next(cpus, cpu)) >= 0;) {
+		char *path = text_format("per_cpu/cpu%d/buffer_size_kb", cpu);
+
+		error = tracefs_write(instance, path, size);
+		free(path);
+	}
+	if (error)
+		fail(fs, "a trace ring of %s KiB for each of the CPUs %s cannot be had: %s",
+		     size, mask, strerror(error));
+	free(mask);
+	free(size);
+	return error ? -1 : 0;
+}
+
+int tracefs_open(struct tracefs *fs, const struct tracefs_wanted *wanted)
+{
+	tracefs_init(fs);
+	if (find(fs))
+		return -1;
+	sweep(fs);
+	snprintf(fs->name, sizeof(fs->name), INSTANCE_CAUSES, getpid());
+	snprintf(fs->sender_name, sizeof(fs->sender_name), INSTANCE_SENDERS, getpid());
+	fs->measured = make(fs, fs->name);
+	if (fs->measured < 0 || set_clock(fs, fs->measured) ||
+	    set_rings(fs, fs->measured, wanted->measured, wanted->bytes / 1024))
+		return -1;
+	if (cpulist_empty(wanted->others))
+		return 0;
+	fs->senders = make(fs, fs->sender_name);
+	if (fs->senders < 0 || set_clock(fs, fs->senders) ||
+	    set_rings(fs, fs->senders, wanted->others, SENDER_KIB))
+		return -1;
+	return 0;
+}
+
+int tracefs_resize(struct tracefs *fs, const struct tracefs_wanted *wanted)
+{
+	return set_rings(fs, fs->measured, wanted->measured, wanted->bytes / 1024);
+}
+
+int tracefs_open_copy(struct tracefs *fs, const char *directory)
+{
+	tracefs_init(fs);
+	fs->root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fs->root < 0)
+		return fail(fs, "%s: %s", directory, strerror(errno));
+	fs->measured = openat(fs->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fs->senders = openat(fs->root, "senders", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return 0;
+}
+
+int tracefs_formats(struct tracefs *fs, struct trace_readers *readers)
+{
+	char *text = tracefs_read(fs->root, "events/header_page");
+	bool layout = text && trace_layout_parse(text, &readers->layout);
+
+	free(text);
+	if (!layout)
+		return fail(fs, "the pages of the trace ring cannot be read: events/header_page says nothing that is known");
+	for (size_t i = 0; i < trace_kinds_count; i++) {
+		const struct trace_kind *kind = &trace_kinds[i];
+		char *path = text_format("events/%s/%s/format", kind->system, kind->name);
+		struct trace_format format;
+
+		text = tracefs_read(fs->root, path);
+		/* Not every kernel has every event: what that means is told in tracefs_arm(). */
+		if (text && trace_format_parse(text, &format))
+			trace_readers_add(readers, kind, &format);
+		free(text);
+		free(path);
+	}
+	if (!readers->count)
+		return fail(fs, "none of the kernel's events can be read: is it built with CONFIG_EVENT_TRACING?");
+	return 0;
+}
+
+int tracefs_ring(const struct tracefs *fs, bool senders, int cpu)
+{
+	char *path = text_format("per_cpu/cpu%d/trace_pipe_raw", cpu);
+	int file = openat(senders ? fs->senders : fs->measured, path,
+			  O_RDONLY | O_NONBLOCK | O_CLOEXEC), error = errno;
+
+	free(path);
+	errno = error;
+	return file;
+}
+
+int tracefs_mark(const struct tracefs *fs, const char *text)
+{
+	return tracefs_write(fs->measured, "trace_marker", text);
+}
+
+uint64_t tracefs_entries(const struct tracefs *fs, int cpu)
+{
+	char *path = text_format("per_cpu/cpu%d/stats", cpu);
+	char *text = tracefs_read(fs->measured, path);
+	char *at = text ? strstr(text, "entries:") : NULL;
+	uint64_t entries = at ? strtoull(at + strlen("entries:"), NULL, 10) : 0;
+
+	free(text);
+	free(path);
+	return entries;
+}
+
+static void remove_instance(const struct tracefs *fs, int directory, const char *name)
+{
+	char *path = text_format("instances/%s", name);
+
+	if (directory >= 0) {
+		if (*name)
+			tracefs_write(directory, "tracing_on", "0");
+		close(directory);
+	}
+	if (*name)
+		unlinkat(fs->root, path, AT_REMOVEDIR);
+	free(path);
+}
+
+void tracefs_end(struct tracefs *fs)
+{
+	char *why = fs->why, *notes = fs->notes;
+
+	remove_instance(fs, fs->senders, fs->sender_name);
+	remove_instance(fs, fs->measured, fs->name);
+	if (fs->root >= 0)
+		close(fs->root);
+	tracefs_init(fs);
+	fs->why = why;
+	fs->notes = notes;
+}
+
+void tracefs_close(struct tracefs *fs)
+{
+	tracefs_end(fs);
+	free(fs->why);
+	free(fs->notes);
+	tracefs_init(fs);
+}

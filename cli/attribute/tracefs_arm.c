@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../src/array.h"
+#include "../src/text.h"
+#include "tracefs.h"
+#include "tracefs_file.h"
+
+#define TASKS_MOST 32		/* in one filter */
+#define CPUS_MOST 16
+
+/* What is not told without an event; the other ones only say more. */
+static const struct {
+	enum trace_type type;
+	const char *words;
+} needed[] = {
+	{ TRACE_SWITCH, "which thread runs (sched_switch)" },
+	{ TRACE_IRQ_ENTRY, "interrupts of devices (irq_handler_entry)" },
+	{ TRACE_SOFTIRQ_ENTRY, "software interrupts (softirq_entry)" },
+	{ TRACE_WORK_ENTRY, "the functions of kworkers (workqueue_execute_start)" },
+	{ TRACE_HRTIMER_ENTRY, "timers (hrtimer_expire_entry)" },
+	{ TRACE_FAULT, "page faults (exceptions/page_fault_user)" },
+	{ TRACE_CALL_ENTRY, "what another CPU's call does (csd_function_entry)" },
+	{ TRACE_MIGRATE, "migrations (sched_migrate_task)" },
+	{ TRACE_IDLE, "idle states (cpu_idle)" },
+};
+
+static bool has(const struct trace_readers *readers, enum trace_type type)
+{
+	for (size_t i = 0; i < readers->count; i++)
+		if (readers->readers[i].kind->type == type)
+			return true;
+	return false;
+}
+
+/* "cpu == 1 || cpu == 2"; NULL: there would be too many. */
+static char *each(const char *field, const struct cpulist *cpus)
+{
+	int count = 0;
+	size_t size;
+	char *text;
+	FILE *out = text_open(&text, &size);
+
+	for (int cpu = -1; (cpu = cpulist_next(cpus, cpu)) >= 0; count++)
+		fprintf(out, "%s%s == %d", count ? " || " : "", field, cpu);
+	fclose(out);
+	if (count && count <= CPUS_MOST)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Only the measuring threads: of a task's event, or of a switch, whose two they may be. */
+static char *by_tasks(enum trace_type type, const struct tracefs_wanted *wanted)
+{
+	size_t size;
+	char *text;
+	FILE *out = text_open(&text, &size);
+
+	for (size_t i = 0; i < wanted->nr_tids; i++) {
+		int tid = (int)wanted->tids[i];
+
+		fputs(i ? " || " : "", out);
+		if (type == TRACE_SWITCH)
+			fprintf(out, "prev_pid == %d || next_pid == %d", tid, tid);
+		else
+			fprintf(out, "pid == %d", tid);
+	}
+	fclose(out);
+	if (wanted->nr_tids && wanted->nr_tids <= TASKS_MOST)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* False: all of them would be recorded, on CPUs that are not measured. */
+static bool filter(int instance, const struct trace_kind *kind,
+		   const struct tracefs_wanted *wanted)
+{
+	char *path = text_format("events/%s/%s/filter", kind->system, kind->name);
+	char *list = cpulist_text(wanted->measured), *text;
+	int error = EINVAL;
+
+	if (!kind->filter) {
+		text = NULL;
+	} else if (!*kind->filter) {
+		text = by_tasks(kind->type, wanted);
+	} else {
+		/* From 6.6 on sets of CPUs can be named. */
+		text = text_format("%s & CPUS{%s}", kind->filter, list);
+		error = tracefs_write(instance, path, text);
+		if (error) {
+			free(text);
+			text = each(kind->filter, wanted->measured);
+		}
+	}
+	if (error && text)
+		error = tracefs_write(instance, path, text);
+	free(text);
+	free(list);
+	free(path);
+	return !error;
+}
+
+/* Turns @kind on in @instance, and reads back that it is; false: it is not. */
+static bool enable(int instance, const struct trace_kind *kind)
+{
+	char *path = text_format("events/%s/%s/enable", kind->system, kind->name);
+	char *now = tracefs_write(instance, path, "1") ? NULL : tracefs_read(instance, path);
+	bool on = now && *now == '1';
+
+	free(now);
+	free(path);
+	return on;
+}
+
+static bool arm(struct tracefs *fs, const struct trace_kind *kind,
+		const struct tracefs_wanted *wanted, bool old)
+{
+	bool done = true;
+
+	if (kind->where & TRACE_ALWAYS || (kind->where & TRACE_OLD && !old))
+		return true;
+	if (kind->type == TRACE_TLB)
+		tracefs_write(fs->measured, "events/tlb/tlb_flush/filter", "reason == 1");
+	if (kind->where & TRACE_MEASURED)
+		done = enable(fs->measured, kind);
+	if (kind->where & TRACE_SENDERS && fs->senders >= 0 &&
+	    (filter(fs->senders, kind, wanted) || kind->type != TRACE_SWITCH))
+		done = enable(fs->senders, kind) && done;
+	return done;
+}
+
+int tracefs_arm(struct tracefs *fs, const struct tracefs_wanted *wanted,
+		const struct trace_readers *readers)
+{
+	bool old = !has(readers, TRACE_CALL_ENTRY);
+	size_t size;
+	FILE *notes;
+	int error;
+
+	free(fs->notes);
+	notes = text_open(&fs->notes, &size);
+	for (size_t i = 0; i < readers->count; i++) {
+		const struct trace_kind *kind = readers->readers[i].kind;
+
+		if (!arm(fs, kind, wanted, old))
+			fprintf(notes, "%s:%s cannot be turned on\n", kind->system, kind->name);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
+		if (!has(readers, needed[i].type))
+			fprintf(notes, "this kernel does not tell %s\n", needed[i].words);
+	fclose(notes);
+	/* Only those of the senders, which are few, have stacks. */
+	if (fs->senders >= 0) {
+		tracefs_write(fs->senders, "options/stacktrace", "1");
+		error = tracefs_write(fs->senders, "tracing_on", "1");
+	} else {
+		error = 0;
+	}
+	if (!error)
+		error = tracefs_write(fs->measured, "tracing_on", "1");
+	if (!error)
+		return 0;
+	free(fs->why);
+	fs->why = text_format("tracing cannot be turned on: %s", strerror(error));
+	return -1;
+}
