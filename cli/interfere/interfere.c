@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* isolator interfere: loads on chosen CPUs, until their time or a signal ends them. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../src/array.h"
+#include "../src/command.h"
+#include "../src/error.h"
+#include "../src/term.h"
+#include "../src/text.h"
+#include "../src/wait.h"
+#include "interfere.h"
+
+#define LOOK_NS (WAIT_SECOND / 10)	/* whether the loads are still there */
+#define NOT_GIVEN (~0U)
+
+const char *const interfere_states[] = {
+	[INTERFERE_RAN] = "ran",
+	[INTERFERE_IDLE] = "idle",
+	[INTERFERE_FAILED] = "failed",
+	[INTERFERE_ABSENT] = "absent",
+	[INTERFERE_READY] = "ready",
+};
+
+static struct {
+	struct cpulist cpus, targets;
+	uint64_t window_ns;	/* 0: until a signal */
+	uint64_t bytes;
+	unsigned int level, pattern;	/* of enum load_level from LOAD_L1 on */
+	bool list, json;
+} options = {
+	.level = NOT_GIVEN,
+};
+
+static const struct option_spec specs[] = {
+	OPTION_HELP_SPEC,
+	{ "cpu", 'c', OPTION_CPUS, "LIST", "the CPUs that the loads run on, such as 1 or 1,3-5; it has to be given",
+	  { .cpus = &options.cpus }, 0 },
+	{ "time", 't', OPTION_SECONDS, "SEC", "how long, in seconds (default: until Ctrl-C)",
+	  { .ns = &options.window_ns }, 0 },
+	{ "to", 0, OPTION_CPUS, "LIST", "of ipi: the CPUs that are interrupted (default: those of --cpu, each by the others)",
+	  { .cpus = &options.targets }, 0 },
+	{ "level", 0, OPTION_WORD, "l1|l2|l3|memory", "of cache: as much memory as this cache has, or twice the last one (default: the last cache)",
+	  { .number = &options.level }, 0 },
+	{ "size", 0, OPTION_SIZE, "SIZE", "of cache and bandwidth: this much memory on each CPU, such as 64K or 8M",
+	  { .bytes = &options.bytes }, 0 },
+	{ "pattern", 0, OPTION_WORD, "random|stride|sequential", "of cache: in which order its lines are met (default random)",
+	  { .number = &options.pattern }, 0 },
+	{ "list", 0, OPTION_FLAG, NULL, "which loads there are, which of them can run here, and why the others cannot",
+	  { .flag = &options.list }, 0 },
+	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.interfere, version 1)",
+	  { .flag = &options.json }, 0 },
+	{ 0 },
+};
+
+/* The runs of @names, which is cut up; false, said why. */
+static bool name_runs(struct interfere_view *view, char *names)
+{
+	char *name;
+
+	while ((name = strsep(&names, ","))) {
+		const struct load_type *type = load_find(name);
+		struct interfere_run *run;
+
+		if (!type)
+			return false;
+		run = ARRAY_ADD(view->runs, view->count);
+		run->name = name;
+		run->type = type;
+		run->why = load_missing(name);
+		run->state = run->why ? INTERFERE_ABSENT : INTERFERE_READY;
+	}
+	return true;
+}
+
+/* All loads that there are; of which class stress-ng runs is not said by its name. */
+static void list_runs(struct interfere_view *view)
+{
+	for (const struct load_type *const *type = load_types; *type; type++) {
+		struct interfere_run *run = ARRAY_ADD(view->runs, view->count);
+
+		run->name = (*type)->name;
+		run->type = *type;
+		run->why = load_missing(strcmp(run->name, "stress") ? run->name : "stress:cpu");
+		run->state = run->why ? INTERFERE_ABSENT : INTERFERE_READY;
+	}
+}
+
+static bool any_absent(const struct interfere_view *view)
+{
+	bool absent = false;
+
+	for (size_t i = 0; i < view->count; i++) {
+		absent |= view->runs[i].state == INTERFERE_ABSENT;
+		if (!options.json && view->runs[i].state == INTERFERE_ABSENT)
+			error_say("%s cannot run here: %s", view->runs[i].name, view->runs[i].why);
+	}
+	return absent;
+}
+
+/* All of them, or none: 0; -1, said why. */
+static int open_all(struct interfere_view *view)
+{
+	struct load_order order = {
+		.cpus = options.cpus,
+		.targets = options.targets,
+		.level = options.level == NOT_GIVEN ? LOAD_ANY :
+			(enum load_level)(LOAD_L1 + options.level),
+		.pattern = (enum load_pattern)options.pattern,
+		.bytes = options.bytes,
+	};
+
+	for (size_t i = 0; i < view->count; i++) {
+		struct interfere_run *run = &view->runs[i];
+
+		run->load = load_open(run->name, &order);
+		if (!run->load)
+			return -1;
+		run->cpus = calloc(load_cpus(run->load), sizeof(*run->cpus));
+		if (!run->cpus)
+			return error_say("no memory"), -1;
+	}
+	return 0;
+}
+
+static int start_all(struct interfere_view *view)
+{
+	for (size_t i = 0; i < view->count; i++)
+		if (load_start(view->runs[i].load))
+			return -1;
+	return 0;
+}
+
+/* From here on it counts. */
+static void begin(struct interfere_run *run)
+{
+	for (size_t i = 0; i < load_cpus(run->load); i++) {
+		run->cpus[i].from = load_count(run->load, i);
+		run->cpus[i].before = run->cpus[i].from.operations;
+	}
+}
+
+/* A whole second has passed; it is the @first. */
+static void look(struct interfere_run *run, bool first)
+{
+	for (size_t i = 0; i < load_cpus(run->load); i++) {
+		uint64_t now = load_count(run->load, i).operations;
+		struct interfere_cpu *cpu = &run->cpus[i];
+		uint64_t did = now - cpu->before;
+
+		cpu->before = now;
+		if (first || did < cpu->least)
+			cpu->least = did;
+		if (did > cpu->most)
+			cpu->most = did;
+	}
+}
+
+/* Nothing that comes later counts. */
+static void conclude(struct interfere_run *run)
+{
+	for (size_t i = 0; i < load_cpus(run->load); i++) {
+		struct interfere_cpu *cpu = &run->cpus[i];
+
+		cpu->count = load_count(run->load, i);
+		cpu->count.operations -= cpu->from.operations;
+		for (size_t k = 0; k < LOAD_KINDS; k++)
+			cpu->count.kinds[k] -= cpu->from.kinds[k];
+	}
+}
+
+static void read_interrupts(struct interfere_run *run, struct interrupts *interrupts)
+{
+	if (!cpulist_empty(load_targets(run->load)))
+		interrupts_read(interrupts, "/", INTERRUPTS_PATH, load_targets(run->load));
+}
+
+static bool all_running(struct interfere_view *view)
+{
+	bool running = true;
+
+	for (size_t i = 0; i < view->count; i++)
+		running &= load_running(view->runs[i].load);
+	return running;
+}
+
+static void show_progress(const struct interfere_view *view)
+{
+	fprintf(stderr, "\r\033[K%u s", view->whole);
+	for (size_t i = 0; i < view->count; i++) {
+		uint64_t sum = 0;
+
+		for (size_t k = 0; k < load_cpus(view->runs[i].load); k++)
+			sum += load_count(view->runs[i].load, k).operations;
+		fprintf(stderr, "  %s: %.4g %s", view->runs[i].name, (double)sum,
+			view->runs[i].type->operation);
+	}
+}
+
+/* Until the time is over, a signal comes, or a load ends. */
+static void wait_all(struct interfere_view *view, bool progress)
+{
+	uint64_t from = wait_clock_ns(), next = from, second = from + WAIT_SECOND;
+	uint64_t end = options.window_ns ? from + options.window_ns : UINT64_MAX;
+
+	for (size_t i = 0; i < view->count; i++) {
+		begin(&view->runs[i]);
+		read_interrupts(&view->runs[i], &view->runs[i].before);
+	}
+	while (next < end && all_running(view)) {
+		next = next + LOOK_NS < end ? next + LOOK_NS : end;
+		if (!wait_until(next)) {
+			view->early = options.window_ns;
+			break;
+		}
+		if (next < second)
+			continue;
+		for (size_t i = 0; i < view->count; i++)
+			look(&view->runs[i], !view->whole);
+		view->whole++;
+		second += WAIT_SECOND;
+		if (progress)
+			show_progress(view);
+	}
+	view->seconds = (double)(wait_clock_ns() - from) / WAIT_SECOND;
+	for (size_t i = 0; i < view->count; i++) {
+		conclude(&view->runs[i]);
+		read_interrupts(&view->runs[i], &view->runs[i].since);
+		interrupts_since(&view->runs[i].since, &view->runs[i].before);
+	}
+	if (progress && view->whole)
+		fputs("\r\033[K", stderr);
+}
+
+uint64_t interfere_interrupts(const struct interfere_run *run, const char *class)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < run->since.count; i++)
+		if (!strcmp(run->since.rows[i].class, class))
+			count += run->since.rows[i].count;
+	return count;
+}
+
+/* What came of a load that ran, and does not any more. */
+static void judge(struct interfere_run *run)
+{
+	const char *why = load_failure(run->load);
+	bool sends = !cpulist_empty(load_targets(run->load));
+
+	run->state = why ? INTERFERE_FAILED : INTERFERE_RAN;
+	for (size_t i = 0; !why && i < load_cpus(run->load); i++)
+		if (!run->cpus[i].count.operations) {
+			run->state = INTERFERE_IDLE;
+			why = "on one of its CPUs it did nothing: is the time too short, or the CPU taken by others?";
+		}
+	if (!why && sends && run->since.known && !interfere_interrupts(run, "call") &&
+	    !interfere_interrupts(run, "resched") && !interfere_interrupts(run, "tlb")) {
+		run->state = INTERFERE_IDLE;
+		why = "no interrupt came of it to the CPUs that it is for";
+	}
+	run->why = why ? text_format("%s", why) : NULL;
+}
+
+const char *interfere_verdict(const struct interfere_view *view, int *code)
+{
+	static const struct {
+		enum interfere_state state;
+		const char *verdict;
+		int code;
+	} worst[] = {
+		{ INTERFERE_ABSENT, "skipped", EXIT_SKIPPED },
+		{ INTERFERE_FAILED, "failed", EXIT_ERROR },
+		{ INTERFERE_IDLE, "idle", EXIT_INCONCLUSIVE },
+	};
+
+	*code = EXIT_PASS;
+	if (view->listing)
+		return "listed";
+	for (size_t i = 0; i < ARRAY_SIZE(worst); i++)
+		for (size_t k = 0; k < view->count; k++)
+			if (view->runs[k].state == worst[i].state) {
+				*code = worst[i].code;
+				return worst[i].verdict;
+			}
+	return "ran";
+}
+
+static int report(const struct interfere_view *view)
+{
+	int code;
+
+	interfere_verdict(view, &code);
+	if (options.json)
+		interfere_json(stdout, view);
+	else if (code != EXIT_SKIPPED)
+		interfere_text(stdout, view);
+	return code;
+}
+
+static int run_all(struct interfere_view *view)
+{
+	/* Nothing is begun by halves: a load that is missing would go unnoticed beside others. */
+	if (any_absent(view))
+		return report(view);
+	wait_prepare();
+	if (open_all(view) || start_all(view))
+		return EXIT_ERROR;
+	wait_all(view, isatty(STDERR_FILENO) && !options.json);
+	for (size_t i = 0; i < view->count; i++) {
+		load_stop(view->runs[i].load);
+		judge(&view->runs[i]);
+		if (view->runs[i].state == INTERFERE_FAILED)
+			error_say("%s: %s", view->runs[i].name, view->runs[i].why);
+	}
+	return report(view);
+}
+
+static void free_all(struct interfere_view *view)
+{
+	for (size_t i = 0; i < view->count; i++) {
+		load_close(view->runs[i].load);
+		interrupts_free(&view->runs[i].before);
+		interrupts_free(&view->runs[i].since);
+		free(view->runs[i].cpus);
+		free(view->runs[i].why);
+	}
+	free(view->runs);
+}
+
+static int run(int argc, char **argv)
+{
+	struct interfere_view view = { .cpus = &options.cpus, .colours = term_colours(stdout) };
+	char *names = NULL;
+	int code = EXIT_ERROR;
+
+	if (options.list && argc)
+		return error_say("--list is of all loads: give it no load");
+	if (!options.list && !argc)
+		return error_say("which load?  isolator interfere --list shows what there is");
+	if (!options.list && !options.cpus.given)
+		return error_say("on which CPU?  -c 1 takes CPU 1; see isolator interfere --help");
+	if (options.list) {
+		view.listing = true;
+		list_runs(&view);
+		code = report(&view);
+	} else {
+		names = text_format("%s", argv[0]);
+		if (name_runs(&view, names))
+			code = run_all(&view);
+	}
+	free_all(&view);
+	free(names);
+	return code;
+}
+
+const struct command interfere_command = {
+	.name = "interfere",
+	.operands = "LOAD[,LOAD...]",
+	.words = "cache bandwidth syscalls ipi compile netcopy media stress:",
+	.max_operands = 1,
+	.summary = "loads on chosen CPUs: caches, memory, system calls, interrupts between CPUs, programs",
+	.about = "Disturbs CPUs on purpose, to see what that does to others, and says how much it has done on each. What it starts runs on the chosen CPUs alone, at an ordinary priority, and ends with it, however it ends; no file is left. A load that did nothing is an error of the run, not a quiet success.",
+	.options = specs,
+	.examples = (const char *const []){
+		"isolator interfere cache -c 1 --level l2 -t 10", "for 10 seconds, what CPU 1 has in its second cache goes",
+		"isolator interfere bandwidth,syscalls -c 0-1", "two loads on both CPUs, until Ctrl-C",
+		"isolator interfere ipi -c 0 --to 3 -t 5", "from CPU 0, interrupt CPU 3 in each way that there is",
+		"isolator interfere stress:vm -c 1 -t 60", "stress-ng's stressors of virtual memory",
+		"isolator interfere --list", "what can run here",
+		NULL,
+	},
+	.exits = (const char *const []){
+		"0", "each load did something on each of its CPUs",
+		"1", "an error, or a load ended before its time; the message says why",
+		"3", "inconclusive: a load did nothing on one of its CPUs",
+		"77", "skipped: a load cannot run here, and so none was begun; the message says what is missing",
+		NULL,
+	},
+	.run = run,
+};
