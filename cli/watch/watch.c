@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* isolator watch: which interrupts come how often, and which hit CPUs to be left alone. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "affinity.h"
+#include "command.h"
+#include "error.h"
+#include "live.h"
+#include "root.h"
+#include "screen.h"
+#include "term.h"
+#include "wait.h"
+#include "watch.h"
+
+static struct {
+	struct watch_options watch;
+	uint64_t interval_ns;	/* 0: not given */
+	uint64_t for_ns;	/* 0: not given */
+	unsigned int count;	/* 0: not given */
+	bool json;
+} options = {
+	.watch = { .root = "/", .limit = WATCH_NO_LIMIT, .top = 20 },
+};
+
+static const struct option_spec specs[] = {
+	OPTION_HELP_SPEC,
+	{ "cpu", 'c', OPTION_CPUS, "LIST", "the CPUs that nothing shall interrupt, such as 1 or 1,3-5 (default: those that are isolated, in an isolated cpuset partition, in isolcpus or nohz_full, or shielded from interrupts)",
+	  { .cpus = &options.watch.cpus }, 0 },
+	{ "interval", 0, OPTION_SECONDS, "SEC", "the time between looks, in seconds (default 1)",
+	  { .ns = &options.interval_ns }, 0 },
+	{ "count", 'n', OPTION_NUMBER, "N", "end after N intervals (default: when interrupted; 1 if the output is no terminal, and neither --interval nor --for is given)",
+	  { .number = &options.count }, 1 },
+	{ "for", 't', OPTION_SECONDS, "SEC", "end after so many seconds",
+	  { .ns = &options.for_ns }, 0 },
+	{ "limit", 0, OPTION_NUMBER, "N", "exit code 2 if more than N interrupts a second come to one of these CPUs in any interval (default: none)",
+	  { .number = &options.watch.limit }, 0 },
+	{ "top", 0, OPTION_NUMBER, "N", "at most N rows of each table, 0 for all (default 20); JSON always has all",
+	  { .number = &options.watch.top }, 0 },
+	{ "all", 'a', OPTION_FLAG, NULL, "also interrupts and softirqs of which none came",
+	  { .flag = &options.watch.all }, 0 },
+	{ "json", 0, OPTION_FLAG, NULL, "one JSON object a line for each interval (schema isolator.watch, version 1)",
+	  { .flag = &options.json }, 0 },
+	{ "root", 0, OPTION_DIRECTORY, "DIR", "watch the machine whose files are in DIR (default /)",
+	  { .text = &options.watch.root }, 0 },
+	{ 0 },
+};
+
+/* What has been seen so far. */
+struct run {
+	struct look looks[2];
+	struct interval interval;	/* of the interval that ended last */
+	unsigned int intervals;
+	struct cpulist own;	/* where this program may run */
+	bool live, exceeded, inconclusive;
+	struct watch_view view;
+};
+
+static void draw(FILE *out, const void *view)
+{
+	unsigned int rows, columns;
+
+	term_size(stdout, &rows, &columns);
+	watch_screen(out, view, rows, columns);
+}
+
+/* False: it shall end. */
+static bool obey(int key, void *data)
+{
+	static const char pages[WATCH_PAGES] = {
+		[WATCH_INTERRUPTS] = 'i', [WATCH_SOFTIRQS] = 's', [WATCH_CLASSES] = 'l',
+		[WATCH_CPUS] = 'c',
+	};
+	struct watch_view *view = data;
+
+	if (key == 'q' || key == SCREEN_CLOSED)
+		return false;
+	if (key == 'p')
+		view->paused = !view->paused;
+	else if (key == SCREEN_UP || key == 'k')
+		watch_move(view, -1);
+	else if (key == SCREEN_DOWN || key == 'j')
+		watch_move(view, 1);
+	for (int i = 0; i < WATCH_PAGES; i++) {
+		if (key != pages[i] || (int)view->page == i)
+			continue;
+		view->page = (enum watch_page)i;
+		free(view->selected);
+		view->selected = NULL;
+	}
+	return true;
+}
+
+/* This program shall not be what is seen: it leaves the guarded CPUs if it can. */
+static void step_aside(struct run *run, const struct guard *guard)
+{
+	struct cpulist left = run->own;
+
+	cpulist_minus(&left, &guard->cpus);
+	if (root_live(options.watch.root) && run->own.given)
+		affinity_set(0, cpulist_empty(&left) ? &run->own : &left);
+}
+
+static void show(struct run *run)
+{
+	if (options.json) {
+		watch_json(stdout, run->view.interval);
+	} else if (run->live) {
+		live_show(draw, &run->view);
+	} else {
+		if (run->intervals > 1)
+			putchar('\n');
+		watch_text(stdout, &run->view);
+	}
+}
+
+/* Waits for the next look; false: it shall end. */
+static bool attend(struct run *run, uint64_t next_ns)
+{
+	return run->live ? live_attend(next_ns, obey, draw, &run->view) : wait_until(next_ns);
+}
+
+/* The interval that ends now; -1, said why: there is none. */
+static int add_interval(struct run *run)
+{
+	struct look *before = &run->looks[run->intervals % 2];
+	struct look *now = &run->looks[(run->intervals + 1) % 2];
+	enum span_verdict verdict;
+	double seconds;
+
+	run->view.interval = NULL;
+	interval_free(&run->interval);
+	run->interval = (struct interval){ 0 };
+	look_free(now);
+	if (look_take(now, options.watch.root))
+		return -1;
+	seconds = (double)(now->taken_ns - before->taken_ns) / WAIT_SECOND;
+	if (interval_make(&run->interval, &options.watch, before, now, seconds))
+		return -1;
+	run->intervals++;
+	run->view.interval = &run->interval;
+	verdict = interval_verdict(&run->interval);
+	run->exceeded |= verdict == SPAN_EXCEEDED;
+	run->inconclusive |= verdict == SPAN_INCONCLUSIVE;
+	step_aside(run, &run->interval.guard);
+	return 0;
+}
+
+/* Looks again and again; the exit code. */
+static int look_on(struct run *run)
+{
+	uint64_t next = run->looks[0].taken_ns;
+	uint64_t end = options.for_ns ? next + options.for_ns : UINT64_MAX;
+
+	if (run->live)
+		live_show(draw, &run->view);
+	while (!options.count || run->intervals < options.count) {
+		next = live_next(next, options.interval_ns);
+		if (next > end)
+			next = end;
+		if (!attend(run, next))
+			break;
+		if (!run->view.paused) {
+			if (add_interval(run))
+				return EXIT_ERROR;
+			show(run);
+			/* An interval is seen when it ends, by whoever reads a pipe too. */
+			if (fflush(stdout))
+				return EXIT_ERROR;	/* main() says why */
+		}
+		if (next >= end)
+			break;
+	}
+	if (run->exceeded)
+		return EXIT_EXCEEDED;
+	/* Without an interval a limit was not even looked at. */
+	if (options.watch.limit != WATCH_NO_LIMIT && (run->inconclusive || !run->intervals))
+		return EXIT_INCONCLUSIVE;
+	return EXIT_PASS;
+}
+
+/* The guarded CPUs are known before the first interval: what is done for it counts. */
+static int prepare(struct run *run)
+{
+	struct capture capture;
+	struct guard guard;
+
+	if (capture_open(&capture, options.watch.root))
+		return -1;
+	guard_read(&guard, &capture, &options.watch.cpus);
+	run->own.given = !affinity_get(&run->own);
+	step_aside(run, &guard);
+	guard_free(&guard);
+	capture_free(&capture);
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	bool terminal = screen_possible();
+	struct run run = { .view.colours = term_colours(stdout) };
+	int code;
+
+	(void)argc;
+	(void)argv;
+	run.live = terminal && !options.json && options.count != 1;
+	if (!options.count && !options.for_ns && !options.interval_ns && !isatty(STDOUT_FILENO))
+		options.count = 1;
+	if (!options.interval_ns)
+		options.interval_ns = WAIT_SECOND;
+	/* What cannot be read is said before the screen is taken, and stays there. */
+	if (prepare(&run) || look_take(&run.looks[0], options.watch.root))
+		return EXIT_ERROR;
+	wait_prepare();
+	if (run.live && screen_open())
+		code = EXIT_ERROR;
+	else
+		code = look_on(&run);
+	if (run.live)
+		screen_close();
+	interval_free(&run.interval);
+	look_free(&run.looks[0]);
+	look_free(&run.looks[1]);
+	free(run.view.selected);
+	return code;
+}
+
+const struct command watch_command = {
+	.name = "watch",
+	.summary = "which interrupts come how often, which hit CPUs that nothing shall interrupt, and what helps",
+	.about = "Shows how often each interrupt and softirq comes, by class and by CPU; where each device's interrupt goes, whose choice that is, and where it should go; and marks what hits CPUs that nothing shall interrupt. Against each of these it says what helps: the command to type and its undo, or why there is none and what helps instead. On a terminal it does so on the whole screen until q or Ctrl-C; else in lines. It changes nothing.",
+	.options = specs,
+	.examples = (const char *const []){
+		"isolator watch", "live, on the whole screen",
+		"isolator watch -c 3 -n 1", "what comes to CPU 3 in a second, and what helps",
+		"isolator watch -c 3 --limit 10 -t 60", "exit code 2 if it is more than 10 in any of 60 seconds",
+		"isolator watch --json --interval 5 >> log", "a record every 5 seconds, until it is ended",
+		NULL,
+	},
+	.exits = (const char *const []){
+		"0", "something was shown, or q or Ctrl-C ended it, and --limit was not exceeded",
+		"1", "an error, which says what to do about it",
+		"2", "--limit was exceeded",
+		"3", "inconclusive: --limit was given, but no CPU is protected, or one was not there all the time",
+		NULL,
+	},
+	.run = run,
+};
