@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a thread that is switched out was amid, and whether it came back elsewhere. */
+#ifndef SWITCH_BPF_H
+#define SWITCH_BPF_H
+
+#include "frame.bpf.h"
+
+/* What the thread was amid is counted so far, and goes on when it does. */
+static __noinline int keep(struct record_state *s, __s32 pid, __u64 now)
+{
+	struct record_kept *all = &s->kept;
+	__u32 depth = s->depth;
+
+	if (depth > RECORD_KEPT) {
+		s->unmatched += depth - RECORD_KEPT;
+		s->depth = depth = RECORD_KEPT;
+	}
+	all->count = depth;
+	for (__u32 i = RECORD_KEPT; i; i--) {
+		struct record_frame *frame = frame_at(s, i);
+		__u64 length = now - frame->since_ns;
+
+		if (i > depth)
+			continue;
+		length = length > frame->nested_ns ? length - frame->nested_ns : 0;
+		leave(s, i, false, now);
+		all->frames[i - 1] = *frame;
+		all->frames[i - 1].before_ns += length;
+	}
+	if (bpf_map_update_elem(&kept, &pid, all, BPF_ANY))
+		s->uncounted++;
+	return 0;
+}
+
+static __noinline int take_up(struct record_state *s, __s32 pid, __u64 now)
+{
+	struct record_kept *all = bpf_map_lookup_elem(&kept, &pid);
+	struct record_frame *frame;
+
+	if (!all)
+		return 0;
+	for (__u32 i = 0; i < RECORD_KEPT; i++) {
+		if (i >= all->count)
+			break;
+		frame = frame_at(s, i + 1);
+		*frame = all->frames[i];
+		frame->nested_ns = 0;
+		frame->since_ns = now;
+		s->depth = i + 1;
+	}
+	bpf_map_delete_elem(&kept, &pid);
+	return 0;
+}
+
+/* The thread that waits has left this CPU: what it lost here is over. */
+static __always_inline void look_for_waiting(struct record_state *s)
+{
+	__s32 pid = s->loss.pid;
+	__u64 *at = bpf_map_lookup_elem(&moved, &pid);
+
+	if (!at || *at < s->loss.from_ns)
+		return;
+	s->waiting = 0;
+	s->loss.moved = 1;
+	s->loss.to_ns = *at;
+}
+
+#endif
