@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "audit.h"
+#include "boot.h"
 #include "bundle.h"
 #include "command.h"
 #include "error.h"
@@ -11,7 +12,8 @@
 
 static struct {
 	struct cpulist cpus;
-	bool fix;
+	bool fix, boot;
+	const char *update;	/* NULL: update-grub */
 	const char *save;	/* NULL: not given */
 	const char *root;
 	unsigned int least;	/* enum audit_severity */
@@ -27,6 +29,9 @@ static const struct option_spec specs[] = {
 	  { .cpus = &options.cpus }, 0 },
 	{ "fix", 0, OPTION_FLAG, NULL, "apply what can be applied at run time, look whether it holds, and note the old values in /run/isolator/journal",
 	  { .flag = &options.fix }, 0 },
+	{ "boot", 0, OPTION_FLAG, NULL, "with --fix: write boot parameters too, for GRUB on Debian or a Raspberry Pi; they take effect at the next boot, and isolator restore undoes them",
+	  { .flag = &options.boot }, 0 },
+	{ "update-grub", 0, OPTION_FILE, "PROGRAM", NULL, { .text = &options.update }, 0 },
 	{ "save", 0, OPTION_FILE, "FILE", "put all that was read into FILE, a tar archive, to be judged elsewhere or attached to a report",
 	  { .text = &options.save }, 0 },
 	{ "root", 0, OPTION_FILE, "DIR", "judge the machine whose files are in DIR, or a file that --save wrote (default /)",
@@ -40,8 +45,10 @@ static const struct option_spec specs[] = {
 
 static int report(struct audit *audit)
 {
+	struct boot boot;
 	struct audit_view view = {
 		.audit = audit,
+		.boot = &boot,
 		.least = (enum audit_severity)options.least,
 		.fixing = options.fix,
 		.colours = term_colours(stdout),
@@ -49,14 +56,20 @@ static int report(struct audit *audit)
 	int error = 0;
 
 	/* What was found, not what was made of it. */
-	if (options.save && bundle_write(audit->capture, options.save))
+	boot_plan(&boot, audit, view.least);
+	if (options.save && bundle_write(audit->capture, options.save)) {
+		boot_free(&boot);
 		return EXIT_ERROR;
+	}
 	if (options.fix)
 		error = audit_fix(audit, view.least);
+	if (options.boot && !error)
+		error = boot_apply(&boot, audit, view.least, options.update);
 	if (options.json)
 		audit_json(stdout, &view);
 	else
 		audit_text(stdout, &view);
+	boot_free(&boot);
 	if (error)
 		return EXIT_ERROR;
 	if (audit_open(audit, view.least))
@@ -72,6 +85,8 @@ static int run(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
+	if (options.boot && !options.fix)
+		return error_say("--boot is of --fix: without it, what would be written is shown");
 	if (capture_open(&capture, options.root))
 		return EXIT_ERROR;
 	if (options.fix && capture.kind == CAPTURE_BUNDLE) {
@@ -103,6 +118,7 @@ const struct command audit_command = {
 		"sudo isolator audit -c 3", "is CPU 3 of this machine fit?",
 		"sudo isolator audit -c 3 --fix", "the same, and mend what can be mended now",
 		"sudo isolator audit --save audit.tar", "for a report: what was read, and nothing else",
+		"sudo isolator audit -c 1-3 --fix --boot", "also isolcpus and the like, from the next boot on",
 		"isolator audit --root audit.tar", "judge that, on any machine",
 		"isolator audit --json --severity error", "for a program that only minds errors",
 		NULL,

@@ -31,6 +31,7 @@ enum audit_remedy {
 };
 
 struct audit;
+struct boot;
 
 /* One question to the machine; all its findings have its name and reason. */
 struct audit_check {
@@ -64,6 +65,7 @@ struct audit_finding {
 	char *undo;
 	enum setting_kind kind;
 	char *wanted;		/* what REMEDY_WRITE writes to path */
+	char *parameter;	/* of a boot, which is to be added, NAME=VALUE; else NULL */
 	enum change_outcome outcome;
 	char *now;		/* what was read back, or why it was refused; else NULL */
 };
@@ -181,6 +183,7 @@ struct audit_view {
 	enum audit_severity least;	/* what decides */
 	bool fixing;
 	bool colours;
+	const struct boot *boot;	/* what the next boot gets, or could get */
 };
 
 void audit_text(FILE *out, const struct audit_view *view);

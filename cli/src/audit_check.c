@@ -169,33 +169,6 @@ char **audit_names(struct audit *audit, size_t *count, const char *format, ...)
 	return names;
 }
 
-/* The command that writes @value, maybe of several lines, to @path; to be freed. */
-static char *echo(const char *path, const char *value)
-{
-	bool lines = strchr(value, '\n');
-	size_t size;
-	char *text, *word;
-	FILE *out = text_open(&text, &size);
-
-	fputs(lines ? "printf '%s\\n'" : "echo", out);
-	while (*value) {
-		size_t length = strcspn(value, "\n");
-		char *line = text_format("%.*s", (int)length, value);
-
-		word = text_shell(line);
-		fprintf(out, " %s", word);
-		free(word);
-		free(line);
-		value += length;
-		value += *value == '\n';
-	}
-	word = text_shell(path);
-	fprintf(out, " > %s", word);
-	free(word);
-	fclose(out);
-	return text;
-}
-
 void audit_set(struct audit_finding *finding, enum setting_kind kind, const char *format, ...)
 {
 	char *old = setting_value(kind, finding->value);
@@ -205,8 +178,8 @@ void audit_set(struct audit_finding *finding, enum setting_kind kind, const char
 	finding->kind = kind;
 	free(finding->fix);
 	free(finding->undo);
-	finding->fix = echo(finding->path, finding->wanted);
-	finding->undo = echo(finding->path, old);
+	finding->fix = setting_command(finding->path, finding->wanted);
+	finding->undo = setting_command(finding->path, old);
 	free(old);
 }
 
@@ -230,7 +203,7 @@ void audit_boot_with(struct audit_finding *finding, const char *format, ...)
 	audit_advise(finding, REMEDY_BOOT, fix, undo);
 	free(fix);
 	free(undo);
-	free(parameter);
+	finding->parameter = parameter;
 }
 
 char *audit_others(const struct audit *audit, const struct cpulist *mask,

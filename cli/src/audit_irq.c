@@ -14,7 +14,7 @@ static void judge(struct audit *audit, const struct irq *irq)
 	struct audit_finding *finding;
 	char *others;
 
-	if (irq->managed || irq->bound || !cpulist_common(&irq->asked, &audit->cpus))
+	if (irq_reach(irq, &audit->cpus) != IRQ_ASKED)
 		return;
 	finding = audit_find(audit, irq->file->path, irq->file->value);
 	/* Isolator leaves isolated CPUs out, but where nothing else is named. */
@@ -31,8 +31,7 @@ static void judge_pending(struct audit *audit, const struct irq *irq)
 {
 	char *path;
 
-	if (irq->managed || irq->bound || cpulist_common(&irq->asked, &audit->cpus) ||
-	    !cpulist_common(&irq->goes, &audit->cpus))
+	if (irq_reach(irq, &audit->cpus) != IRQ_PENDING)
 		return;
 	path = text_format("/proc/irq/%s/effective_affinity_list", irq->number);
 	audit_advise(audit_find(audit, path, capture_read(audit->capture, path)->value),
@@ -45,7 +44,7 @@ static void judge_managed(struct audit *audit, const struct irq *irq)
 	struct audit_finding *finding;
 	char *cpus;
 
-	if (!irq->managed || !cpulist_common(&irq->goes, &audit->cpus))
+	if (irq_reach(irq, &audit->cpus) != IRQ_MANAGED)
 		return;
 	finding = audit_find(audit, irq->file->path, irq->file->value);
 	/* A queue of these CPUs alone is silent until one of them uses the device. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "audit.h"
+#include "boot.h"
 #include "json.h"
 
 #define SCHEMA_VERSION 1
@@ -46,6 +47,7 @@ static void put_finding(struct json *json, const struct audit_finding *finding)
 		[OUTCOME_FIXED] = "fixed",
 		[OUTCOME_REFUSED] = "refused",
 		[OUTCOME_IGNORED] = "ignored",
+		[OUTCOME_PENDING] = "pending",
 	};
 
 	json_open(json, NULL, '{');
@@ -77,6 +79,7 @@ void audit_json(FILE *out, const struct audit_view *view)
 	for (size_t i = 0; i < audit->count; i++)
 		put_finding(&json, &audit->findings[i]);
 	json_close(&json, ']');
+	boot_json(&json, view->boot);
 	json_string(&json, "verdict", audit_open(audit, view->least) ? "unfit" :
 		    audit->judged ? "fit" : "inconclusive");
 	json_document_end(&json);

@@ -147,6 +147,7 @@ void audit_free(struct audit *audit)
 		free(finding->fix);
 		free(finding->undo);
 		free(finding->wanted);
+		free(finding->parameter);
 		free(finding->now);
 	}
 	free(audit->findings);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "audit.h"
+#include "boot.h"
 #include "term.h"
 #include "text.h"
 
@@ -79,6 +80,10 @@ static void put_outcome(FILE *out, const struct audit_view *view,
 		fprintf(out, "      %sdid not stick%s: it is ", red, plain);
 		put_value(out, finding->now);
 		break;
+	case OUTCOME_PENDING:
+		fputs("      from the next boot on: ", out);
+		put_value(out, finding->now);
+		break;
 	}
 	fputc('\n', out);
 }
@@ -139,7 +144,7 @@ static size_t put_findings(FILE *out, const struct audit_view *view, size_t at)
 		free(back);
 		free(undo);
 		free(fix);
-	} else if (first->outcome != OUTCOME_FIXED) {
+	} else if (first->outcome != OUTCOME_FIXED && first->outcome != OUTCOME_PENDING) {
 		put_remedy(out, "", first->fix, first->undo);
 	}
 	return count;
@@ -170,7 +175,7 @@ static void put_count(FILE *out, size_t n, const char *what, const char **comma)
 static void put_verdict(FILE *out, const struct audit_view *view, const char *cpus)
 {
 	const struct audit *audit = view->audit;
-	size_t counts[AUDIT_ERROR + 1] = { 0 }, fixed = 0, mendable = 0, unread = 0;
+	size_t counts[AUDIT_ERROR + 1] = { 0 }, fixed = 0, mendable = 0, unread = 0, pending = 0;
 	size_t open = audit_open(audit, view->least);
 	const char *comma = "";
 
@@ -183,6 +188,7 @@ static void put_verdict(FILE *out, const struct audit_view *view, const char *cp
 			unread++;
 		else
 			counts[finding->severity]++;
+		pending += finding->outcome == OUTCOME_PENDING;
 		mendable += finding->outcome == OUTCOME_NONE && finding->remedy == REMEDY_WRITE &&
 			finding->severity >= view->least;
 	}
@@ -198,6 +204,8 @@ static void put_verdict(FILE *out, const struct audit_view *view, const char *cp
 	fprintf(out, "%s%u checks", *comma ? " from " : "nothing found by ", audit->judged);
 	if (fixed)
 		fprintf(out, ", %zu fixed", fixed);
+	if (pending)
+		fprintf(out, ", %zu mended from the next boot on", pending);
 	comma = ", ";
 	put_count(out, unread, "file", &comma);
 	if (unread)
@@ -225,6 +233,7 @@ void audit_text(FILE *out, const struct audit_view *view)
 		i += put_findings(out, view, i);
 		before = finding;
 	}
+	boot_text(out, view->boot);
 	if (audit->count)
 		fputc('\n', out);
 	put_verdict(out, view, cpus);

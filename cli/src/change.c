@@ -41,7 +41,7 @@ static int note(const struct change *change, struct journal *journal, const char
 	if (change->base)
 		return journal_note(journal, words[change->kind], change->path, value,
 				    change->base);
-	old = setting_value(change->kind, change->before);
+	old = setting_before(change->kind, change->before, change->wanted);
 	error = journal_note(journal, JOURNAL_SET, change->path, old, change->before);
 	free(old);
 	return error;

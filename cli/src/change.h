@@ -11,6 +11,7 @@ enum change_outcome {
 	OUTCOME_FIXED,		/* written and read back */
 	OUTCOME_REFUSED,	/* the write failed */
 	OUTCOME_IGNORED,	/* written, but another value was read back */
+	OUTCOME_PENDING,	/* written, and in force from the next boot on */
 };
 
 struct change {

@@ -6,8 +6,11 @@
 #include "options.h"
 
 extern const struct command attach_command;
+extern const struct command attribute_command;
 extern const struct command audit_command;
 extern const struct command detach_command;
+extern const struct command interfere_command;
+extern const struct command measure_command;
 extern const struct command prove_command;
 extern const struct command restore_command;
 extern const struct command run_command;
@@ -15,6 +18,7 @@ extern const struct command shield_command;
 extern const struct command stat_command;
 extern const struct command status_command;
 extern const struct command top_command;
+extern const struct command watch_command;
 extern const struct command why_command;
 
 #endif

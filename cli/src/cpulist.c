@@ -87,9 +87,13 @@ bool cpulist_parse_mask(const char *text, struct cpulist *list)
 
 int cpulist_next(const struct cpulist *list, int cpu)
 {
-	for (cpu++; cpu < CPULIST_MAX; cpu++)
-		if (list->bits[cpu / 64] >> cpu % 64 & 1)
-			return cpu;
+	/* A word at a time: most lists are short. */
+	for (cpu++; cpu < CPULIST_MAX; cpu = (cpu / 64 + 1) * 64) {
+		uint64_t word = list->bits[cpu / 64] >> cpu % 64;
+
+		if (word)
+			return cpu + __builtin_ctzll(word);
+	}
 	return -1;
 }
 

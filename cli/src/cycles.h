@@ -29,4 +29,7 @@ static inline uint64_t cycles(void)
 #error "no clock is known here that user mode reads by itself: add one to cycles.h"
 #endif
 
+/* @now and @now_ns, of CLOCK_MONOTONIC, are one moment, as far as two clocks can be read at once. */
+void cycles_pair(uint64_t *now, uint64_t *now_ns);
+
 #endif

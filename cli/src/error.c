@@ -4,7 +4,18 @@
 
 #include "error.h"
 
+static const char *program = "isolator";
 static const char *running;
+
+void error_program(const char *name)
+{
+	program = name;
+}
+
+const char *error_program_name(void)
+{
+	return program;
+}
 
 void error_command(const char *name)
 {
@@ -17,7 +28,7 @@ int error_say(const char *format, ...)
 
 	/* What was printed so far comes first, also when both go to one place. */
 	fflush(stdout);
-	fprintf(stderr, "isolator%s%s: ", running ? " " : "", running ? running : "");
+	fprintf(stderr, "%s%s%s: ", program, running ? " " : "", running ? running : "");
 	va_start(arguments, format);
 	vfprintf(stderr, format, arguments);
 	va_end(arguments);

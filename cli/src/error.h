@@ -12,10 +12,14 @@ enum exit_code {
 	EXIT_SKIPPED = 77,	/* this machine has nothing to look with */
 };
 
+/* The program that runs, for the messages that follow and for help; without it isolator. */
+void error_program(const char *name);
+const char *error_program_name(void);
+
 /* The subcommand that runs, for the messages that follow; NULL: none yet. */
 void error_command(const char *name);
 
-/* "isolator COMMAND: ..." to stderr.  Returns EXIT_ERROR. */
+/* "PROGRAM COMMAND: ..." to stderr.  Returns EXIT_ERROR. */
 int error_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -112,3 +112,24 @@ int file_write_fd(int fd, const void *data, size_t size)
 	}
 	return 0;
 }
+
+int file_replace(const char *path, const void *data, size_t size)
+{
+	char *beside = text_format("%s.new", path);
+	int file = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666), error;
+
+	if (file < 0) {
+		error = errno;
+		free(beside);
+		return error;
+	}
+	error = file_write_fd(file, data, size);
+	if (close(file) && !error)
+		error = errno;
+	if (!error && rename(beside, path))
+		error = errno;
+	if (error)
+		unlink(beside);
+	free(beside);
+	return error;
+}

@@ -28,4 +28,10 @@ bool file_is_whole(const char *text, size_t size);
 /* Writes all of @data; 0 or the errno. */
 int file_write_fd(int fd, const void *data, size_t size);
 
+/*
+ * Makes @data the content of @path: whoever reads sees the old one or the new one, whole,
+ * also if this process is killed.  0 or the errno.
+ */
+int file_replace(const char *path, const void *data, size_t size);
+
 #endif

@@ -11,7 +11,7 @@ void gaps_scale_set(struct gaps_scale *scale, double per_ns, uint64_t threshold_
 		scale->edges[i] = (uint64_t)(edge * per_ns);
 }
 
-void gaps_add(struct gaps *gaps, const struct gaps_scale *scale, uint64_t pause)
+bool gaps_add(struct gaps *gaps, const struct gaps_scale *scale, uint64_t pause)
 {
 	int class = GAPS_CLASSES - 1;
 
@@ -19,8 +19,10 @@ void gaps_add(struct gaps *gaps, const struct gaps_scale *scale, uint64_t pause)
 		class--;
 	if (class >= 0)
 		gaps->classes[class]++;
-	if (pause > scale->threshold)
-		gaps->count++;
+	if (pause <= scale->threshold)
+		return false;
+	gaps->count++;
+	return true;
 }
 
 uint64_t gaps_ns(const struct gaps_scale *scale, uint64_t pause)

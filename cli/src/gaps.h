@@ -3,6 +3,7 @@
 #ifndef GAPS_H
 #define GAPS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Classes of pauses: from 1 us, 10 us, 100 us, 1 ms, 10 ms, 100 ms on. */
@@ -27,24 +28,28 @@ struct gaps_scale {
 /* @scale for a clock of @per_ns cycles each ns. */
 void gaps_scale_set(struct gaps_scale *scale, double per_ns, uint64_t threshold_ns);
 
-/* Counts a pause that is at least the first class. */
-void gaps_add(struct gaps *gaps, const struct gaps_scale *scale, uint64_t pause);
+/* Counts a pause that is at least the first class; is it above the threshold? */
+bool gaps_add(struct gaps *gaps, const struct gaps_scale *scale, uint64_t pause);
 
-/* Between two looks at the clock; what goes back, as a clock of a guest can, is none. */
-static inline void gaps_look(struct gaps *gaps, const struct gaps_scale *scale,
+/*
+ * Between two looks at the clock; what goes back, as a clock of a guest can, is none.  Is
+ * it above the threshold?
+ */
+static inline bool gaps_look(struct gaps *gaps, const struct gaps_scale *scale,
 			     uint64_t before, uint64_t now)
 {
 	uint64_t pause = now - before;
 
 	if ((int64_t)pause <= 0)
-		return;
+		return false;
 	if (pause < gaps->least || !gaps->least)
 		gaps->least = pause;
 	if (__builtin_expect(pause > gaps->longest, 0))
 		gaps->longest = pause;
 	/* The threshold may be finer than the classes. */
 	if (__builtin_expect(pause >= scale->edges[0] || pause > scale->threshold, 0))
-		gaps_add(gaps, scale, pause);
+		return gaps_add(gaps, scale, pause);
+	return false;
 }
 
 uint64_t gaps_ns(const struct gaps_scale *scale, uint64_t pause);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "directory.h"
 #include "error.h"
 #include "group.h"
 #include "journal.h"
@@ -31,43 +32,15 @@ static const struct {
 	{ "cpuset.cpus.partition", "member\n" },
 };
 
-/* As mkdirat(2) and unlinkat(2) of @path, whose directory is below @root; 0 or the errno. */
-static int at_parent(const char *root, const char *path, bool make)
-{
-	const char *name = strrchr(path, '/') + 1;
-	char *above = text_format("%.*s", (int)(name - path), path);
-	int fd = root_open(root, above, O_PATH | O_DIRECTORY), error = 0;
-
-	if (fd < 0 || (make ? mkdirat(fd, name, 0755) : unlinkat(fd, name, AT_REMOVEDIR)))
-		error = errno;
-	if (fd >= 0)
-		close(fd);
-	free(above);
-	return error;
-}
-
 /* Where there is no kernel, its files in the new cgroup @path come and go by hand. */
 static void stand_in(const char *root, const char *path, bool make)
 {
-	int directory = root_live(root) ? -1 : root_open(root, path, O_PATH | O_DIRECTORY);
-
-	for (size_t i = 0; directory >= 0 && i < ARRAY_SIZE(files); i++) {
+	for (size_t i = 0; !root_live(root) && i < ARRAY_SIZE(files); i++) {
 		char *name = text_format("%s/%s", path, files[i].name);
 
-		if (make) {
-			int fd = openat(directory, files[i].name,
-					O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY, 0644);
-
-			if (fd >= 0)
-				close(fd);
-			setting_write_text(root, name, files[i].text);
-		} else {
-			unlinkat(directory, files[i].name, 0);
-		}
+		directory_file(root, name, make ? files[i].text : NULL);
 		free(name);
 	}
-	if (directory >= 0)
-		close(directory);
 }
 
 int group_possible(const char *root, const char **path)
@@ -217,7 +190,7 @@ int group_make(struct group *group, const char *root, pid_t pid, const struct cp
 		error = journal_note(journal, JOURNAL_GROUP, group->path, from, "-");
 	}
 	if (!error && good) {
-		int refused = at_parent(root, group->path, true);
+		int refused = directory_make(root, group->path);
 
 		if (refused) {
 			journal_forget(journal);
@@ -296,7 +269,7 @@ int group_remove(const char *root, const char *path, const char *origin_path,
 	stand_in(root, path, false);
 	for (int i = 0;; i++) {
 		empty(root, path, origin_path, moved);
-		error = at_parent(root, path, false);
+		error = directory_remove(root, path);
 		/* A task that ends counts until it is gone. */
 		if (error != EBUSY || i == TRIES)
 			break;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "error.h"
 #include "help.h"
 
 #define WIDTH 79
@@ -55,10 +56,10 @@ static void words(struct lines *lines, const char *text)
 	fputc('\n', lines->out);
 }
 
-/* "isolator " before a subcommand's name, nothing before the program's own. */
-static const char *prefix(const struct command *command)
+/* Is it the program itself, and no subcommand? */
+static bool is_program(const struct command *command)
 {
-	return strcmp(command->name, "isolator") ? "isolator " : "";
+	return !strcmp(command->name, error_program_name());
 }
 
 /* The first from @spec on that is for users; the table's end if there is none. */
@@ -72,7 +73,8 @@ static const struct option_spec *visible(const struct option_spec *spec)
 static void print_usage(FILE *out, const struct command *command)
 {
 	struct lines lines = { .out = out };
-	int printed = fprintf(out, "usage: %s%s", prefix(command), command->name);
+	int printed = fprintf(out, "usage: %s%s%s", is_program(command) ? "" : error_program_name(),
+			      is_program(command) ? "" : " ", command->name);
 
 	lines.column = lines.indent = (size_t)printed;
 	lines.indent++;

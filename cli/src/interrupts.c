@@ -4,11 +4,19 @@
 #include <string.h>
 
 #include "array.h"
+#include "error.h"
 #include "interrupts.h"
 #include "setting.h"
 #include "text.h"
 
 #define BLANKS " \t"
+
+/* More cannot have come in any time that is looked at, and half of what 32 bits hold. */
+#define MOST (UINT64_C(1) << 31)
+
+const char *const interrupt_classes[] = {
+	"device", "timer", "resched", "call", "tlb", "work", "nmi", "machine-check", "other", NULL
+};
 
 static const char *class_of(const char *label, const char *what)
 {
@@ -23,6 +31,8 @@ static const char *class_of(const char *label, const char *what)
 		{ "MCE", "achine check", "machine-check" }, { "MCP", "check poll", "machine-check" },
 		{ "THR", "hreshold APIC", "machine-check" }, { "TRM", "hermal event", "machine-check" },
 		{ "DFR", "eferred Error", "machine-check" },
+		/* Of arm64, with numbers as devices have them, but one for each CPU. */
+		{ "", "kvm guest", "timer" }, { "", "arm-pmu", "nmi" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
@@ -31,65 +41,116 @@ static const char *class_of(const char *label, const char *what)
 	return isdigit((unsigned char)*label) ? "device" : "other";
 }
 
-/* The CPU of each column, from the first line. */
-static int *columns(const char *line, size_t *count)
+/* Counts of errors that are no CPU's; with one CPU nothing else tells them apart. */
+static bool is_whole_machine(const char *label)
 {
-	int *cpus = NULL;
+	static const char *const labels[] = { "ERR", "MIS", "Err", "BAD" };
 
-	*count = 0;
-	while ((line = strstr(line, "CPU"))) {
-		line += 3;
-		*ARRAY_ADD(cpus, *count) = (int)strtol(line, NULL, 10);
-	}
-	return cpus;
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
+		if (!strcmp(label, labels[i]))
+			return true;
+	return false;
 }
 
-/* The words of @text with one blank between; to be freed. */
-static char *words(const char *text)
+/*
+ * The CPU of each column, from the first line, whose number is returned.  @kept has for
+ * each its place among those that are wanted; -1: it is not, or stands out of order.
+ */
+static size_t read_head(struct interrupts *interrupts, const char *line,
+			const struct cpulist *wanted, long **kept)
 {
-	size_t size;
-	char *joined;
-	FILE *out = text_open(&joined, &size);
+	size_t count = 0;
+	long last = -1;
 
-	while (*(text += strspn(text, BLANKS))) {
-		size_t length = strcspn(text, BLANKS);
+	*kept = NULL;
+	while ((line = strstr(line, "CPU"))) {
+		long cpu = strtol(line + 3, NULL, 10), *place = ARRAY_ADD(*kept, count);
 
-		fprintf(out, "%s%.*s", ftell(out) ? " " : "", (int)length, text);
-		text += length;
+		line += 3;
+		*place = -1;
+		if (cpu <= last || cpu >= CPULIST_MAX)
+			continue;
+		last = cpu;
+		if (!cpulist_has(wanted, (int)cpu))
+			continue;
+		*place = (long)interrupts->columns;
+		*ARRAY_ADD(interrupts->cpus, interrupts->columns) = (int)cpu;
 	}
-	fclose(out);
-	return joined;
+	return count;
+}
+
+/* Leaves one blank between the words of @text, and none around them. */
+static void join_words(char *text)
+{
+	char *to = text, *from = text;
+
+	while (*(from += strspn(from, BLANKS))) {
+		size_t length = strcspn(from, BLANKS);
+
+		if (to > text)
+			*to++ = ' ';
+		memmove(to, from, length);
+		to += length;
+		from += length;
+	}
+	*to = '\0';
+}
+
+/* The count at *@at, which moves behind it; false: what stands there is none. */
+static bool read_count(char **at, uint64_t *count)
+{
+	char *digit = *at + strspn(*at, BLANKS);
+	char *end = digit;
+
+	*count = 0;
+	while (*end >= '0' && *end <= '9')
+		*count = *count * 10 + (uint64_t)(*end++ - '0');
+	/* "4-edge" is no count. */
+	if (end == digit || (*end && !strchr(BLANKS, *end)))
+		return false;
+	*at = end;
+	return true;
+}
+
+static void free_row(struct interrupt *row)
+{
+	free(row->label);
+	free(row->what);
+	free(row->of);
 }
 
 /* One line "LABEL: N N N what it is". */
-static void add_row(struct interrupts *interrupts, char *line, const int *cpus, size_t count,
-		    const struct cpulist *wanted)
+static void add_row(struct interrupts *interrupts, char *line, const long *kept, size_t count)
 {
 	struct interrupt row = { 0 };
 	char *colon = strchr(line, ':'), *at;
+	uint64_t n;
 	size_t i;
 
 	if (!colon)
 		return;
 	*colon = '\0';
 	line += strspn(line, BLANKS);
+	if (is_whole_machine(line))
+		return;
+	row.of = calloc(interrupts->columns, sizeof(*row.of));
+	if (!row.of)
+		exit(error_say("no memory"));
 	at = colon + 1;
-	for (i = 0; i < count; i++) {
-		char *end;
-		uint64_t n = strtoull(at, &end, 10);
-
-		/* "4-edge" is no count. */
-		if (end == at || (*end && !isspace((unsigned char)*end)))
-			break;
-		at = end;
-		if (cpulist_has(wanted, cpus[i]))
-			row.count += n;
+	for (i = 0; i < count && read_count(&at, &n); i++) {
+		if (kept[i] < 0)
+			continue;
+		row.of[kept[i]] = n;
+		row.count += n;
 	}
 	/* Some rows have one number for all CPUs: none of these. */
-	if (i < 2 && i < count)
+	if (i < 2 && i < count) {
+		free(row.of);
 		return;
+	}
+	join_words(at);
 	row.label = text_format("%s", line);
-	row.what = words(at);
+	row.what = text_format("%s", at);
 	row.class = class_of(row.label, row.what);
 	*ARRAY_ADD(interrupts->rows, interrupts->count) = row;
 }
@@ -97,15 +158,15 @@ static void add_row(struct interrupts *interrupts, char *line, const int *cpus, 
 bool interrupts_parse(struct interrupts *interrupts, char *text, const struct cpulist *cpus)
 {
 	char *line = strsep(&text, "\n");
+	long *kept;
 	size_t count;
-	int *column = columns(line, &count);
 
 	*interrupts = (struct interrupts){ 0 };
-	for (size_t i = 0; i < count; i++)
-		interrupts->known |= cpulist_has(cpus, column[i]);
+	count = read_head(interrupts, line, cpus, &kept);
+	interrupts->known = interrupts->columns;
 	while (interrupts->known && (line = strsep(&text, "\n")))
-		add_row(interrupts, line, column, count, cpus);
-	free(column);
+		add_row(interrupts, line, kept, count);
+	free(kept);
 	return interrupts->known;
 }
 
@@ -120,25 +181,84 @@ void interrupts_read(struct interrupts *interrupts, const char *root, const char
 	free(text);
 }
 
+const struct interrupt *interrupts_find(const struct interrupts *interrupts, const char *label,
+					size_t near)
+{
+	/* Ever farther from there, as rows come and go. */
+	for (size_t away = 0; away <= near || near + away < interrupts->count; away++) {
+		if (near + away < interrupts->count &&
+		    !strcmp(interrupts->rows[near + away].label, label))
+			return &interrupts->rows[near + away];
+		if (away <= near && near - away < interrupts->count &&
+		    !strcmp(interrupts->rows[near - away].label, label))
+			return &interrupts->rows[near - away];
+	}
+	return NULL;
+}
+
+long *interrupts_columns(const struct interrupts *now, const struct interrupts *before)
+{
+	long *columns = NULL;
+	size_t count = 0, at = 0;
+
+	/* Both ascend. */
+	while (count < now->columns) {
+		long *column = ARRAY_ADD(columns, count);
+
+		while (at < before->columns && before->cpus[at] < now->cpus[count - 1])
+			at++;
+		*column = at < before->columns && before->cpus[at] == now->cpus[count - 1] ?
+			(long)at : -1;
+	}
+	return columns;
+}
+
+/* Between two counts of 32 bits; what does not wrap has more. */
+static uint64_t between(uint64_t before, uint64_t now)
+{
+	return before <= UINT32_MAX ? (uint32_t)(now - before) : UINT64_MAX;
+}
+
+bool interrupt_came(const struct interrupt *now, const struct interrupt *before,
+		    const long *columns, size_t count, uint64_t most, uint64_t *came)
+{
+	bool anew = false;
+
+	for (size_t i = 0; i < count && before; i++) {
+		uint64_t old = columns[i] < 0 ? 0 : before->of[columns[i]];
+
+		anew |= now->of[i] < old && between(old, now->of[i]) > most;
+	}
+	for (size_t i = 0; i < count; i++) {
+		uint64_t old = before && !anew && columns[i] >= 0 ? before->of[columns[i]] : 0;
+
+		if (columns[i] < 0)
+			came[i] = 0;
+		else
+			came[i] = now->of[i] < old ? between(old, now->of[i]) : now->of[i] - old;
+	}
+	return !anew;
+}
+
 void interrupts_since(struct interrupts *interrupts, const struct interrupts *before)
 {
+	long *columns = interrupts_columns(interrupts, before);
 	size_t left = 0;
 
 	for (size_t i = 0; i < interrupts->count; i++) {
 		struct interrupt *row = &interrupts->rows[i];
 
-		for (size_t k = 0; k < before->count; k++)
-			/* What fell is another device's by now. */
-			if (!strcmp(before->rows[k].label, row->label) &&
-			    before->rows[k].count <= row->count)
-				row->count -= before->rows[k].count;
-		if (row->count) {
+		interrupt_came(row, interrupts_find(before, row->label, i), columns,
+			       interrupts->columns, MOST, row->of);
+		row->count = 0;
+		for (size_t k = 0; k < interrupts->columns; k++)
+			row->count += row->of[k];
+		if (row->count)
 			interrupts->rows[left++] = *row;
-		} else {
-			free(row->label);
-			free(row->what);
-		}
+		else
+			free_row(row);
 	}
+	free(columns);
 	interrupts->count = left;
 	interrupts->known = interrupts->known && before->known;
 }
@@ -154,10 +274,9 @@ uint64_t interrupts_sum(const struct interrupts *interrupts)
 
 void interrupts_free(struct interrupts *interrupts)
 {
-	for (size_t i = 0; i < interrupts->count; i++) {
-		free(interrupts->rows[i].label);
-		free(interrupts->rows[i].what);
-	}
+	for (size_t i = 0; i < interrupts->count; i++)
+		free_row(&interrupts->rows[i]);
 	free(interrupts->rows);
+	free(interrupts->cpus);
 	*interrupts = (struct interrupts){ 0 };
 }

@@ -18,11 +18,14 @@ static void look_whose(struct audit *audit, struct irq *irq)
 		irq->managed = strstr(state->value, "IRQD_AFFINITY_MANAGED");
 		irq->bound = strstr(state->value, "IRQD_PER_CPU") ||
 			strstr(state->value, "IRQD_NO_BALANCING");
+		irq->told = true;
 		return;
 	}
 	/* Since 6.12 an affinity that nobody can set is not writable. */
+	irq->told = audit_kernel(audit, 6, 12);
 	if (irq->file->mode & 0222)
 		return;
+	irq->told = true;
 	chip = audit_file(audit, "/sys/kernel/irq/%s/chip_name", irq->number);
 	irq->managed = chip && strstr(chip->value, "MSI");
 	irq->bound = !irq->managed;
@@ -46,4 +49,17 @@ bool irq_look(struct audit *audit, const char *number, struct irq *irq)
 		irq->goes = irq->asked;
 	look_whose(audit, irq);
 	return true;
+}
+
+enum irq_reach irq_reach(const struct irq *irq, const struct cpulist *cpus)
+{
+	bool goes = cpulist_common(&irq->goes, cpus);
+
+	if (irq->managed)
+		return goes ? IRQ_MANAGED : IRQ_ELSEWHERE;
+	if (irq->bound)
+		return goes ? IRQ_BOUND : IRQ_ELSEWHERE;
+	if (cpulist_common(&irq->asked, cpus))
+		return IRQ_ASKED;
+	return goes ? IRQ_PENDING : IRQ_ELSEWHERE;
 }

@@ -17,6 +17,16 @@ struct irq {
 	struct cpulist goes;			/* where it goes */
 	bool managed;				/* only its driver chooses */
 	bool bound;				/* nobody chooses: one for each CPU */
+	bool told;				/* the kernel says whose choice it is */
+};
+
+/* What an interrupt does to CPUs that it shall leave alone. */
+enum irq_reach {
+	IRQ_ELSEWHERE,	/* it does not come there */
+	IRQ_ASKED,	/* it may: whoever set its affinity names them */
+	IRQ_PENDING,	/* it was sent elsewhere, and comes once more before it goes */
+	IRQ_MANAGED,	/* it does, and only its driver chooses */
+	IRQ_BOUND,	/* it does, and nobody chooses */
 };
 
 /*
@@ -24,5 +34,7 @@ struct irq {
  * False: it is none that a device can send.
  */
 bool irq_look(struct audit *audit, const char *number, struct irq *irq);
+
+enum irq_reach irq_reach(const struct irq *irq, const struct cpulist *cpus);
 
 #endif

@@ -46,6 +46,12 @@ struct isolate_wish {
 	uint64_t deadline_ns, spin_ns, lend_ns, beat_ns;	/* 0: the kernel's default, or none */
 };
 
+/* Was any time asked for that has no default here? */
+static inline bool isolate_wish_given(const struct isolate_wish *wish)
+{
+	return wish->beat_ns || wish->deadline_ns || wish->spin_ns;
+}
+
 /* A new one, to be freed by isolate_free(). */
 struct isolate *isolate_new(int device, pid_t tid, int cpu, const char *found,
 			    const struct isolate_wish *wish);

@@ -9,6 +9,7 @@
  *	set PATH VALUE TEXT
  *	controller PATH NAME TEXT
  *	group PATH ORIGIN -
+ *	instance PATH - -
  *	task TID START LIST
  *	attach TID START LIST POLICY PRIORITY
  *	run PID CPUS PROGRAM
@@ -18,7 +19,8 @@
  * set: PATH, that of the machine from its root, was written.  VALUE is what to write,
  * without the line's end, and TEXT all that the file showed.  controller: NAME was turned
  * on in PATH, which showed TEXT; others may have come and gone since.  group: the cgroup PATH was
- * made, and what runs in it goes back to the cgroup ORIGIN.  task: the affinity of a
+ * made, and what runs in it goes back to the cgroup ORIGIN.  instance: the instance PATH of
+ * the tracer was made.  task: the affinity of a
  * task, which began at START by the kernel's clock, was LIST.  attach: the same of a
  * task that was isolated, with its policy; the blanks are within the field.  As long as
  * that task lives the journal is that of a run that lives.  run: no change, but
@@ -42,6 +44,7 @@
 #define JOURNAL_SET "set"
 #define JOURNAL_CONTROLLER "controller"
 #define JOURNAL_GROUP "group"
+#define JOURNAL_INSTANCE "instance"
 #define JOURNAL_TASK "task"
 #define JOURNAL_ATTACH "attach"
 #define JOURNAL_RUN "run"

@@ -6,6 +6,7 @@
 #include "cpulist.h"
 #include "json.h"
 #include "utf8.h"
+#include "wait.h"
 
 static void quoted(FILE *out, const char *text)
 {
@@ -93,6 +94,12 @@ void json_real(struct json *json, const char *key, double value)
 	fprintf(json->out, "%.3f", value);
 }
 
+void json_literal(struct json *json, const char *key, const char *number)
+{
+	begin(json, key);
+	fputs(number, json->out);
+}
+
 void json_string(struct json *json, const char *key, const char *value)
 {
 	if (!value) {
@@ -109,6 +116,25 @@ void json_cpus(struct json *json, const char *key, const struct cpulist *list)
 	for (int cpu = -1; (cpu = cpulist_next(list, cpu)) >= 0;)
 		json_integer(json, NULL, cpu);
 	json_close(json, ']');
+}
+
+const char *json_time_text(char text[JSON_TIME], uint64_t real_ns)
+{
+	time_t seconds = (time_t)(real_ns / WAIT_SECOND);
+	struct tm utc = { 0 };
+	size_t length;
+
+	gmtime_r(&seconds, &utc);
+	length = strftime(text, JSON_TIME, "%Y-%m-%dT%H:%M:%S", &utc);
+	snprintf(text + length, JSON_TIME - length, ".%09uZ", (unsigned int)(real_ns % WAIT_SECOND));
+	return text;
+}
+
+void json_time(struct json *json, const char *key, uint64_t real_ns)
+{
+	char text[JSON_TIME];
+
+	json_string(json, key, json_time_text(text, real_ns));
 }
 
 void json_document(struct json *json, const char *schema, int version)

@@ -30,8 +30,16 @@ void json_number_if(struct json *json, const char *key, bool known, uint64_t val
 /* With three decimals; what is no number becomes null. */
 void json_real(struct json *json, const char *key, double value);
 
+/* The number that @number is, in its digits. */
+void json_literal(struct json *json, const char *key, const char *number);
+
 /* An array of numbers; empty for a list that was not given. */
 void json_cpus(struct json *json, const char *key, const struct cpulist *list);
+
+/* CLOCK_REALTIME in UTC, with nanoseconds, as documents have it. */
+#define JSON_TIME 40
+const char *json_time_text(char text[JSON_TIME], uint64_t real_ns);
+void json_time(struct json *json, const char *key, uint64_t real_ns);
 
 /* Opens a document: its schema and version, and when it was written. */
 void json_document(struct json *json, const char *schema, int version);

@@ -43,8 +43,7 @@ static bool to_ns(const char *text, uint64_t *ns)
 	return true;
 }
 
-/* A number with its unit, or in that of @argument. */
-static bool to_time(const char *text, const char *argument, uint64_t *ns)
+bool options_time(const char *text, const char *argument, uint64_t *ns)
 {
 	static const struct {
 		const char *name;
@@ -74,6 +73,30 @@ static bool to_time(const char *text, const char *argument, uint64_t *ns)
 		return true;
 	}
 	return false;
+}
+
+/* A whole number of bytes, or of the unit behind it. */
+static bool to_size(const char *text, uint64_t *bytes)
+{
+	static const char units[] = "KMG";
+	uint64_t number;
+	const char *unit;
+	char *end;
+
+	if (!text[0] || !strchr(DIGITS, text[0]))
+		return false;
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	unit = *end ? strchr(units, *end) : NULL;
+	if (errno || !number || (*end && (!unit || end[1])))
+		return false;
+	for (; unit && unit >= units; unit--) {
+		if (number > UINT64_MAX / 1024)
+			return false;
+		number *= 1024;
+	}
+	*bytes = number;
+	return true;
 }
 
 /* Which one of @words, "a|b", is @text? */
@@ -114,11 +137,17 @@ static bool set(const struct option_spec *spec, const char *text)
 			  spec->name, text);
 		return false;
 	case OPTION_TIME:
-		if (to_time(text, spec->argument, spec->to.ns))
+		if (options_time(text, spec->argument, spec->to.ns))
 			break;
 		error_say("--%s wants a time, more than 0, such as 20 (%.2s) or 500us, 20ms, 1s%s, not \"%s\"",
 			  spec->name, spec->argument,
 			  strchr(spec->argument, '|') ? ", or never" : "", text);
+		return false;
+	case OPTION_SIZE:
+		if (to_size(text, spec->to.bytes))
+			break;
+		error_say("--%s wants a size, more than 0, such as 4096, 64K or 8M, not \"%s\"",
+			  spec->name, text);
 		return false;
 	case OPTION_CPUS:
 		if (cpulist_parse(text, spec->to.cpus))
@@ -154,20 +183,21 @@ static const struct option_spec *by_letter(const struct command *command, int le
 /* What getopt_long() met that is in no table, or lacks its argument. */
 static void complain(const struct command *command, int result, const char *word)
 {
-	const char *where = strcmp(command->name, "isolator") ? command->name : "";
+	const char *program = error_program_name();
+	const char *where = strcmp(command->name, program) ? command->name : "";
 	const char *space = *where ? " " : "";
 
 	if (result == ':')
-		error_say("%s wants an argument; see isolator%s%s --help", word, space, where);
+		error_say("%s wants an argument; see %s%s%s --help", word, program, space, where);
 	else if (optopt >= FIRST)
-		error_say("%.*s takes no argument; see isolator%s%s --help",
-			  (int)strcspn(word, "="), word, space, where);
+		error_say("%.*s takes no argument; see %s%s%s --help",
+			  (int)strcspn(word, "="), word, program, space, where);
 	else if (optopt)
-		error_say("there is no option -%c; see isolator%s%s --help", optopt, space,
+		error_say("there is no option -%c; see %s%s%s --help", optopt, program, space,
 			  where);
 	else
-		error_say("there is no option %s, or more than one that begins so; see isolator%s%s --help",
-			  word, space, where);
+		error_say("there is no option %s, or more than one that begins so; see %s%s%s --help",
+			  word, program, space, where);
 }
 
 enum options_result options_parse(const struct command *command, int argc, char **argv)

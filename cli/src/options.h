@@ -25,6 +25,7 @@ enum option_type {
 	OPTION_SECONDS,		/* to.ns, more than 0; decimals are allowed */
 	OPTION_TIME,		/* to.ns, more than 0; argument, as "MS" or "MS|never", says
 				 * the unit of a bare number, and whether it may be UINT64_MAX */
+	OPTION_SIZE,		/* to.bytes, more than 0; K, M and G are powers of 1024 */
 	OPTION_CPUS,		/* to.cpus */
 	OPTION_DIRECTORY,	/* to.text */
 	OPTION_FILE,		/* to.text; may be a directory too */
@@ -43,6 +44,7 @@ struct option_spec {
 		bool *flag;
 		unsigned int *number;
 		uint64_t *ns;
+		uint64_t *bytes;
 		struct cpulist *cpus;
 		const char **text;
 		struct option_texts *texts;
@@ -80,5 +82,11 @@ enum options_result {
  * may follow; else they are moved to the end.
  */
 enum options_result options_parse(const struct command *command, int argc, char **argv);
+
+/*
+ * A time: a number with its unit, or in that of @argument, as OPTION_TIME has it.  False:
+ * @text is none.
+ */
+bool options_time(const char *text, const char *argument, uint64_t *ns);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "boot.h"
 #include "command.h"
 #include "error.h"
 #include "json.h"
@@ -15,6 +16,7 @@ static struct {
 	bool json;
 	bool force;
 	const char *root;
+	const char *update;	/* NULL: update-grub */
 } options = {
 	.root = "/",
 };
@@ -26,6 +28,7 @@ static const struct option_spec specs[] = {
 	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.restore, version 1)",
 	  { .flag = &options.json }, 0 },
 	{ "root", 0, OPTION_DIRECTORY, "DIR", NULL, { .text = &options.root }, 0 },
+	{ "update-grub", 0, OPTION_FILE, "PROGRAM", NULL, { .text = &options.update }, 0 },
 	{ 0 },
 };
 
@@ -74,6 +77,10 @@ static void put_json(FILE *out, const struct undo *undo)
 
 static void put_whose(FILE *out, const struct undo_journal *journal)
 {
+	if (!journal->pid && !journal->cpus && journal->program) {
+		fprintf(out, "%s, from the next boot on", journal->program);
+		return;
+	}
 	if (!journal->pid && journal->program) {
 		fprintf(out, "%s, CPU %s", journal->program, journal->cpus);
 		return;
@@ -121,11 +128,13 @@ static int run(int argc, char **argv)
 {
 	struct undo undo;
 	bool failed = false;
+	int error;
 
 	(void)argc;
 	(void)argv;
 	if (undo_journals(&undo, options.root, options.force ? UNDO_ALL : UNDO_ENDED))
 		return EXIT_ERROR;
+	error = boot_undo(&undo, options.root, options.update);
 	for (size_t i = 0; i < undo.count; i++)
 		failed |= undo.journals[i].state == UNDO_STAYS;
 	if (options.json)
@@ -133,13 +142,13 @@ static int run(int argc, char **argv)
 	else
 		put_text(stdout, &undo);
 	undo_free(&undo);
-	return failed ? EXIT_ERROR : EXIT_PASS;
+	return failed || error ? EXIT_ERROR : EXIT_PASS;
 }
 
 const struct command restore_command = {
 	.name = "restore",
 	.summary = "undo what audit --fix, shield or a killed run left changed",
-	.about = "Puts back what audit --fix and shield have changed, and what a run could not restore because it was killed: each setting, cgroup and affinity that a journal in /run/isolator notes, the last change first, and looks whether it holds. A run that still lives is left alone.",
+	.about = "Puts back what audit --fix and shield have changed, and what a run could not restore because it was killed: each setting, cgroup and affinity that a journal in /run/isolator notes, the last change first, and looks whether it holds. What audit --fix --boot has written for the next boot goes too. A run that still lives is left alone.",
 	.options = specs,
 	.examples = (const char *const []){
 		"sudo isolator restore", "all is as it was",

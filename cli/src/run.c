@@ -68,8 +68,7 @@ static int check_options(struct run *run)
 		error_say("--preload %s: %s", run->preload, strerror(errno));
 		return -1;
 	}
-	if (run->no_isolation && (run->preload || run->wish.beat_ns || run->wish.deadline_ns ||
-				  run->wish.spin_ns)) {
+	if (run->no_isolation && (run->preload || isolate_wish_given(&run->wish))) {
 		error_say("--beat, --deadline, --spin and --preload are for an isolated program, and --no-isolation leaves that out");
 		return -1;
 	}

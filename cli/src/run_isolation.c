@@ -25,8 +25,7 @@ void run_isolation_begin(FILE *out, const struct run *run)
 	char time[TERM_TIME];
 
 	if (!run->isolator) {
-		if (run->wish.beat_ns || run->wish.deadline_ns || run->wish.spin_ns ||
-		    run->nr_threads)
+		if (isolate_wish_given(&run->wish) || run->nr_threads)
 			fputs("  isolation: none, this kernel has no Isolator; --beat, --deadline and --spin do nothing, a thread of --thread is only pinned\n",
 			      out);
 		return;

@@ -12,6 +12,9 @@ enum screen_key {
 	SCREEN_CLOSED,		/* there will be no more */
 };
 
+/* Are stdin and stdout a terminal that can be written over? */
+bool screen_possible(void);
+
 /*
  * Takes the terminal at stdin and stdout: keys come one by one, and what was shown
  * comes back with screen_close().  After wait_prepare().  0, or -1, said why.

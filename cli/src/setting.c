@@ -11,6 +11,8 @@
 #include "setting.h"
 #include "text.h"
 
+#define OFF "NO_"
+
 char *setting_value(enum setting_kind kind, const char *text)
 {
 	const char *open = strchr(text, '['), *end = open ? strchr(open, ']') : NULL;
@@ -18,6 +20,15 @@ char *setting_value(enum setting_kind kind, const char *text)
 	if (kind == SETTING_CHOICE && end)
 		return text_format("%.*s", (int)(end - open - 1), open + 1);
 	return text_trim(text);
+}
+
+char *setting_before(enum setting_kind kind, const char *text, const char *wanted)
+{
+	const char *word = strncmp(wanted, OFF, strlen(OFF)) ? wanted : wanted + strlen(OFF);
+
+	if (kind != SETTING_SWITCH)
+		return setting_value(kind, text);
+	return text_format("%s%s", text_has_word(text, word) ? "" : OFF, word);
 }
 
 bool setting_holds(enum setting_kind kind, const char *text, const char *value)
@@ -32,12 +43,40 @@ bool setting_holds(enum setting_kind kind, const char *text, const char *value)
 	else if (kind == SETTING_MASK)
 		same = cpulist_parse_mask(have, &is) && cpulist_parse_mask(value, &wanted) &&
 			!memcmp(&is, &wanted, sizeof(is));
+	else if (kind == SETTING_SWITCH)
+		same = text_has_word(have, value);
 	else if (kind == SETTING_WORD)
 		same = text_has_word(have, value + 1) || !strcmp(have, value);
 	else
 		same = !strcmp(have, value);
 	free(have);
 	return same;
+}
+
+char *setting_command(const char *path, const char *value)
+{
+	bool lines = strchr(value, '\n');
+	size_t size;
+	char *text, *word;
+	FILE *out = text_open(&text, &size);
+
+	fputs(lines ? "printf '%s\\n'" : "echo", out);
+	while (*value) {
+		size_t length = strcspn(value, "\n");
+		char *line = text_format("%.*s", (int)length, value);
+
+		word = text_shell(line);
+		fprintf(out, " %s", word);
+		free(word);
+		free(line);
+		value += length;
+		value += *value == '\n';
+	}
+	word = text_shell(path);
+	fprintf(out, " > %s", word);
+	free(word);
+	fclose(out);
+	return text;
 }
 
 int setting_write_text(const char *root, const char *path, const char *text)

@@ -25,6 +25,7 @@
 #include "wait.h"
 
 #define CALIBRATION_NS UINT64_C(20000000)
+#define PAUSES 8
 /* The deadline that a signal shall breach, the least that there is. */
 #define KICK_DEADLINE_NS UINT64_C(1000000)
 /* A watcher that is stopped does not keep the CPU busy for ever. */
@@ -175,23 +176,42 @@ static void meet(enum spin_step step)
 
 static void calibrate(void)
 {
-	uint64_t from_ns = wait_clock_ns(), from = cycles(), now_ns;
+	uint64_t from, from_ns, to, to_ns;
 
-	do
-		now_ns = wait_clock_ns();
-	while (now_ns - from_ns < CALIBRATION_NS);
-	gaps_scale_set(&spin->scale, (double)(cycles() - from) / (double)(now_ns - from_ns),
+	cycles_pair(&from, &from_ns);
+	while (wait_clock_ns() - from_ns < CALIBRATION_NS)
+		;
+	cycles_pair(&to, &to_ns);
+	gaps_scale_set(&spin->scale, (double)(to - from) / (double)(to_ns - from_ns),
 		       spin->threshold_ns);
 }
 
-/* A pause that the loop has to see. */
+static long waits(void)
+{
+	struct rusage usage = { 0 };
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_nvcsw;
+}
+
+/*
+ * A pause that the loop has to see, and a switch that the kernel has to count.  Where the timer
+ * fires before the thread has left the CPU, on a busy machine's virtual one, there is none: the
+ * next pause is longer.
+ */
 static void pause_once(void)
 {
-	uint64_t pause_ns = 2 * spin->threshold_ns + 100000, from = cycles();
-	struct timespec nap = { (time_t)(pause_ns / 1000000000), (long)(pause_ns % 1000000000) };
+	uint64_t pause_ns = 2 * spin->threshold_ns + 100000;
+	long before = waits();
 
-	nanosleep(&nap, NULL);
-	gaps_look(&spin->probe, &spin->scale, from, cycles());
+	for (int i = 0; i < PAUSES && waits() == before; i++, pause_ns *= 2) {
+		struct timespec nap = { (time_t)(pause_ns / 1000000000),
+					(long)(pause_ns % 1000000000) };
+		uint64_t from = cycles();
+
+		nanosleep(&nap, NULL);
+		gaps_look(&spin->probe, &spin->scale, from, cycles());
+	}
 }
 
 /* To itself: received in a softirq of this CPU. */

@@ -91,7 +91,57 @@ void term_cut(FILE *out, const char *text, unsigned int rows, unsigned int colum
 	}
 }
 
-void term_show(FILE *out, const char *text)
+/* How many characters of @text, up to @end, take room: colours do not. */
+static unsigned int width(const char *text, const char *end)
+{
+	unsigned int columns = 0;
+
+	while (text < end) {
+		if (*text == '\033') {
+			text += strcspn(text, "m");
+			text += *text == 'm';
+			continue;
+		}
+		utf8_next(&text);
+		columns++;
+	}
+	return columns;
+}
+
+unsigned int term_fold(FILE *out, const char *text, unsigned int columns)
+{
+	unsigned int lines = 0;
+
+	while (*text) {
+		unsigned int indent = (unsigned int)strspn(text, " "), column = indent;
+		const char *end = text + strcspn(text, "\n");
+
+		fprintf(out, "%*s", (int)indent, "");
+		text += indent;
+		while (text < end) {
+			const char *word = text + strcspn(text, " \n");
+			unsigned int length = width(text, word);
+
+			if (column > indent && column + 1 + length > columns) {
+				fprintf(out, "\n%*s", (int)indent, "");
+				column = indent;
+				lines++;
+			} else if (column > indent) {
+				fputc(' ', out);
+				column++;
+			}
+			fwrite(text, 1, (size_t)(word - text), out);
+			column += length;
+			text = word + strspn(word, " ");
+		}
+		fputc('\n', out);
+		lines++;
+		text += *text == '\n';
+	}
+	return lines;
+}
+
+void term_size(FILE *out, unsigned int *rows, unsigned int *columns)
 {
 	struct winsize size = { 0 };
 
@@ -99,8 +149,17 @@ void term_show(FILE *out, const char *text)
 		size.ws_row = ROWS;
 		size.ws_col = COLUMNS;
 	}
+	*rows = size.ws_row;
+	*columns = size.ws_col;
+}
+
+void term_show(FILE *out, const char *text)
+{
+	unsigned int rows, columns;
+
+	term_size(out, &rows, &columns);
 	/* Home, then each line with what is left of an older one erased, then below. */
 	fputs("\033[H", out);
-	term_cut(out, text, size.ws_row, size.ws_col, "\033[K");
+	term_cut(out, text, rows, columns, "\033[K");
 	fputs("\033[J", out);
 }

@@ -23,11 +23,20 @@ const char *term_time(char text[TERM_TIME], uint64_t ns);
 /* Writes what a stranger named, such that it cannot steer a terminal. */
 void term_put(FILE *out, const char *text);
 
+/* How many lines and columns the terminal @out has; 24 and 80 where it does not say. */
+void term_size(FILE *out, unsigned int *rows, unsigned int *columns);
+
 /* Replaces what the terminal @out shows by @text, cut to its size. */
 void term_show(FILE *out, const char *text);
 
 /* As term_show() for a screen of @rows lines of @columns, without touching a cursor. */
 void term_cut(FILE *out, const char *text, unsigned int rows, unsigned int columns,
 	      const char *end_of_line);
+
+/*
+ * @text with lines of at most @columns characters, broken at blanks, each part with the
+ * blanks that its line began with.  Returns how many lines there are.
+ */
+unsigned int term_fold(FILE *out, const char *text, unsigned int columns);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* isolator top: the isolated CPUs on a whole screen, one of them with its senders. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "command.h"
 #include "error.h"
@@ -35,8 +34,10 @@ static void draw(FILE *out, const void *view)
 }
 
 /* False: it shall end. */
-static bool obey(int key, struct top_view *view)
+static bool obey(int key, void *data)
 {
+	struct top_view *view = data;
+
 	if (key == 'q' || key == SCREEN_CLOSED)
 		return false;
 	if (key == 'p')
@@ -48,30 +49,6 @@ static bool obey(int key, struct top_view *view)
 	else if (key >= '0' && key <= '9')
 		view->selected = top_move(view->stat.now, key - '0', 0);
 	return true;
-}
-
-/* What comes before the next sample is due; false: it shall end. */
-static bool attend(uint64_t next_ns, struct top_view *view)
-{
-	for (;;) {
-		int key;
-
-		switch (wait_input(STDIN_FILENO, next_ns)) {
-		case WAIT_TIME:
-			return true;
-		case WAIT_OVER:
-			return false;
-		case WAIT_SIGNAL:
-			screen_signal();
-			break;
-		case WAIT_INPUT:
-			while ((key = screen_key()) != SCREEN_NONE)
-				if (!obey(key, view))
-					return false;
-			break;
-		}
-		live_show(draw, view);
-	}
 }
 
 static int watch(void)
@@ -101,7 +78,7 @@ static int watch(void)
 		}
 		live_show(draw, &view);
 		next = live_next(next, options.interval_ns);
-	} while (attend(next, &view));
+	} while (live_attend(next, obey, draw, &view));
 	proc_free(&samples[0]);
 	proc_free(&samples[1]);
 	return code;

@@ -57,6 +57,12 @@ int undo_attached(struct undo *undo, const char *root, const char *tid);
 /* 0, whatever became of the journals; -1, said why: they were not looked at. */
 int undo_journals(struct undo *undo, const char *root, enum undo_which which);
 
+/*
+ * As UNDO_RUNS, where nobody looks at what came of it: a run that was killed is named, and
+ * what is left of this process itself goes too.  False, said why: not all is as it was.
+ */
+bool undo_runs(const char *root);
+
 void undo_free(struct undo *undo);
 
 #endif

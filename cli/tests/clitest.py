@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import json
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -25,6 +27,9 @@ Build = Callable[..., Path]
 
 CLI = Path(__file__).resolve().parent.parent
 FIXTURES = ["busy", "busy-later", "ended", "forbidden", "manual", "none", "quiet"]
+ROOT = os.getuid() == 0
+# Somebody without rights, for subprocess.run(): who runs the tests, or nobody.
+NOBODY: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []} if ROOT else {}
 PATIENCE_S = 60.0  # a hang, on the slowest machine
 
 
@@ -33,15 +38,28 @@ def unpack(fixture: str, directory: Path) -> None:
                    check=True)
 
 
-def schema(name: str) -> dict[str, Any]:
+def capture(name: str) -> dict[str, tuple[str, int]]:
+    """A recorded machine: each file's text and mode, by its path."""
+    files: dict[str, tuple[str, int]] = {}
+    for part in (CLI / "tests/captures" / name).read_text().split("\n==> ")[1:]:
+        head, _, text = part.partition("\n")
+        path, _, mode = head.partition(" ")
+        files[path] = (text.rstrip("\n") + "\n" if text else "", int(mode or "644", 8))
+    return files
+
+
+@functools.cache
+def schema(name: str) -> jsonschema.Draft202012Validator:
+    """What judges documents of this name; the schema itself is looked at once."""
     schema: dict[str, Any] = json.loads((CLI / "schema" / f"{name}.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
-    return schema
+    return jsonschema.Draft202012Validator(schema)
 
 
 def valid(name: str, line: str) -> dict[str, Any]:
+    """The document that @line is."""
     document: dict[str, Any] = json.loads(line)
-    jsonschema.validate(document, schema(name))
+    schema(name).validate(document)
     return document
 
 
@@ -59,6 +77,37 @@ def swap(link: Path, target: Path) -> None:
     new = link.with_name("new")
     new.symlink_to(target)
     new.rename(link)
+
+
+def waits(pid: int) -> bool:
+    """Does the process sleep, and catch SIGINT?"""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
+    return "State:\tS" in status and bool(int(caught.split()[1], 16) & 1 << signal.SIGINT - 1)
+
+
+class Tmux:
+    """A server of tmux with one window."""
+
+    def __init__(self, directory: Path, command: str) -> None:
+        self.socket = str(directory / "tmux")
+        self("-f", "/dev/null", "new-session", "-d", "-x", "100", "-y", "30", "sh")
+        self("set-option", "-g", "window-size", "manual")
+        self("send-keys", f"echo before; {command}; echo it was $?", "Enter")
+
+    def __call__(self, *arguments: str) -> str:
+        return subprocess.run(["tmux", "-S", self.socket, *arguments], check=True,
+                              capture_output=True, text=True).stdout
+
+    def until(self, pattern: str) -> list[str]:
+        """The screen, when a line of it matches."""
+        stop = time.monotonic() + PATIENCE_S
+        while True:
+            lines = self("capture-pane", "-p").splitlines()
+            if any(re.search(pattern, line) for line in lines):
+                return lines
+            assert time.monotonic() < stop, lines
+            time.sleep(0.05)
 
 
 class Terminal:
@@ -91,6 +140,20 @@ class Terminal:
             assert time.monotonic() < stop, self.text
             if select.select([self.fd], [], [], 0.1)[0]:
                 self.text += os.read(self.fd, 65536).decode(errors="replace")
+
+    def screen(self) -> list[str]:
+        """The last screen that came whole."""
+        whole = self.text.split("\033[H")[-2]
+        return [line.replace("\033[K", "").rstrip("\r") for line in whole.split("\n")]
+
+    def until_line(self, pattern: str) -> None:
+        """Until a line of a whole screen that is drawn from now on matches."""
+        stop = time.monotonic() + PATIENCE_S
+        while True:
+            self.until("\033[H", self.text.count("\033[H") + 2)
+            if any(re.search(pattern, line) for line in self.screen()):
+                return
+            assert time.monotonic() < stop, self.screen()
 
     def end(self, keys: bytes = b"\x03") -> int:
         """Type @keys; the exit code, negative for a signal."""

@@ -29,7 +29,7 @@ check() {
 	fi
 }
 
-check '--help --version attach audit completion detach help prove restore run shield stat status top why ' ''
+check '--help --version attach audit completion detach help interfere measure prove restore run shield stat status top watch why ' ''
 check 'stat status ' st
 check '--version ' --v
 check '--json ' stat --j
@@ -38,6 +38,8 @@ check '--count --cpu ' stat --json --c
 check ' ' stat --interval 1
 check 'bash ' completion b
 check 'shield stat status ' help s
+check 'latency ' measure l
+check 'timerfd timerlat ' measure latency --method t
 check '--plain --proc ' prove --p
 check ' ' prove -c 1
 check 'busy busy-later ' stat --proc bu
@@ -45,6 +47,7 @@ check ' ' why --proc nowhere
 check '--save --severity ' audit --s
 check 'error info warning ' audit --severity ''
 check 'busy busy-later ' audit --root bu
+check '--limit ' watch --l
 check ' ' audit -c 1
 check '--force --help --json ' restore --
 check 'other ' run -c 3 --policy o
@@ -54,6 +57,9 @@ check 'keep ' attach 4711 --policy k
 check '--help --json ' detach --
 check 'set show ' shield s
 check '--all ' shield set --a
+check 'cache compile ' interfere c
+check 'random sequential stride ' interfere cache --pattern ''
+check ' ' interfere cache --size 4
 check ' ' bogus --
 echo "1..$n"
 exit $failed

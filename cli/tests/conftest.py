@@ -3,18 +3,26 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from clitest import CLI, FIXTURES, Build, unpack
+from clitest import CLI, FIXTURES, Build, capture, unpack
+from watchtest import Files, Looks
 
 COMPILE = ["gcc", "-std=gnu11", "-D_GNU_SOURCE=", "-Wall", "-Wextra", "-Werror", "-O1", "-g",
            "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-           f"-I{CLI.parent}/kernel/include/uapi", f"-I{CLI.parent}/lib/include"]
+           # A program that loads no sanitizer starts in half the time, and thousands start here.
+           "-static-libasan", "-static-libubsan",
+           f"-I{CLI.parent}/kernel/include/uapi", f"-I{CLI.parent}/lib/include", f"-I{CLI}/src"]
+# The objects, kept from one run of the tests to the next.
+SANITIZED = CLI.parent / "build/cli-sanitized"
+PLAIN = CLI.parent / "build/cli"  # that of tools/cli-test
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -25,27 +33,47 @@ def signals() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def _ninja(directory: Path, options: list[str], *targets: str) -> None:
+    """Build @targets of the command in @directory, what is there already not again."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / "tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # of two runs of the tests one builds
+        if not (directory / "build.ninja").exists():
+            subprocess.run(["meson", "setup", "--werror", *options, directory, CLI], check=True,
+                           stdout=subprocess.DEVNULL)
+        subprocess.run(["ninja", "-C", directory, *targets], check=True,
+                       stdout=subprocess.DEVNULL)
+
+
 @pytest.fixture(scope="session")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+def build() -> Iterator[Build]:
     """With sanitizers, such that each test also looks for wrong accesses."""
     subprocess.run([CLI.parent / "tools/install-packages", "cli"], check=True)
-    directory = tmp_path_factory.mktemp("cli")
-    # Whoever runs a test, with or without privilege, runs the programs.
-    for path in [directory, *directory.parents][:4]:
-        path.chmod(path.stat().st_mode | 0o055)
-    # The command's files and the library's, of which some have the same names, once.
-    for part in (CLI, CLI.parent / "lib"):
-        (directory / part.name).mkdir()
-        subprocess.run([*COMPILE, "-c", *sorted((part / "src").glob("*.c"))],
-                       cwd=directory / part.name, check=True)
+    parts = ["isolator.p/src_main.c.o", "libparts.a", "libsession.a"]
+    _ninja(SANITIZED, ["--buildtype=debug", "-Doptimization=1", "-Dstrip=false", "-Db_lundef=false",
+                       "-Db_sanitize=address,undefined", "-Dc_args=-fno-sanitize-recover=all"],
+           *parts)
+    # Whoever runs a test, with or without privilege, runs the programs: another run of pytest
+    # shuts the directory that it has in common with this one.
+    directory = Path(tempfile.mkdtemp(prefix="isolator-cli-"))
+    directory.chmod(0o755)
 
     def run(name: str, files: tuple[str, ...] = (), *options: str) -> Path:
         subprocess.run([*COMPILE, *options, "-o", directory / name,
-                        *(CLI / "tests" / file for file in files), *directory.glob("*/*.o")],
-                       check=True)
+                        *(CLI / "tests" / file for file in files),
+                        *(SANITIZED / part for part in parts), "-lm"], check=True)
         return directory / name
 
-    return run
+    yield run
+    shutil.rmtree(directory)
+
+
+@pytest.fixture(scope="session")
+def plain() -> Path:
+    """The command as it is delivered."""
+    subprocess.run([CLI.parent / "tools/install-packages", "cli"], check=True)
+    _ninja(PLAIN, [], "isolator")
+    return PLAIN / "isolator"
 
 
 @pytest.fixture(scope="session")
@@ -68,6 +96,30 @@ def kernel(build: Build) -> Path:
 
 
 @pytest.fixture(scope="session")
+def interval(build: Build) -> Path:
+    """What isolator watch shows of two looks (interval.c)."""
+    return build("interval", ("interval.c",), "-Wl,--wrap=main")
+
+
+@pytest.fixture
+def looks(interval: Path, tmp_path: Path) -> Looks:
+    """Two looks, in a directory of their own."""
+    return Looks(interval, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def x86() -> Files:
+    """A virtual machine, recorded."""
+    return capture("watch-x86")
+
+
+@pytest.fixture(scope="session")
+def arm64() -> Files:
+    """A board with PREEMPT_RT."""
+    return capture("watch-arm64-rt")
+
+
+@pytest.fixture(scope="session")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with each fixture as one of the kernel's; to be copied."""
     directory = tmp_path_factory.mktemp("fixtures")
@@ -85,12 +137,7 @@ def laid_out(unpacked: Path, tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def good() -> dict[str, tuple[str, int]]:
     """The well-configured machine: each file's text and mode, by its path."""
-    files: dict[str, tuple[str, int]] = {}
-    for part in (CLI / "tests/captures/good").read_text().split("\n==> ")[1:]:
-        head, _, text = part.partition("\n")
-        path, _, mode = head.partition(" ")
-        files[path] = (text + "\n" if text else "", int(mode or "644", 8))
-    return files
+    return capture("good")
 
 
 @pytest.fixture

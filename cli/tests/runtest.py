@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,8 +21,6 @@ THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 RUNTIME = "/proc/sys/kernel/sched_rt_runtime_us"
 NUMA = "/proc/sys/kernel/numa_balancing"
 KTHREADD, BOUND, KSWAPD, SHELL = "/proc/2", "/proc/20", "/proc/40", "/proc/311"
-ROOT = os.getuid() == 0
-NOBODY: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []} if ROOT else {}
 Lay = Callable[..., Path]
 Changes = dict[str, str | bytes | None]
 

@@ -4,9 +4,10 @@
  * --wrap=setting_write_text: a write to a file of $IGNORED does nothing, one to a file
  * of $REFUSED fails as that to a managed interrupt does, one to $BUSY as that to a fair
  * server may, one to $OTHER changes it to something else, and to $KEPT its old text is not
- * written again.
+ * written again.  As in the kernel the hwlat detector has no width larger than its window.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +26,26 @@ static int names(const char *variable, const char *path)
 	return list && strstr(list, strchr(list, '/') ? path : strrchr(path, '/') + 1);
 }
 
+/* The number in a file of the hwlat detector; 0: there is none. */
+static unsigned long detector(const char *root, const char *name)
+{
+	char path[64], *text;
+	unsigned long number;
+
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/hwlat_detector/%s", name);
+	text = setting_read(root, path);
+	number = text ? strtoul(text, NULL, 10) : 0;
+	free(text);
+	return number;
+}
+
 int __wrap_setting_write(const char *root, const char *path, const char *value)
 {
+	if ((strstr(path, "hwlat_detector/window") &&
+	     strtoul(value, NULL, 10) < detector(root, "width")) ||
+	    (strstr(path, "hwlat_detector/width") &&
+	     strtoul(value, NULL, 10) > detector(root, "window")))
+		return EINVAL;
 	if (names("REFUSED", path))
 		return EIO;
 	if (names("BUSY", path))

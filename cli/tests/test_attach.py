@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import valid
+from clitest import NOBODY, valid
 from runtest import (
-    NOBODY,
     STOCK,
     Changes,
     Done,

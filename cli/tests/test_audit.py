@@ -16,14 +16,12 @@ from typing import Any
 
 import jsonschema
 import pytest
-from clitest import schema
+from clitest import NOBODY, schema
 
 SCHEMA = schema("audit")
 CPU = "/sys/devices/system/cpu"
 CLOCK = "/sys/devices/system/clocksource/clocksource0"
 IRQ = "/proc/irq/24/smp_affinity_list"
-NOBODY: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []} \
-    if os.getuid() == 0 else {}
 
 Lay = Callable[..., Path]
 Changes = dict[str, str | bytes | None]
@@ -43,7 +41,7 @@ def audit(isolator: Path, root: Path, *arguments: str, **how: Any) -> tuple[int,
     assert done.stdout, done.stderr
     assert done.stdout.count("\n") == 1 and not done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
-    jsonschema.validate(document, SCHEMA)
+    SCHEMA.validate(document)
     verdict = {0: "fit", 2: "unfit", 3: "inconclusive"}[done.returncode]
     assert document["verdict"] == verdict
     return done.returncode, document
@@ -442,9 +440,9 @@ def test_schema_is_closed(isolator: Path, lay: Lay) -> None:
                         (finding, lambda f: {**document, "findings": [f]})):
         for key in list(whole):
             with pytest.raises(jsonschema.ValidationError):
-                jsonschema.validate(make({k: v for k, v in whole.items() if k != key}), SCHEMA)
+                SCHEMA.validate(make({k: v for k, v in whole.items() if k != key}))
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(make({**whole, "more": 1}), SCHEMA)
+            SCHEMA.validate(make({**whole, "more": 1}))
 
 
 # What the manual page shows.

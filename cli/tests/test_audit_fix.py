@@ -14,9 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-from clitest import schema
+from clitest import NOBODY, schema
 
 SCHEMA = schema("audit")
 CPU = "/sys/devices/system/cpu"
@@ -24,8 +23,6 @@ THP = "/sys/kernel/mm/transparent_hugepage/defrag"
 EVENTS = "/sys/kernel/tracing/set_event"
 GOVERNOR = f"{CPU}/cpu1/cpufreq/scaling_governor"
 IRQ = "/proc/irq/24/smp_affinity_list"
-NOBODY: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []} \
-    if os.getuid() == 0 else {}
 
 Lay = Callable[..., Path]
 Changes = dict[str, str | bytes | None]
@@ -67,7 +64,7 @@ def audit(isolator: Path, root: Path, *arguments: str,
     assert done.returncode in codes, done.stderr
     document: dict[str, Any] = json.loads(done.stdout) if done.stdout else {"findings": []}
     if done.stdout:
-        jsonschema.validate(document, SCHEMA)
+        SCHEMA.validate(document)
     return {**document, "code": done.returncode, "said": done.stderr}
 
 

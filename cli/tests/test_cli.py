@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import subprocess
@@ -14,7 +13,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from clitest import FIXTURES, PATIENCE_S, Terminal, run, schema, swap, unpack, valid
+from clitest import FIXTURES, NOBODY, PATIENCE_S, Terminal, run, schema, swap, unpack, valid, waits
 
 COUNTS = ["deferred", "excluded", "held", "breached", "broken", "refused", "planned"]
 
@@ -33,15 +32,15 @@ def test_schema(isolator: Path, laid_out: Path, name: str, fixture: str) -> None
 def test_schemas_are_closed(isolator: Path, laid_out: Path, name: str) -> None:
     """A key that is missing or unknown is not valid."""
     document = run(isolator, name, laid_out / "busy")
-    jsonschema.validate(document, schema(name))
+    schema(name).validate(document)
     for key in list(document):
         less = {k: v for k, v in document.items() if k != key}
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(less, schema(name))
+            schema(name).validate(less)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**document, "more": 1}, schema(name))
+        schema(name).validate({**document, "more": 1})
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**document, "version": 2}, schema(name))
+        schema(name).validate({**document, "version": 2})
 
 
 def test_unprivileged(isolator: Path, laid_out: Path) -> None:
@@ -52,12 +51,11 @@ def test_unprivileged(isolator: Path, laid_out: Path) -> None:
     program.chmod(0o755)
     for path in [laid_out, *laid_out.parents][:4]:
         path.chmod(path.stat().st_mode | 0o055)
-    who: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []}
     documents = {}
     for name, code in (("stat", 0), ("why", 2)):
         done = subprocess.run([program, name, "--json", "--proc", laid_out / "unprivileged"],
                               capture_output=True, text=True, check=False,
-                              **(who if os.getuid() == 0 else {}))
+                              **NOBODY)
         assert done.returncode == code, done.stderr
         documents[name] = valid(name, done.stdout)
         assert documents[name]["names"] == "denied"
@@ -130,19 +128,12 @@ def _why(isolator: Path, link: Path, before: Path, after: Path) -> tuple[int, di
         stdout=subprocess.PIPE, text=True)
     # Asleep with SIGINT caught: it has read the first sample.
     stop = time.monotonic() + PATIENCE_S
-    while not _waits(process.pid) and time.monotonic() < stop:
+    while not waits(process.pid) and time.monotonic() < stop:
         time.sleep(0.02)
     swap(link, after)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=PATIENCE_S)
     return process.returncode, valid("why", out)
-
-
-def _waits(pid: int) -> bool:
-    """Does the process sleep, and catch SIGINT?"""
-    status = Path(f"/proc/{pid}/status").read_text()
-    caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
-    return "State:\tS" in status and bool(int(caught.split()[1], 16) & 1 << signal.SIGINT - 1)
 
 
 def test_span(isolator: Path, laid_out: Path) -> None:
@@ -218,7 +209,7 @@ def test_no_colours(isolator: Path, laid_out: Path, environment: dict[str, str])
     assert "\033" not in terminal.text
 
 
-def test_live_waits(isolator: Path, laid_out: Path) -> None:
+def test_livewaits(isolator: Path, laid_out: Path) -> None:
     """With no CPU isolated it waits for one."""
     link = laid_out / "proc"
     swap(link, laid_out / "none")

@@ -14,7 +14,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from clitest import PATIENCE_S, Terminal, schema, valid
+from clitest import PATIENCE_S, Build, Terminal, schema, valid
 
 CPU = max(os.sched_getaffinity(0))
 CODES = {"quiet": 0, "not quiet": 2, "inconclusive": 3, "skipped": 77}
@@ -99,6 +99,15 @@ def test_one_second(isolator: Path) -> None:
             assert instrument[key] == sum(c[key] for c in instrument["classes"])
 
 
+def test_a_sleep_without_a_switch(build: Build) -> None:
+    """The deliberate switch is made all the same: the instrument was seen to count."""
+    hasty = build("hasty", ("hasty.c",), "-Wl,--wrap=nanosleep")
+    process = _start(hasty, "-t", "0.1", "--json")
+    document = valid("prove", process.communicate(timeout=PATIENCE_S)[0])
+    [switches] = [i for i in document["instruments"] if i["name"] == "context switches"]
+    assert switches["state"] == "counts" and switches["before"] > 0 and switches["after"] > 0
+
+
 def test_interrupts_are_those_of_the_kernel(isolator: Path) -> None:
     """No more than /proc/interrupts counts from before to after the command."""
     def count() -> int:
@@ -121,9 +130,9 @@ def test_schema_is_closed(isolator: Path) -> None:
     document: dict[str, Any] = valid("prove", out)
     for key in list(document):
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({k: v for k, v in document.items() if k != key}, schema("prove"))
+            schema("prove").validate({k: v for k, v in document.items() if k != key})
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**document, "more": 1}, schema("prove"))
+        schema("prove").validate({**document, "more": 1})
 
 
 def test_last_line_is_the_verdict(isolator: Path) -> None:

@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clitest import PATIENCE_S
-from runtest import CGROUP, GOVERNOR, ROOT, STOCK, Done, Lay, command, running, tree
+from clitest import PATIENCE_S, ROOT
+from runtest import CGROUP, GOVERNOR, STOCK, Done, Lay, command, running, tree
 
 
 @pytest.mark.parametrize(("script", "code", "signalled"), [

@@ -7,13 +7,13 @@ import os
 from pathlib import Path
 
 import pytest
+from clitest import NOBODY
 from runtest import (
     CGROUP,
     ELSEWHERE,
     FAIR,
     GOVERNOR,
     IRQ,
-    NOBODY,
     NUMA,
     QUIET,
     RUNTIME,

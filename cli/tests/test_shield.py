@@ -15,10 +15,9 @@ from typing import Any
 
 import jsonschema
 import pytest
-from clitest import PATIENCE_S, schema
+from clitest import NOBODY, PATIENCE_S, schema
 from runtest import (
     IRQ,
-    NOBODY,
     QUIET,
     STOCK,
     Changes,
@@ -78,7 +77,7 @@ def shield(program: Path, root: Path, *arguments: str, code: int = 0, **how: Any
     """Its document."""
     document: dict[str, Any] = json.loads(said(program, root, *arguments, "--json", code=code,
                                                **how))
-    jsonschema.validate(document, schema("shield"))
+    schema("shield").validate(document)
     return document
 
 
@@ -548,6 +547,6 @@ def test_schema_is_closed(isolator: Path, lay: Lay) -> None:
     document = shield(isolator, lay(MACHINE), "set", "--all", "3")
     for key in list(document):
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({k: v for k, v in document.items() if k != key}, schema("shield"))
+            schema("shield").validate({k: v for k, v in document.items() if k != key})
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**document, "more": 1}, schema("shield"))
+        schema("shield").validate({**document, "more": 1})

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* /proc/interrupts and /proc/softirqs: rows, columns, counts that wrap or begin anew. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "../src/array.h"
+#include "../src/interrupts.h"
+#include "../src/text.h"
+#include "check.h"
+
+#define HEAD "           CPU0       CPU1       CPU3\n"
+
+static struct interrupts parsed(const char *text, const struct cpulist *cpus)
+{
+	struct interrupts interrupts;
+	char *copy = text_format("%s", text);
+
+	interrupts_parse(&interrupts, copy, cpus);
+	free(copy);
+	return interrupts;
+}
+
+static const struct cpulist all = { 0 };
+
+static void rows(void)
+{
+	static const struct {
+		const char *label, *class, *what;
+		uint64_t count;
+	} want[] = {
+		{ "0", "device", "IO-APIC 2-edge timer", 34 },
+		{ "24", "device", "PCI-MSIX-0000:00:01.0 0-edge nvme0q0", 6 },
+		{ "LOC", "timer", "Local timer interrupts", UINT64_C(3) * UINT32_MAX },
+		{ "11", "timer", "GICv3 27 Level arch_timer", 6 },
+		{ "23", "nmi", "GICv3 23 Level arm-pmu", 1 },
+		{ "12", "timer", "GICv3 26 Level kvm guest vtimer", 1 },
+		{ "IPI0", "resched", "Rescheduling interrupts", 9 },
+		{ "IPI1", "call", "Function call interrupts", 3 },
+		{ "IPI4", "timer", "Timer broadcast interrupts", 0 },
+		{ "IPI5", "work", "IRQ work interrupts", 0 },
+		{ "IPI6", "other", "CPU backtrace interrupts", 0 },
+		{ "MCP", "machine-check", "Machine check polls", 3 },
+		{ "NET_RX", "other", "", 3 },
+	};
+	struct interrupts have = parsed(
+		HEAD
+		"  0:         34          0          0  IO-APIC   2-edge      timer\n"
+		" 24:          1          2          3  PCI-MSIX-0000:00:01.0   0-edge      nvme0q0\n"
+		"LOC: 4294967295 4294967295 4294967295   Local timer interrupts\n"
+		" 11:          1          2          3     GICv3  27 Level     arch_timer\n"
+		" 23:          1          0          0     GICv3  23 Level     arm-pmu\n"
+		" 12:          1          0          0     GICv3  26 Level     kvm guest vtimer\n"
+		"IPI0:         2          3          4       Rescheduling interrupts\n"
+		"IPI1:         1          1          1       Function call interrupts\n"
+		"IPI4:         0          0          0       Timer broadcast interrupts\n"
+		"IPI5:         0          0          0       IRQ work interrupts\n"
+		"IPI6:         0          0          0       CPU backtrace interrupts\n"
+		"MCP:          1          1          1   Machine check polls\n"
+		"ERR:          7\n"
+		"MIS:          0\n"
+		"      NET_RX:          1          1          1\n"
+		"no colon\n", &all);
+
+	CHECK(have.known && have.columns == 3 && have.cpus[2] == 3);
+	CHECK(have.count == ARRAY_SIZE(want));
+	for (size_t i = 0; i < have.count && i < ARRAY_SIZE(want); i++) {
+		CHECK_TEXT(have.rows[i].label, want[i].label);
+		CHECK_TEXT(have.rows[i].class, want[i].class);
+		CHECK_TEXT(have.rows[i].what, want[i].what);
+		CHECK(have.rows[i].count == want[i].count);
+	}
+	CHECK(have.count > 1 && have.rows[1].of[0] == 1 && have.rows[1].of[2] == 3);
+	interrupts_free(&have);
+}
+
+/* What is no CPU's is none with one CPU either, where its row looks like any other. */
+static void one_cpu(void)
+{
+	struct interrupts have = parsed("  CPU0\n LOC: 5 Local timer interrupts\nERR: 7\nErr: 8\n",
+					&all);
+
+	CHECK(have.count == 1 && have.rows[0].count == 5);
+	interrupts_free(&have);
+}
+
+static void some_cpus(void)
+{
+	struct cpulist cpus = { 0 };
+	struct interrupts have;
+
+	cpulist_add(&cpus, 1);
+	cpulist_add(&cpus, 2);
+	have = parsed(HEAD " 24: 1 2 4 x\n", &cpus);
+	CHECK(have.columns == 1 && have.cpus[0] == 1 && have.rows[0].count == 2);
+	interrupts_free(&have);
+	cpulist_parse("2", &cpus);
+	have = parsed(HEAD " 24: 1 2 4 x\n", &cpus);
+	CHECK(!have.known && !have.count);
+	interrupts_free(&have);
+}
+
+/* No text does harm. */
+static void strange(void)
+{
+	static const char *const texts[] = {
+		"", "\n", "CPU", "CPU99999999999999999999 CPU-1 CPU8192\n 1: 1 2 3\n", "CPU0\n1:",
+		"CPU0\n:\n", "CPU0 CPU1\n1: 99999999999999999999999 1\n", "CPU0\n\n 1: -1\n",
+		"CPU1 CPU0 CPU1\n1: 1 2 3\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct interrupts have = parsed(texts[i], &all), again = parsed(texts[i], &all);
+
+		for (size_t k = 0; k < have.columns; k++)
+			CHECK(have.cpus[k] >= 0 && have.cpus[k] < CPULIST_MAX);
+		interrupts_since(&have, &again);
+		CHECK(!interrupts_sum(&have));
+		interrupts_free(&have);
+		interrupts_free(&again);
+	}
+}
+
+/* What came to the row 24 of CPUs 0, 1 and 3, as text. */
+static const char *came(const char *before_text, const char *now_text, uint64_t most, bool *same)
+{
+	static char text[100];
+	struct interrupts before = parsed(before_text, &all), now = parsed(now_text, &all);
+	long *columns = interrupts_columns(&now, &before);
+	uint64_t of[3] = { 0 };
+
+	*same = interrupt_came(interrupts_find(&now, "24", 7),
+			       interrupts_find(&before, "24", 0), columns, now.columns, most, of);
+	snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " %" PRIu64, of[0], of[1], of[2]);
+	free(columns);
+	interrupts_free(&before);
+	interrupts_free(&now);
+	return text;
+}
+
+static void between(void)
+{
+	static const struct {
+		const char *before, *now;
+		bool same;
+		const char *came;
+	} cases[] = {
+		{ HEAD "24: 1 2 3 x\n", HEAD "24: 1 7 4 x\n", true, "0 5 1" },
+		/* The second one wrapped. */
+		{ HEAD "24: 1 4294967290 3 x\n", HEAD "24: 2 4 3 x\n", true, "1 10 0" },
+		/* It wrapped after more than can have come, so it is another device. */
+		{ HEAD "24: 1 4294960000 3 x\n", HEAD "24: 2 4 4 x\n", false, "2 4 4" },
+		{ HEAD "24: 9 9 9 x\n", HEAD "24: 0 1 20 x\n", false, "0 1 20" },
+		/* A number of more than 32 bits does not wrap there. */
+		{ HEAD "24: 1 4294967297 3 x\n", HEAD "24: 1 4294967296 3 x\n", false,
+		  "1 4294967296 3" },
+		{ HEAD "24: 1 8589934590 3 x\n", HEAD "24: 1 3 3 x\n", false, "1 3 3" },
+		/* It appeared. */
+		{ HEAD "25: 1 2 3 x\n", HEAD "24: 1 2 3 x\n", true, "1 2 3" },
+		/* CPU 1 came online: what it had counted before is not of this time. */
+		{ "CPU0 CPU3\n24: 5 5 x\n", HEAD "24: 6 900 7 x\n", true, "1 0 2" },
+		{ "CPU0 CPU3\n25: 5 5 x\n", HEAD "24: 6 900 7 x\n", true, "6 0 7" },
+		/* CPU 1 went. */
+		{ HEAD "24: 5 900 5 x\n", "CPU0 CPU3\n24: 6 8 x\n", true, "1 3 0" },
+		/* Another one in its place. */
+		{ "CPU0 CPU1 CPU2\n24: 5 900 5 x\n", HEAD "24: 6 901 8 x\n", true, "1 1 0" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		bool same;
+
+		CHECK_TEXT(came(cases[i].before, cases[i].now, 1000, &same), cases[i].came);
+		if (same != cases[i].same)
+			printf("# case %zu\n", i);
+		CHECK(same == cases[i].same);
+	}
+}
+
+/* The same of a whole file, where a wrapped count is not all that it ever was. */
+static void since(void)
+{
+	struct interrupts before = parsed(HEAD "24: 4294967295 1 1 x\n25: 3 3 3 y\n26: 1 1 1 z\n",
+					  &all);
+	struct interrupts now = parsed(HEAD "26: 1 1 1 z\n24: 2 1 1 x\n27: 1 0 0 new\n", &all);
+
+	interrupts_since(&now, &before);
+	CHECK(now.known && now.count == 2);
+	CHECK_TEXT(now.rows[0].label, "24");
+	CHECK(now.rows[0].count == 3);
+	CHECK_TEXT(now.rows[1].label, "27");
+	CHECK(interrupts_sum(&now) == 4);
+	interrupts_free(&before);
+	interrupts_free(&now);
+}
+
+static const struct test tests[] = {
+	{ "rows and their classes", rows },
+	{ "one CPU", one_cpu },
+	{ "some CPUs", some_cpus },
+	{ "strange texts", strange },
+	{ "between two looks", between },
+	{ "since a look", since },
+};
+
+int main(void)
+{
+	return check_run(tests, ARRAY_SIZE(tests));
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What isolator measure makes of its series: percentiles, bounds, limits, shape, outcome. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../measure/asked.h"
+#include "../measure/gate.h"
+#include "../measure/percentile.h"
+#include "../measure/result.h"
+#include "../measure/shape.h"
+#include "../measure/timebase.h"
+#include "../src/array.h"
+#include "check.h"
+#include "series_test.h"
+
+/* The figures of the literature: 59 for p95, 3.0e6 for p99.9999. */
+static void bounds(void)
+{
+	static const struct {
+		uint64_t count;
+		uint32_t above;
+		int64_t spare;
+	} table[] = {
+		/* By sums of binomial probabilities, in another program. */
+		{ 4, 500000, -1 }, { 5, 500000, 0 }, { 100, 500000, 41 },
+		{ 58, 50000, -1 }, { 59, 50000, 0 }, { 92, 50000, 0 }, { 93, 50000, 1 },
+		{ 1000, 10000, 4 }, { 1000000, 1000, 947 },
+		{ 2995730, 1, -1 }, { 2995731, 1, 0 }, { 4743866, 1, 1 },
+		/* By a normal distribution, which it is for so many. */
+		{ 1000000000, 500000, 499973992 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		int64_t spare = percentile_spare(table[i].count, table[i].above);
+
+		if (spare != table[i].spare)
+			printf("# %" PRIu64 " %" PRIu32 ": %" PRId64 "\n", table[i].count,
+			       table[i].above, spare);
+		CHECK(spare == table[i].spare);
+	}
+	CHECK(percentile_needs(1) == 2995731 && percentile_needs(1000) == 2995 &&
+	      percentile_needs(50000) == 59);
+}
+
+/* In 95 % of all runs, or more, the bound is above what it bounds. */
+static void coverage(void)
+{
+	enum { RUNS = 2000, COUNT = 400 };
+	static const uint32_t above[] = { 500000, 100000, 10000 };
+	unsigned int covered[ARRAY_SIZE(above)] = { 0 };
+	struct series *series = room(series_size(3));
+
+	for (int run = 0; run < RUNS; run++) {
+		series_init(series, "latency", 0, 3);
+		series_start(series, 0);
+		/* Uniform below 10^6: the percentiles are known. */
+		for (int i = 0; i < COUNT; i++)
+			record(series, (uint64_t)random() % 1000000);
+		for (size_t i = 0; i < ARRAY_SIZE(above); i++) {
+			struct percentile found = percentile_find(series, above[i]);
+
+			CHECK(found.known && found.bounded && found.value_ns <= found.upper_ns);
+			covered[i] += found.upper_ns >= 1000000 - above[i];
+		}
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(above); i++) {
+		printf("# p%g: %u of %d\n", 100 - above[i] / 1e4, covered[i], RUNS);
+		/* Three sigmas below 95 %; a bound that is always above says nothing. */
+		CHECK(covered[i] > 0.935 * RUNS);
+	}
+	CHECK(covered[0] < 0.99 * RUNS);
+	free(series);
+}
+
+static void found_percentiles(void)
+{
+	struct series *series = new_series(DIGITS);
+	struct percentile found = percentile_find(series, 1000);
+
+	CHECK(!found.known && !found.bounded && found.needs == 2995);
+	for (uint64_t i = 1; i <= 10000; i++)
+		record(series, i * 1000);
+	found = percentile_find(series, 500000);
+	/* Nearest rank, to a bucket. */
+	CHECK(found.known && found.value_ns >= 5000000 && found.value_ns <= 5000000 * 1.0079);
+	/* Of the largest values: exact. */
+	found = percentile_find(series, 1000);
+	CHECK(found.value_ns == 9990000 && found.bounded && found.upper_ns >= 9990000);
+	CHECK(!percentile_find(series, 10).known && percentile_find(series, 100).known);
+	/* What is missing may have been anything. */
+	series_due(series, series->triggers + 99);
+	series_miss(series, 100);
+	CHECK(!percentile_find(series, 1000).known && !percentile_find(series, 1000).bounded);
+	CHECK(percentile_find(series, 500000).known);
+	free(series);
+}
+
+static void names(void)
+{
+	static const struct {
+		const char *text;
+		uint32_t above;		/* 0: no percentile */
+	} table[] = {
+		{ "50", 500000 }, { "99.9", 1000 }, { "99.9999", 1 }, { "0.0001", 999999 },
+		{ "99.", 10000 }, { "100", 0 }, { "0", 0 }, { "99.99999", 0 }, { "", 0 },
+		{ ".5", 0 }, { "-1", 0 }, { "9 9", 0 }, { "99.9.9", 0 }, { "999999999999", 0 },
+		{ "1e1", 0 },
+	};
+	char text[PERCENTILE_TEXT];
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		uint32_t above = 0;
+
+		if (percentile_parse(table[i].text, &above) != !!table[i].above ||
+		    above != table[i].above)
+			printf("# \"%s\": %" PRIu32 "\n", table[i].text, above);
+		CHECK(above == table[i].above);
+	}
+	CHECK_TEXT(percentile_text(text, 1), "99.9999");
+	CHECK_TEXT(percentile_text(text, 500000), "50");
+	CHECK_TEXT(percentile_text(text, 1000), "99.9");
+}
+
+static void limits(void)
+{
+	struct series *series = new_series(DIGITS);
+	struct gate most, share;
+
+	CHECK(gate_parse("max=50us", "limit", true, &most) && most.limit_ns == 50000);
+	CHECK(gate_parse("p99.90=20", "limit", true, &share) && share.limit_ns == 20000);
+	CHECK_TEXT(share.name, "p99.9");
+	CHECK(!gate_parse("p99.9", "limit", true, &share) &&
+	      !gate_parse("p=1us", "limit", true, &share) &&
+	      !gate_parse("min=1us", "limit", true, &share) &&
+	      !gate_parse("p99.9=-1us", "limit", true, &share));
+	gate_parse("p99.9=20us", "limit", true, &share);
+	gate_judge(&most, &series, 1);
+	CHECK(most.result == GATE_UNKNOWN && !most.known);
+	/* Below, but too few for a bound. */
+	for (int i = 0; i < 2994; i++)
+		record(series, 19000);
+	gate_judge(&most, &series, 1);
+	gate_judge(&share, &series, 1);
+	CHECK(most.result == GATE_HELD && most.value_ns == 19000);
+	CHECK(share.result == GATE_UNKNOWN && share.needs == 2995);
+	record(series, 19000);
+	gate_judge(&share, &series, 1);
+	CHECK(share.result == GATE_HELD);
+	/* The bound is above, the value is not. */
+	record(series, 50000);
+	gate_judge(&most, &series, 1);
+	gate_judge(&share, &series, 1);
+	CHECK(most.result == GATE_HELD && share.result == GATE_UNKNOWN && share.value_ns == 19000);
+	for (int i = 0; i < 5; i++)
+		record(series, 50001);
+	gate_judge(&most, &series, 1);
+	gate_judge(&share, &series, 1);
+	CHECK(most.result == GATE_EXCEEDED && share.result == GATE_EXCEEDED);
+	free(series);
+	series = new_series(DIGITS);
+	record(series, 1);
+	series_due(series, 1);
+	series_miss(series, 1);
+	gate_judge(&most, &series, 1);
+	CHECK(most.result == GATE_UNKNOWN);
+	free(series);
+}
+
+/* @count values around @middle, from -10 % to +10 %. */
+static void heap(struct hist *hist, uint64_t middle, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		hist_add(hist, middle * 9 / 10 + (uint64_t)random() % (middle / 5));
+}
+
+static void shapes(void)
+{
+	static const struct {
+		uint64_t middles[3];
+		unsigned int counts[3];
+		uint64_t max;
+		const char *says;
+		enum shape_body body;
+		bool tail, alone;
+	} table[] = {
+		{ { 3000 }, { 499 }, 3300, "499 values: too few", SHAPE_UNKNOWN, false, false },
+		{ { 3000 }, { 10000 }, 3300, "tight", SHAPE_TIGHT, false, false },
+		{ { 3000 }, { 10000 }, 300000, "the largest (300 us) stands alone", SHAPE_TIGHT,
+		  false, true },
+		{ { 3000, 40000 }, { 8000, 2000 }, 44000, " and 4", SHAPE_BIMODAL, false, false },
+		{ { 3000, 40000 }, { 2000, 8000 }, 44000, "bimodal: peaks at ", SHAPE_BIMODAL,
+		  false, false },
+		/* Four of a hundred are a tail, no peak. */
+		{ { 3000, 60000 }, { 9600, 400 }, 66000, "; long tail: p99.9 (", SHAPE_TIGHT, true,
+		  false },
+		{ { 2000, 4500, 10000 }, { 3000, 3300, 3500 }, 11000, " and ", SHAPE_BIMODAL, false,
+		  false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		struct hist *hist = hist_init(room(hist_size(DIGITS)), DIGITS);
+		struct shape shape;
+		char *words;
+
+		for (int k = 0; k < 3 && table[i].counts[k]; k++)
+			heap(hist, table[i].middles[k], table[i].counts[k]);
+		shape = shape_find(&(struct shape_of){ hist, 0, table[i].max, 1 });
+		words = shape_words(&shape);
+		if (!strstr(words, table[i].says))
+			printf("# %zu: %s\n", i, words);
+		CHECK(shape.body == table[i].body && shape.tail == table[i].tail &&
+		      shape.alone == table[i].alone && strstr(words, table[i].says));
+		free(words);
+		free(hist);
+	}
+}
+
+/* Evenly spread over two decades: no peak, no tail. */
+static void flat(void)
+{
+	struct hist *hist = hist_init(room(hist_size(DIGITS)), DIGITS);
+	struct shape shape;
+
+	for (uint64_t value = 1000; value < 100000; value += 1 + value / 300)
+		hist_add(hist, value);
+	shape = shape_find(&(struct shape_of){ hist, 0, 100000, 1 });
+	CHECK(shape.body == SHAPE_WIDE && shape.nr_peaks == 1 && !shape.tail && !shape.alone);
+	free(hist);
+}
+
+static void outcomes(void)
+{
+	struct series *series = new_series(DIGITS);
+	struct timebase timebase = { .kind = TIMEBASE_MONOTONIC, .per_ns = 1 };
+	struct gate gate;
+	struct result result;
+	char *words;
+
+	result_init(&result, "latency", "nanosleep");
+	CHECK(strlen(result.id) == 32);
+	CHECK(result_exit(result_outcome(&result)) == EXIT_INCONCLUSIVE);
+	result.running = false;
+	result.timebase = &timebase;
+	CHECK(result_outcome(&result) == OUTCOME_INCONCLUSIVE);
+	result.parts[0] = (struct part){ .series = &series, .count = 1 };
+	result.nr_parts = 1;
+	record(series, 30000);
+	CHECK(result_outcome(&result) == OUTCOME_MEASURED);
+	gate_parse("max=50us", "limit", true, &gate);
+	result.gates = &gate;
+	result.nr_gates = 1;
+	result_judge(&result);
+	CHECK(result_exit(result_outcome(&result)) == EXIT_PASS);
+	record(series, 60000);
+	result_judge(&result);
+	CHECK(result_exit(result_outcome(&result)) == EXIT_EXCEEDED);
+	/* A soft one does not decide. */
+	gate.hard = false;
+	CHECK(result_outcome(&result) == OUTCOME_MEASURED);
+	gate.hard = true;
+	/* A setting that was only tried does not, one that was insisted on does. */
+	asked_add(&result.settings, "policy", "fifo", "other", false, false, NULL);
+	CHECK(result_outcome(&result) == OUTCOME_EXCEEDED);
+	asked_add(&result.settings, "dma_latency", "0", NULL, false, true, "no such %s", "file");
+	CHECK(result_exit(result_outcome(&result)) == EXIT_INCONCLUSIVE);
+	words = result_words(&result);
+	CHECK(strstr(words, "dma_latency 0") && strstr(words, "no such file"));
+	free(words);
+	asked_add(&result.settings, "dma_latency", "0", "0", true, true, NULL);
+	CHECK(result.settings.count == 2 && result_outcome(&result) == OUTCOME_EXCEEDED);
+	/* A value that was lost, of whatever else was found. */
+	series_due(series, series->triggers);
+	CHECK(result_outcome(&result) == OUTCOME_INVALID);
+	words = result_words(&result);
+	CHECK(strstr(words, "3 triggers, but 2 samples, 0 overflow and 0 missing"));
+	free(words);
+	asked_free(&result.settings);
+	free(series);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test tests[] = {
+		{ "bounds by the binomial distribution", bounds },
+		{ "a bound covers in 95 of 100 runs", coverage },
+		{ "percentiles by rank, and none from too few", found_percentiles },
+		{ "names of percentiles", names },
+		{ "limits hold, are exceeded, or nothing can be said", limits },
+		{ "shapes of one heap, two, and with a tail", shapes },
+		{ "a wide one has no heaps", flat },
+		{ "what a run comes to", outcomes },
+	};
+
+	(void)argc;
+	(void)argv;
+	srandom(1);
+	return check_run(tests, ARRAY_SIZE(tests));
+}

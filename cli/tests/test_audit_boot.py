@@ -1,0 +1,410 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isolator audit --fix --boot: what the next boot gets, and isolator restore."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clitest import NOBODY, schema, valid
+
+SCHEMA = schema("audit")
+CPU = "/sys/devices/system/cpu"
+GRUB, DROP_IN = "/etc/default/grub", "/etc/default/grub.d/isolator.cfg"
+CONFIG = "/boot/grub/grub.cfg"
+NOTES = "/var/lib/isolator/boot"
+WANTED = "nohz_full=1-3 isolcpus=domain,managed_irq,1-3 rcu_nocbs=1-3"
+
+Lay = Callable[..., Path]
+Changes = dict[str, str | bytes | None]
+
+# A kernel without Isolator, booted without any of it.
+STOCK: Changes = {
+    "/proc/isolator/status": None, "/proc/isolator/cpus": None,
+    "/proc/cmdline": "ro tsc=reliable\n", f"{CPU}/nohz_full": "\n", f"{CPU}/isolated": "\n",
+}
+WITH_GRUB: Changes = {
+    **STOCK, GRUB: 'GRUB_CMDLINE_LINUX_DEFAULT="quiet"\nGRUB_CMDLINE_LINUX="net.ifnames=0"\n',
+    CONFIG: "\tlinux /vmlinuz root=/dev/sda1 ro net.ifnames=0 quiet\n",
+}
+LINE = "console=serial0,115200 root=PARTUUID=1234 rootwait"
+WITH_PI: Changes = {**STOCK, "/boot/firmware/cmdline.txt": LINE + "\n",
+                    "/boot/firmware/config.txt": "arm_64bit=1\n"}
+
+
+def tree(root: Path) -> dict[str, tuple[bytes, int]]:
+    """All files with their content and mode."""
+    return {f"/{path.relative_to(root)}": (path.read_bytes(), path.stat().st_mode)
+            for path in root.rglob("*") if path.is_file()}
+
+
+def changed(before: dict[str, tuple[bytes, int]], root: Path) -> set[str]:
+    after = tree(root)
+    return {path for path in {*before, *after} if before.get(path) != after.get(path)}
+
+
+def update_grub(root: Path, more: str = "") -> Path:
+    """A program that does what grub-mkconfig does with these files, after @more."""
+    program = root.parent / "update-grub"
+    program.write_text(f"""#!/bin/sh
+echo run >> {root.parent}/log
+{more}
+. {root}{GRUB}
+for x in {root}/etc/default/grub.d/*.cfg; do [ ! -e "$x" ] || . "$x"; done
+printf '\\tlinux /vmlinuz root=/dev/sda1 ro %s %s\\n' "$GRUB_CMDLINE_LINUX" \\
+    "$GRUB_CMDLINE_LINUX_DEFAULT" > {root}{CONFIG}
+""")
+    program.chmod(0o755)
+    return program
+
+
+def audit(isolator: Path, root: Path, *arguments: str, update: Path | None = None, code: int = 2,
+          cpus: str = "1-3", prefix: tuple[str, ...] = (), **how: Any) -> dict[str, Any]:
+    """What is said of the next boot, with the outcomes, and what was said beside it."""
+    with_update = ["--update-grub", str(update)] if update else []
+    done = subprocess.run([*prefix, isolator, "audit", "--json", "-c", cpus, "--root", root,
+                           *arguments, *with_update], capture_output=True, text=True, check=False,
+                          **how)
+    assert done.returncode == code, done.stderr
+    if not done.stdout:
+        return {"said": done.stderr}
+    document: dict[str, Any] = json.loads(done.stdout)
+    SCHEMA.validate(document)
+    outcomes = {f["id"]: f["outcome"] for f in document["findings"]}
+    return {**(document["boot"] or {}), "outcomes": outcomes, "said": done.stderr}
+
+
+def restore(isolator: Path, root: Path, update: Path | None = None, code: int = 0) -> str:
+    """All journals, as text; and the same as a document that the schema allows."""
+    command: list[str | Path] = [isolator, "restore", "--root", root]
+    if update:
+        command += ["--update-grub", update]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    again = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    valid("restore", again.stdout)
+    return done.stdout + done.stderr
+
+
+def words(root: Path, path: str = CONFIG) -> list[str]:
+    return (root / path[1:]).read_text().split()
+
+
+def test_shown_only(isolator: Path, lay: Lay) -> None:
+    """Without both options nothing is written, and the difference is shown."""
+    root = lay(WITH_GRUB)
+    before = tree(root)
+    program = update_grub(root)
+    for arguments in ([], ["--fix"]):
+        boot = audit(isolator, root, *arguments, update=program)
+        assert (boot["loader"], boot["path"], boot["state"]) == ("grub", DROP_IN, "shown")
+        assert " ".join(boot["parameters"]) == WANTED and boot["why"] is None
+        assert boot["diff"].splitlines()[:3] == ["--- /dev/null", f"+++ {DROP_IN}",
+                                                 "@@ -0,0 +1,2 @@"]
+        assert f'+GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX {WANTED}"' in boot["diff"]
+        assert boot["outcomes"]["boot.isolcpus"] is None
+    assert changed(before, root) == set() and not (root.parent / "log").exists()
+    said = audit(isolator, root, "--boot", code=1)["said"]
+    assert "--boot is of --fix" in said
+    text = subprocess.run([isolator, "audit", "-c", "1-3", "--root", root], capture_output=True,
+                          text=True, check=False).stdout
+    assert "--fix --boot writes this, runs update-grub" in text and "    +GRUB_CMDLINE" in text
+
+
+def test_nothing_wanted(isolator: Path, lay: Lay) -> None:
+    """No finding, or none of that severity: nothing is written."""
+    root = lay({GRUB: "\n"})
+    before = tree(root)
+    assert "loader" not in audit(isolator, root, "--fix", "--boot", code=0)
+    root = lay(WITH_GRUB, "other")
+    assert "loader" not in audit(isolator, root, "--fix", "--boot", "--severity", "error", code=0)
+    assert changed(before, root.parent / "root") == set()
+
+
+def test_grub(isolator: Path, lay: Lay) -> None:
+    """Written, read back, run, told; and taken back to the byte."""
+    root = lay(WITH_GRUB)
+    before = tree(root)
+    program = update_grub(root)
+    boot = audit(isolator, root, "--fix", "--boot", update=program)
+    assert boot["state"] == "written" and boot["why"] is None
+    assert all(boot["outcomes"][f"boot.{name}"] == "pending"
+               for name in ("nohz-full", "isolcpus", "rcu-nocbs"))
+    assert changed(before, root) == {DROP_IN, CONFIG, NOTES}
+    assert set(WANTED.split()) <= set(words(root)) and "net.ifnames=0" in words(root)
+    assert (root / DROP_IN[1:]).stat().st_mode & 0o777 == 0o644
+    # Once more: it stands there, and nothing is noted twice.
+    noted = (root / NOTES[1:]).read_text()
+    assert audit(isolator, root)["state"] == "stands"
+    assert audit(isolator, root, "--fix", "--boot", update=program)["state"] == "stands"
+    assert (root / NOTES[1:]).read_text() == noted
+    said = restore(isolator, root, program)
+    assert f"{NOTES} (isolator audit --fix --boot, from the next boot on): 2 restored" in said
+    assert changed(before, root) == set()
+    assert not (root / "etc/default/grub.d").exists()
+    assert not (root / "var/lib/isolator").exists()
+    assert "Nothing is to be restored" in restore(isolator, root, program)
+
+
+def test_other_cpus_later(isolator: Path, lay: Lay) -> None:
+    """What is wanted anew replaces the old value, what is not asked of stays."""
+    kept = "# ours\nGRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX mce=off isolcpus=2\"\n"
+    root = lay({**WITH_GRUB, DROP_IN: kept, "/etc/default/grub.d/50-x.cfg": "# isolcpus=7\n"})
+    before = tree(root)
+    program = update_grub(root)
+    audit(isolator, root, "--fix", "--boot", update=program)
+    assert f"$GRUB_CMDLINE_LINUX mce=off {WANTED}\"" in (root / DROP_IN[1:]).read_text()
+    audit(isolator, root, "--fix", "--boot", update=program, cpus="2")
+    assert "isolcpus=domain,managed_irq,2" in words(root)
+    assert not set(WANTED.split()) & set(words(root)) and "mce=off" in words(root)
+    restore(isolator, root, program)
+    assert (root / DROP_IN[1:]).read_text() == kept and changed(before, root) == {CONFIG}
+
+
+@pytest.mark.parametrize("old", ["isolcpus=2", "nohz_full=1-2 x", "rcu_nocbs=all"])
+@pytest.mark.parametrize("where", [GRUB, "/etc/default/grub.d/50-x.cfg"])
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_parameter_that_stands_there(isolator: Path, lay: Lay, old: str, where: str,
+                                     quote: str) -> None:
+    """Another value is the administrator's: named, and nothing is done."""
+    for variable in ("GRUB_CMDLINE_LINUX", "GRUB_CMDLINE_LINUX_DEFAULT"):
+        root = lay({**WITH_GRUB, where: f"A=1\n{variable}={quote}{old}{quote}\n"}, variable)
+        before = tree(root)
+        boot = audit(isolator, root, "--fix", "--boot", update=update_grub(root))
+        assert boot["state"] == "refused" and f"{where} has {old.split()[0]} already" in boot["why"]
+        assert boot["outcomes"]["boot.isolcpus"] == "refused"
+        assert changed(before, root) == set() and not (root.parent / "log").exists()
+
+
+def test_parameter_that_stands_there_as_wanted(isolator: Path, lay: Lay) -> None:
+    """It is not written twice."""
+    have, *rest = WANTED.split()
+    root = lay({**WITH_GRUB, GRUB: f"GRUB_CMDLINE_LINUX={have}\n"})
+    program = update_grub(root)
+    audit(isolator, root, "--fix", "--boot", update=program)
+    assert words(root).count(have) == 1 and set(rest) <= set(words(root))
+    root = lay({**WITH_GRUB, GRUB: f'GRUB_CMDLINE_LINUX="{WANTED}"\n'}, "all")
+    before = tree(root)
+    assert audit(isolator, root, "--fix", "--boot", update=update_grub(root))["state"] == "stands"
+    assert changed(before, root) == {CONFIG} and set(WANTED.split()) <= set(words(root))
+
+
+def test_crash_before_update_grub(isolator: Path, lay: Lay) -> None:
+    """The file stands, GRUB does not have it: both commands put that right."""
+    for heal in (False, True):
+        root = lay(WITH_GRUB, f"root{heal}")
+        before = tree(root)
+        killer = update_grub(root, "kill -9 $PPID; exit 1")
+        audit(isolator, root, "--fix", "--boot", update=killer, code=-9)
+        assert changed(before, root) == {DROP_IN, NOTES}
+        program = update_grub(root)
+        if heal:
+            boot = audit(isolator, root, "--fix", "--boot", update=program)
+            assert boot["state"] == "stands" and boot["outcomes"]["boot.isolcpus"] == "pending"
+            assert set(WANTED.split()) <= set(words(root))
+        restore(isolator, root, program)
+        assert changed(before, root) == set()
+
+
+def test_kill_at_any_moment(isolator: Path, lay: Lay) -> None:
+    """After SIGKILL, restore puts all back."""
+    chance = random.Random("boot")
+    left = 0
+    for number in range(15):
+        root = lay({**WITH_GRUB, **({DROP_IN: "# mine\n"} if number % 2 else {})}, f"root{number}")
+        before = tree(root)
+        program = update_grub(root, "sleep 0.05")
+        process = subprocess.Popen([isolator, "audit", "-c", "1-3", "--fix", "--boot", "--root",
+                                    root, "--update-grub", program], stdout=subprocess.DEVNULL)
+        stop = time.monotonic() + 30
+        while not (root / "var/lib/isolator").exists() and time.monotonic() < stop:
+            time.sleep(0.0005)
+        time.sleep(chance.choice([0, 0.001, 0.01, 0.1]) * chance.random())
+        process.kill()
+        process.wait()
+        # Its child may still run.
+        while subprocess.run(["pgrep", "-f", str(program)], stdout=subprocess.DEVNULL,
+                             check=False).returncode == 0:
+            time.sleep(0.01)
+        left += changed(before, root) != set()
+        restore(isolator, root, program)
+        assert changed(before, root) - {NOTES + ".isolator-new", DROP_IN + ".isolator-new"} <= {
+            CONFIG}
+        assert not set(WANTED.split()) & set(words(root))
+        assert (root / DROP_IN[1:]).exists() == bool(number % 2)
+    assert left >= 5
+
+
+@pytest.mark.parametrize("how", ["missing", "fails", "ignored"])
+def test_update_grub_that_does_not_help(isolator: Path, lay: Lay, how: str) -> None:
+    """Nothing is changed, and the reason is said."""
+    late: Changes = {"/etc/default/grub.d/zz.cfg": 'GRUB_CMDLINE_LINUX="mine"\n'}
+    root = lay({**WITH_GRUB, **(late if how == "ignored" else {})})
+    program = update_grub(root, "exit 3" if how == "fails" else "")
+    if how == "ignored":
+        subprocess.run([program], check=True)
+    before = tree(root)
+    if how == "missing":
+        program = root / "none"
+    boot = audit(isolator, root, "--fix", "--boot", update=program)
+    assert boot["state"] == "refused" and changed(before, root) == set()
+    assert {"missing": "apt install grub2-common", "fails": "failed with 3",
+            "ignored": "no line of /boot/grub/grub.cfg has"}[how] in boot["why"]
+    assert not (root / "var/lib/isolator").exists()
+
+
+@pytest.mark.parametrize("where", ["etc", "var", "boot"])
+def test_read_only(isolator: Path, lay: Lay, where: str) -> None:
+    """In a mount namespace of its own: said, and nothing is left."""
+    machine = WITH_PI if where == "boot" else WITH_GRUB
+    root = lay({**machine, "/var/lib/x": "", "/run/x": ""})
+    before = tree(root)
+    prefix = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+              f'mount --bind {root}/{where} {root}/{where} && '
+              f'mount -o remount,bind,ro {root}/{where} && exec "$@"', "sh")
+    boot = audit(isolator, root, "--fix", "--boot", update=update_grub(root), prefix=prefix,
+                 code=1 if where == "var" else 2)
+    why = boot["said"] if where == "var" else boot["why"]
+    assert "Read-only file system" in why and "do it on the host" in why
+    assert changed(before, root) == set() and not (root / "var/lib/isolator").exists()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+def test_without_privilege(isolator: Path, lay: Lay) -> None:
+    root = lay({**WITH_GRUB, "/var/lib/x": ""})
+    before = tree(root)
+    (root / "run/isolator").mkdir(parents=True)
+    (root / "run/isolator").chmod(0o777)
+    program = update_grub(root)
+    said = audit(isolator, root, "--fix", "--boot", update=program, code=1, **NOBODY)["said"]
+    assert "Permission denied" in said and "run it as root" in said
+    assert changed(before, root) == set()
+
+
+@pytest.mark.parametrize("end", ["\n", "", " \n"])
+@pytest.mark.parametrize("place", ["/boot/firmware", "/boot"])
+def test_raspberry_pi(isolator: Path, lay: Lay, end: str, place: str) -> None:
+    """One line gets longer, and is as it was again."""
+    path = f"{place}/cmdline.txt"
+    root = lay({**STOCK, path: LINE + end, f"{place}/config.txt": "",
+                **({"/boot/cmdline.txt": "DO NOT EDIT\n"} if place != "/boot" else {})})
+    before = tree(root)
+    boot = audit(isolator, root, "--fix", "--boot")
+    assert (boot["loader"], boot["path"], boot["state"]) == ("raspberry-pi", path, "written")
+    assert f"-{LINE}" in boot["diff"] and f"+{LINE} {WANTED}" in boot["diff"]
+    assert (root / path[1:]).read_text() == f"{LINE} {WANTED}{end.strip(' ')}"
+    assert changed(before, root) == {path, NOTES}
+    assert audit(isolator, root)["state"] == "stands"
+    restore(isolator, root)
+    assert changed(before, root) == set()
+
+
+def test_raspberry_pi_that_others_changed(isolator: Path, lay: Lay) -> None:
+    """What was added since stays, what was written goes."""
+    root = lay(WITH_PI)
+    path = root / "boot/firmware/cmdline.txt"
+    audit(isolator, root, "--fix", "--boot")
+    path.write_text(path.read_text().replace(LINE, LINE + " quiet").replace("rcu", "x rcu"))
+    restore(isolator, root)
+    assert path.read_text() == f"{LINE} quiet x\n" and not (root / NOTES[1:]).exists()
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    (LINE + "\nmore\n", "more than one line"), (LINE + " isolcpus=3\n", "has isolcpus=3 already")])
+def test_raspberry_pi_that_is_not_understood(isolator: Path, lay: Lay, text: str, why: str) -> None:
+    root = lay({**WITH_PI, "/boot/firmware/cmdline.txt": text})
+    before = tree(root)
+    boot = audit(isolator, root, "--fix", "--boot")
+    assert boot["state"] == "refused" and why in boot["why"] and changed(before, root) == set()
+
+
+@pytest.mark.parametrize(("file", "loader", "why"), [
+    ("/boot/loader/loader.conf", "systemd-boot", "/etc/kernel/cmdline"),
+    ("/boot/efi/loader/loader.conf", "systemd-boot", "/boot/efi/loader/entries"),
+    ("/efi/loader/loader.conf", "systemd-boot", "/efi/loader/entries"),
+    ("/boot/extlinux/extlinux.conf", "extlinux", "U_BOOT_PARAMETERS"),
+    ("/etc/default/raspi-firmware", "raspi-firmware", "/etc/default/raspi-extra-cmdline"),
+    ("/x", None, "no boot loader is known here")])
+def test_others_are_named(isolator: Path, lay: Lay, file: str, loader: str | None,
+                          why: str) -> None:
+    """By hand: where; and nothing is written."""
+    machine = WITH_PI if loader == "raspi-firmware" else STOCK
+    root = lay({**machine, file: ""})
+    before = tree(root)
+    boot = audit(isolator, root)
+    assert (boot["loader"], boot["path"], boot["state"]) == (loader, None, "shown")
+    assert why in boot["why"] and boot["diff"] == ""
+    boot = audit(isolator, root, "--fix", "--boot")
+    assert boot["state"] == "refused" and changed(before, root) == set()
+    text = subprocess.run([isolator, "audit", "-c", "1-3", "--root", root], capture_output=True,
+                          text=True, check=False).stdout
+    assert f"  wanted: {WANTED}\n  by hand: " in text
+
+
+def test_drop_in_that_others_changed(isolator: Path, lay: Lay) -> None:
+    """It is not removed, and stays noted, until it is gone."""
+    root = lay(WITH_GRUB)
+    before = tree(root)
+    program = update_grub(root)
+    audit(isolator, root, "--fix", "--boot", update=program)
+    (root / DROP_IN[1:]).write_text("# mine now\n")
+    said = restore(isolator, root, program, code=1)
+    assert "it was changed since" in said and (root / DROP_IN[1:]).read_text() == "# mine now\n"
+    assert (root / NOTES[1:]).exists()
+    (root / DROP_IN[1:]).unlink()
+    restore(isolator, root, program)
+    assert changed(before, root) == set()
+
+
+def test_restore_without_update_grub(isolator: Path, lay: Lay) -> None:
+    """It stays noted until GRUB has been told."""
+    root = lay(WITH_GRUB)
+    before = tree(root)
+    audit(isolator, root, "--fix", "--boot", update=update_grub(root))
+    assert "there is no update-grub" in restore(isolator, root, root / "none", code=1)
+    failing = update_grub(root, "exit 1")
+    assert "failed with 1" in restore(isolator, root, failing, code=1)
+    assert set(WANTED.split()) <= set(words(root)) and not (root / DROP_IN[1:]).exists()
+    restore(isolator, root, update_grub(root))
+    assert changed(before, root) == set()
+
+
+@pytest.mark.parametrize("text", ["something\n", "isolator-journal 1\nfrob\t/x\ty\tz\n",
+                                  "isolator-journal 1\nboot\t/x\n"])
+def test_notes_that_are_damaged(isolator: Path, lay: Lay, text: str) -> None:
+    """They stay, and are told."""
+    root = lay({**WITH_GRUB, NOTES: text})
+    assert "damaged" in restore(isolator, root, update_grub(root), code=1)
+    assert (root / NOTES[1:]).read_text() == text
+    if text.startswith("something"):
+        said = audit(isolator, root, "--fix", "--boot", update=update_grub(root), code=1)["said"]
+        assert "move it away" in said and not (root / DROP_IN[1:]).exists()
+
+
+def test_bundle(isolator: Path, lay: Lay, tmp_path: Path) -> None:
+    """It says the same of the next boot, and has no password of GRUB's in it."""
+    root = lay({**WITH_GRUB, CONFIG: "password_pbkdf2 root grub.pbkdf2.sha512\n"})
+    bundle = tmp_path / "audit.tar"
+    live = audit(isolator, root, "--save", str(bundle))
+    judged = audit(isolator, bundle)
+    assert {k: judged[k] for k in ("loader", "path", "diff", "state")} == {
+        k: live[k] for k in ("loader", "path", "diff", "state")}
+    assert b"pbkdf2" not in bundle.read_bytes()
+
+
+def test_links_lead_nowhere(isolator: Path, lay: Lay, tmp_path: Path) -> None:
+    """No file outside is written."""
+    root = lay(WITH_GRUB)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (root / "etc/default/grub.d").symlink_to(outside)
+    (root / "var").symlink_to(outside)
+    audit(isolator, root, "--fix", "--boot", update=update_grub(root), code=1)
+    assert not any(outside.iterdir())

@@ -1,0 +1,426 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isolator interfere: loads do what they say, and leave nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clitest import PATIENCE_S, valid
+
+CPUS = sorted(os.sched_getaffinity(0))
+CPU = str(CPUS[-1])
+# How what a load has begun is known, whoever its parent is by now.
+MARK = "ISOLATOR_INTERFERE_TEST"
+SHORT = 0.5
+
+Interfere = Callable[..., dict[str, Any]]
+
+
+def marked(mark: str) -> list[int]:
+    """Who has this in its environment; what has ended has none."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"{MARK}={mark}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found
+
+
+def gone(mark: str, place: Path, patience_s: float = PATIENCE_S) -> bool:
+    """Nothing runs any more, and no file is left."""
+    stop = time.monotonic() + patience_s
+    while time.monotonic() < stop and (marked(mark) or any(place.iterdir())):
+        time.sleep(0.02)
+    return not marked(mark) and not any(place.iterdir())
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Where files of loads are."""
+    path = tmp_path / "files"
+    path.mkdir()
+    path.chmod(0o777)
+    return path
+
+
+@pytest.fixture
+def environment(place: Path) -> Iterator[dict[str, str]]:
+    """That of a load; when a test ends nothing of it is left."""
+    mark = str(place)
+    yield {**os.environ, MARK: mark, "TMPDIR": str(place)}
+    assert gone(mark, place)
+
+
+@pytest.fixture
+def interfere(isolator: Path, environment: dict[str, str]) -> Interfere:
+    """The document, with the exit code and what was said beside it."""
+
+    def run(load: str, *arguments: str, code: int = 0, cpus: str = CPU, seconds: float = SHORT,
+            path: str | None = None) -> dict[str, Any]:
+        done = subprocess.run(
+            [isolator, "interfere", load, "-c", cpus, "-t", str(seconds), "--json", *arguments],
+            env={**environment, **({"PATH": path} if path is not None else {})}, text=True,
+            capture_output=True, check=False, timeout=PATIENCE_S)
+        assert done.returncode == code, done.stderr
+        document = valid("interfere", done.stdout) if done.stdout else {}
+        assert not document or document["exit"] == code
+        return {**document, "said": done.stderr}
+
+    return run
+
+
+def script(directory: Path, name: str, text: str) -> str:
+    """A program of this name, which comes before any other; the PATH that has it."""
+    directory.mkdir(exist_ok=True)
+    (directory / name).write_text(f"#!/bin/sh\n{text}\n")
+    (directory / name).chmod(0o755)
+    return f"{directory}:{os.environ['PATH']}"
+
+
+@pytest.mark.parametrize("load", ["cache", "cache:l1", "cache:l2", "syscalls", "netcopy"])
+def test_loads_of_its_own(interfere: Interfere, load: str) -> None:
+    """On each CPU it does something, and says what."""
+    document = interfere(load, cpus=",".join(map(str, CPUS)), seconds=2)
+    assert document["verdict"] == "ran" and document["seconds"] >= 2
+    [run] = document["loads"]
+    assert run["state"] == "ran" and run["why"] is None and run["words"]
+    assert [cpu["cpu"] for cpu in run["cpus"]] == CPUS
+    for cpu in run["cpus"]:
+        assert cpu["operations"] > 0
+        assert cpu["per_second"] == pytest.approx(cpu["operations"] / document["seconds"], rel=0.01)
+        assert cpu["least_second"] is None or cpu["least_second"] <= cpu["most_second"]
+
+
+def test_bandwidth(interfere: Interfere) -> None:
+    """Bytes a second, in each whole second as well."""
+    for variant in ("copy", "triad"):
+        document = interfere(f"bandwidth:{variant}", "--size", "8M", seconds=2.2)
+        [cpu] = document["loads"][0]["cpus"]
+        assert cpu["bytes"] == 8 << 20 and cpu["operations"] > 1 << 20
+        assert 0 < cpu["least_second"] <= cpu["most_second"] <= cpu["operations"]
+        assert cpu["least_second"] <= cpu["per_second"] * 1.3
+
+
+def test_several_at_once(interfere: Interfere) -> None:
+    """Each has its own count, and the name that it was given."""
+    document = interfere("cache:l1,syscalls", "--pattern", "sequential")
+    assert [run["name"] for run in document["loads"]] == ["cache:l1", "syscalls"]
+    assert all(run["cpus"][0]["operations"] > 0 for run in document["loads"])
+    assert "sequential" in document["loads"][0]["words"]
+
+
+@pytest.mark.parametrize("pattern", ["random", "stride", "sequential"])
+@pytest.mark.parametrize("size", [4096, 4160, 66 * 64, 5 * 13 * 64 * 64])
+def test_sizes_and_patterns(interfere: Interfere, pattern: str, size: int) -> None:
+    """Whatever the size is, also one that the stride divides."""
+    document = interfere("cache", "--size", str(size), "--pattern", pattern,
+                         seconds=1)
+    assert document["loads"][0]["cpus"][0]["bytes"] == size
+
+
+def test_size_by_topology(interfere: Interfere) -> None:
+    """The level's size, as the kernel tells it."""
+    caches = {}
+    for index in Path(f"/sys/devices/system/cpu/cpu{CPU}/cache").glob("index*"):
+        if (index / "type").read_text().strip() != "Instruction":
+            size = (index / "size").read_text().strip()
+            caches[f"l{(index / 'level').read_text().strip()}"] = int(size.removesuffix("K")) * 1024
+    for level in ("l1", "l2"):
+        if level in caches:
+            run = interfere("cache", "--level", level)["loads"][0]
+            assert run["cpus"][0]["bytes"] == caches[level]
+            assert f"level {level[1]}" in run["words"]
+        else:
+            said = interfere("cache", "--level", level, code=1)["said"]
+            assert "no such cache: --size" in said
+
+
+@pytest.mark.skipif(len(CPUS) < 2, reason="interrupts between CPUs want two")
+@pytest.mark.parametrize(("load", "kinds"), [
+    ("ipi", {"membarrier", "TLB shootdowns", "wake-ups"}), ("ipi:membarrier", {"membarrier"}),
+    ("ipi:tlb", {"TLB shootdowns"}), ("ipi:wakeup", {"wake-ups"})])
+def test_interrupts(interfere: Interfere, load: str, kinds: set[str]) -> None:
+    """Those that were asked for are made, and come where they shall."""
+    document = interfere(load, "--to", CPU, cpus=str(CPUS[0]), seconds=1)
+    [run] = document["loads"]
+    [cpu] = run["cpus"]
+    assert {k["name"] for k in cpu["kinds"] if k["operations"]} == kinds
+    assert sum(k["operations"] for k in cpu["kinds"]) == cpu["operations"]
+    came = run["interrupts"]
+    assert came["cpus"] == [int(CPU)]
+    assert came["calls"] + came["reschedules"] + came["tlb_shootdowns"] > 0
+
+
+@pytest.mark.skipif(len(CPUS) < 2, reason="interrupts between CPUs want two")
+def test_interrupts_among_all(interfere: Interfere) -> None:
+    """Without --to, each of them interrupts the others."""
+    run = interfere("ipi", cpus=",".join(map(str, CPUS)), seconds=1)["loads"][0]
+    assert run["interrupts"]["cpus"] == CPUS
+    assert all(k["operations"] for cpu in run["cpus"] for k in cpu["kinds"])
+
+
+def test_interrupts_want_another_cpu(interfere: Interfere) -> None:
+    for more in ([], ["--to", CPU]):
+        assert "give it two CPUs" in interfere("ipi", *more, code=1)["said"]
+
+
+def test_compile(interfere: Interfere) -> None:
+    document = interfere("compile", seconds=8)
+    assert document["loads"][0]["cpus"][0]["operations"] > 0
+    assert document["loads"][0]["operation"] == "files compiled"
+
+
+def test_stress(interfere: Interfere) -> None:
+    """stress-ng's own count of its operations, of a class that only computes."""
+    document = interfere("stress:cpu-cache", seconds=6)
+    assert document["loads"][0]["cpus"][0]["operations"] > 0
+
+
+@pytest.mark.parametrize(("program", "made"), [
+    # The clip is the word that ends so; it has to be there when it is decoded.
+    ("ffmpeg", 'for w; do case $w in *.avi) c=$w;; esac; done; '
+               'case "$*" in *lavfi*) : > "$c";; *) [ -e "$c" ];; esac'),
+    ("gst-launch-1.0", 'for w; do case $w in location=*) c=${w#*=};; esac; done; '
+                       'case "$*" in *filesink*) : > "$c";; *) [ -e "$c" ];; esac')])
+def test_media(interfere: Interfere, tmp_path: Path, program: str, made: str) -> None:
+    """The clip is made once, then decoded by the program that there is."""
+    log = tmp_path / "log"
+    directory = tmp_path / "bin"
+    script(directory, program, f"echo \"$*\" >> {log}; sleep 0.02; {made}")
+    # No other program is found.
+    for name in ("sh", "sleep"):
+        (directory / name).symlink_to(f"/bin/{name}")
+    document = interfere("media", path=str(directory))
+    [cpu] = document["loads"][0]["cpus"]
+    lines = log.read_text().splitlines()
+    assert cpu["operations"] > 0 and cpu["operations"] % 50 == 0
+    assert sum("lavfi" in line or "filesink" in line for line in lines) == 1
+    assert len(lines) >= 1 + cpu["operations"] // 50
+
+
+def test_program_that_is_missing(interfere: Interfere, isolator: Path, tmp_path: Path) -> None:
+    """Skipped by name, with the package; and the loads beside it are not begun."""
+    (tmp_path / "empty").mkdir()
+    for load, package in (("compile", "gcc"), ("media", "ffmpeg"), ("stress:cpu", "stress-ng")):
+        document = interfere(f"syscalls,{load}", code=77, path=str(tmp_path / "empty"))
+        assert document["verdict"] == "skipped"
+        assert [run["state"] for run in document["loads"]] == ["ready", "absent"]
+        assert f"apt install {package}" in document["loads"][1]["why"]
+        done = subprocess.run([isolator, "interfere", load, "-c", CPU], capture_output=True,
+                              env={**os.environ, "PATH": str(tmp_path / "empty")}, text=True,
+                              check=False)
+        assert done.returncode == 77 and not done.stdout
+        assert f"{load} cannot run here: " in done.stderr and package in done.stderr
+
+
+def test_list(isolator: Path, tmp_path: Path) -> None:
+    """All loads, and why one cannot run."""
+    for arguments in (["--list"], ["--list", "--json"]):
+        done = subprocess.run([isolator, "interfere", *arguments], capture_output=True, text=True,
+                              env={**os.environ, "PATH": str(tmp_path)}, check=True)
+        if "--json" not in arguments:
+            assert "cannot run here: stress-ng is not installed" in done.stdout
+            continue
+        document = valid("interfere", done.stdout)
+        assert document["verdict"] == "listed"
+        absent = {run["name"] for run in document["loads"] if run["state"] == "absent"}
+        assert absent == {"compile", "media", "stress"}
+        assert {"cache", "bandwidth", "syscalls", "ipi", "netcopy"} <= {
+            run["name"] for run in document["loads"]}
+
+
+def test_load_that_does_nothing(interfere: Interfere, tmp_path: Path) -> None:
+    """No success: a compiler that is too slow, a stressor that does no operation."""
+    path = script(tmp_path / "bin", "cc", f"[ -e {tmp_path}/once ] && exec sleep 60\n"
+                  f": > {tmp_path}/once")
+    document = interfere("compile", code=3, path=path)
+    assert document["verdict"] == "idle" and "it did nothing" in document["loads"][0]["why"]
+    path = script(tmp_path / "bin", "stress-ng", 'case "$2" in *\\?) '
+                  'echo "class x stressors: one two";; *) sleep 60;; esac')
+    assert interfere("stress:x", code=3, path=path)["loads"][0]["state"] == "idle"
+
+
+def test_program_that_fails(interfere: Interfere, tmp_path: Path) -> None:
+    """Its own words are passed on, whether it fails at once or later."""
+    path = script(tmp_path / "bin", "cc", "echo 'fatal error: no stdio.h' >&2; exit 4")
+    document = interfere("compile", code=1, path=path)
+    assert "cc ended with 4: fatal error: no stdio.h" in document["said"]
+    path = script(tmp_path / "bin", "cc", f"n=$(cat {tmp_path}/n); echo x$n > {tmp_path}/n\n"
+                  "[ ${#n} -lt 3 ] || { echo late >&2; exit 4; }")
+    (tmp_path / "n").write_text("")
+    document = interfere("compile", code=1, path=path, seconds=60)
+    assert document["verdict"] == "failed" and "cc ended with 4: late" in document["said"]
+    path = script(tmp_path / "bin", "stress-ng", 'case "$2" in *\\?) '
+                  'echo "class x stressors: one two";; *) exit 3;; esac')
+    document = interfere("stress:x", code=1, path=path, seconds=60)
+    assert "no stressor of stress-ng's class x runs here" in document["said"]
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["bogus", "-c", CPU], 'no load "bogus"'), (["cache:l9", "-c", CPU], "may be followed by :"),
+    (["syscalls:x", "-c", CPU], "stands alone"), (["cache,", "-c", CPU], 'no load ""'),
+    (["cache"], "on which CPU?"), ([], "which load?"), (["--list", "cache"], "give it no load"),
+    (["cache", "-c", "8000"], "may not run on CPU 8000"), (["cache", "-c", "x"], "list of CPUs"),
+    (["cache", "-c", CPU, "--size", "0"], "a size"), (["cache", "-c", CPU, "--size", "-1"], "size"),
+    (["cache", "-c", CPU, "--size", "1T"], "a size"),
+    (["cache", "-c", CPU, "--size", "9KB"], "a size"),
+    (["cache", "-c", CPU, "--size", "99999999999999999999"], "a size"),
+    (["cache", "-c", CPU, "--size", "17179869184G"], "a size"),
+    (["cache", "-c", CPU, "--size", "1000"], "at least 4K"),
+    (["cache", "-c", CPU, "--size", "9999G"], "more than half of the memory"),
+    (["cache", "-c", CPU, "--level", "l9"], "one of l1|l2"),
+    (["ipi", "-c", CPU, "--to", "8000"], "--to: this process may not run on CPU 8000"),
+    (["cache", "-c", CPU, "-t", "0"], "seconds")])
+def test_wrong_words(isolator: Path, environment: dict[str, str], arguments: list[str],
+                     words: str) -> None:
+    done = subprocess.run([isolator, "interfere", *arguments], capture_output=True, text=True,
+                          check=False, env=environment, timeout=PATIENCE_S)
+    assert done.returncode == 1 and words in done.stderr and not done.stdout
+    assert done.stderr.startswith("isolator interfere: ")
+
+
+@pytest.mark.skipif(len(CPUS) < 2, reason="there is no CPU to be left out")
+def test_cpus_outside_the_affinity(isolator: Path, environment: dict[str, str]) -> None:
+    done = subprocess.run(["taskset", "-c", str(CPUS[0]), isolator, "interfere", "syscalls", "-c",
+                           f"{CPUS[0]},{CPU}"], capture_output=True, text=True, check=False,
+                          env=environment)
+    assert done.returncode == 1 and f"may not run on CPU {CPU}, but on {CPUS[0]}" in done.stderr
+
+
+def test_where_it_runs(isolator: Path, environment: dict[str, str], place: Path) -> None:
+    """Each process that works is on its CPU alone, and programs are, too."""
+    process = subprocess.Popen([isolator, "interfere", "compile,syscalls", "-c", CPU],
+                               env=environment, stdout=subprocess.DEVNULL)
+    seen: dict[str, set[int]] = {}
+    stop = time.monotonic() + PATIENCE_S
+    while time.monotonic() < stop and not {"cc1", "interfere"} <= set(seen):
+        for pid in marked(str(place)):
+            try:
+                name = Path(f"/proc/{pid}/comm").read_text().strip()
+                where = os.sched_getaffinity(pid)
+            except (OSError, ProcessLookupError):
+                continue
+            if where == {int(CPU)}:
+                seen.setdefault(name, set()).add(pid)
+            # The command itself, and those that keep the loads.
+            assert where == {int(CPU)} or name in ("isolator", "interfere")
+    process.send_signal(signal.SIGINT)
+    process.wait(PATIENCE_S)
+    assert {"cc1", "interfere"} <= set(seen)
+
+
+@pytest.mark.parametrize("how", ["KILL", "TERM", "INT", "HUP"])
+def test_end_at_any_moment(isolator: Path, environment: dict[str, str], place: Path,
+                           how: str) -> None:
+    """However the command ends, nothing runs on and no file is left."""
+    chance = random.Random(how)
+    begun = 0
+    # From before the first process to when all loads run, and a while later.
+    for longest, all_run in ((0, False), (0.05, False), (0.2, False), (0.2, True), (1, True)):
+        process = subprocess.Popen([isolator, "interfere", "compile,netcopy,ipi,syscalls", "-c",
+                                    ",".join(map(str, CPUS))], env=environment,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        stop = time.monotonic() + PATIENCE_S
+        # The command, and of each load who keeps it and who works.
+        while all_run and len(marked(str(place))) < 1 + 4 + 4 * len(CPUS):
+            assert process.poll() is None and time.monotonic() < stop
+            time.sleep(0.01)
+        time.sleep(longest * (0.5 + chance.random() / 2))
+        begun += len(marked(str(place))) > 1
+        process.send_signal(signal.Signals[f"SIG{how}"])
+        process.wait(PATIENCE_S)
+        if how != "KILL":
+            # Already when it has ended.
+            assert marked(str(place)) == [] and not any(place.iterdir())
+        assert gone(str(place), place)
+    assert begun >= 2
+
+
+def test_signal_ends_it_with_a_report(isolator: Path, environment: dict[str, str]) -> None:
+    """Without a time that is the end of it; before its time, that is said."""
+    for arguments, early in (([], False), (["-t", "600"], True)):
+        process = subprocess.Popen([isolator, "interfere", "syscalls", "-c", CPU, "--json",
+                                    *arguments], env=environment, stdout=subprocess.PIPE, text=True)
+        time.sleep(0.8)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=PATIENCE_S)
+        document = valid("interfere", out)
+        assert process.returncode == 0 and document["early"] == early
+        assert document["loads"][0]["cpus"][0]["operations"] > 0
+
+
+def keeper(process: subprocess.Popen[Any], work: int) -> int:
+    """The process between the command and @work processes."""
+    stop = time.monotonic() + PATIENCE_S
+    while time.monotonic() < stop:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        for child in children:
+            below = Path(f"/proc/{child}/task/{child}/children").read_text().split()
+            if len(below) == work:
+                return int(child)
+        time.sleep(0.01)
+    raise AssertionError("it does not begin")
+
+
+def test_process_that_is_killed(isolator: Path, environment: dict[str, str]) -> None:
+    """A load that loses one of its processes has failed, and says so."""
+    process = subprocess.Popen([isolator, "interfere", "syscalls", "-c", CPU, "-t", "600"],
+                               env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+    first = keeper(process, 1)
+    time.sleep(0.5)
+    os.kill(int(Path(f"/proc/{first}/task/{first}/children").read_text()), signal.SIGKILL)
+    out, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1 and "one of its processes was killed" in said
+    assert out.splitlines()[-1].startswith("failed: ")
+
+
+def test_keeper_that_is_killed(isolator: Path, environment: dict[str, str], place: Path) -> None:
+    """What it kept ends, and the next load removes the files."""
+    process = subprocess.Popen([isolator, "interfere", "compile", "-c", CPU, "-t", "600"],
+                               env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True)
+    os.kill(keeper(process, 1), signal.SIGKILL)
+    _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1 and "its keeper was killed" in said
+    stop = time.monotonic() + PATIENCE_S
+    while marked(str(place)) and time.monotonic() < stop:
+        time.sleep(0.02)
+    assert not marked(str(place)) and len(list(place.iterdir())) == 1
+    subprocess.run([isolator, "interfere", "compile", "-c", CPU, "-t", "0.1"], env=environment,
+                   stdout=subprocess.DEVNULL, check=False)
+    assert not any(place.iterdir())
+
+
+def test_files_of_others_stay(interfere: Interfere, place: Path, tmp_path: Path) -> None:
+    """A link by such a name is not followed, what is not this user's is left alone."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("x")
+    link = place / "isolator-interfere.aaaaaa"
+    link.symlink_to(outside)
+    plain = place / "isolator-interfere.bbbbbb"
+    plain.write_text("x")
+    interfere("compile", path=script(tmp_path / "bin", "cc", "exit 0"))
+    assert (outside / "kept").exists() and link.is_symlink() and plain.exists()
+    link.unlink()
+    plain.unlink()
+
+
+def test_no_place_for_files(interfere: Interfere, isolator: Path, tmp_path: Path) -> None:
+    done = subprocess.run([isolator, "interfere", "compile", "-c", CPU, "-t", "1"], text=True,
+                          env={**os.environ, "TMPDIR": str(tmp_path / "none")},
+                          capture_output=True, check=False)
+    assert done.returncode == 1
+    assert "no directory for files in" in done.stderr and "TMPDIR" in done.stderr
+    assert not done.stdout

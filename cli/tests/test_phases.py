@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isolator measure --with and --why: a load beside, and causes from the kernel's trace."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clitest import NOBODY, PATIENCE_S, valid
+from isolab import attribution
+
+CPU = max(os.sched_getaffinity(0))
+
+
+def _command(isolator: Path, *arguments: str) -> list[str | Path]:
+    return [isolator, "measure", "latency", "-c", str(CPU), "--json", *arguments]
+
+
+def _document(done: subprocess.CompletedProcess[str], code: int = 0) -> dict[str, Any]:
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    return valid("measure", done.stdout)
+
+
+def _measure(isolator: Path, *arguments: str, code: int = 0) -> dict[str, Any]:
+    return _document(subprocess.run(_command(isolator, *arguments), capture_output=True, text=True,
+                                    check=False, timeout=PATIENCE_S), code)
+
+
+def _setting(document: dict[str, Any], name: str) -> dict[str, Any]:
+    one: dict[str, Any] = next(s for s in document["settings"] if s["name"] == name)
+    return one
+
+
+def _children(pid: int) -> list[int]:
+    """All that descend from @pid."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if parent == pid:
+            child = int(stat.parent.name)
+            found += [child, *_children(child)]
+    return found
+
+
+def test_a_load(isolator: Path) -> None:
+    """A quiet part and a loaded one, of equal length, each whole."""
+    document = _measure(isolator, "-t", "1", "--with", "syscalls", "--limit", "max=10s")
+    quiet, loaded = document["parts"]
+    assert (quiet["name"], quiet["load"]) == ("quiet", None)
+    assert (loaded["name"], loaded["load"]) == ("loaded", "syscalls")
+    for part in (quiet, loaded):
+        assert part["series"][0]["complete"] and part["series"][0]["triggers"] > 4000
+    assert _setting(document, "load")["held"] and document["verdict"] == "passed"
+    assert document["attribution"] is None
+
+
+def test_loads_that_cannot_be(isolator: Path) -> None:
+    """One that does not exist is an error; one that cannot run here is a result."""
+    done = subprocess.run(_command(isolator, "-t", "1", "--with", "nosuch"), capture_output=True,
+                          text=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode == 1 and "there is no load" in done.stderr and not done.stdout
+    document = _measure(isolator, "-t", "1", "--with", "stress:nosuch", code=77)
+    assert document["verdict"] == "skipped" and not document["parts"]
+    done = subprocess.run(_command(isolator, "-t", "1", "--with-cpus", "0"), capture_output=True,
+                          text=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode == 1 and "--with-cpus is for --with" in done.stderr
+
+
+def test_a_load_that_ends(isolator: Path) -> None:
+    """Then the loaded part is none of that load's, whatever it measured."""
+    run = subprocess.Popen(_command(isolator, "-t", "2", "--with", "syscalls"), text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    stop = time.monotonic() + PATIENCE_S
+    while len(children := _children(run.pid)) < 2:  # the keeper, and what it began
+        assert run.poll() is None and time.monotonic() < stop
+        time.sleep(0.05)
+    time.sleep(0.5)
+    os.kill(children[-1], signal.SIGKILL)
+    out, err = run.communicate(timeout=PATIENCE_S)
+    assert run.returncode == 3, err
+    document = valid("measure", out)
+    assert document["verdict"] == "invalid" and "load syscalls" in document["words"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_the_load_ends_too(isolator: Path, number: signal.Signals) -> None:
+    """Whatever ends the command."""
+    run = subprocess.Popen(_command(isolator, "-t", "1", "--with", "syscalls"), text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    stop = time.monotonic() + PATIENCE_S
+    while len(children := _children(run.pid)) < 2:
+        assert run.poll() is None and time.monotonic() < stop
+        time.sleep(0.05)
+    run.send_signal(number)
+    run.communicate(timeout=PATIENCE_S)
+    while any(Path(f"/proc/{child}/fd").exists() for child in children):
+        assert time.monotonic() < stop
+        time.sleep(0.05)
+
+
+def test_causes(isolator: Path) -> None:
+    """Each excess is counted, the worst have their causes, and what looking costs is told."""
+    document = _measure(isolator, "-t", "3", "--period", "4ms", "--why", "1us")
+    if not _setting(document, "causes")["held"]:
+        pytest.skip(_setting(document, "causes")["note"])
+    found = document["attribution"]
+    assert found["source"] == "tracefs" and found["threshold_ns"] == 1000
+    series = document["parts"][0]["series"][0]
+    # All of them are above, or nearly: nobody wakes up in 1 us here.
+    assert series["samples"] / 2 < found["seen"] <= series["triggers"]
+    assert found["looked"] == found["seen"]
+    overhead = found["overhead"]
+    # Half a second of it without before, and half after: neither is of the run.
+    assert 3 <= document["seconds"] < 3.9
+    assert overhead["on_p50_ns"] > 0 and overhead["off_p99_ns"] >= overhead["off_p50_ns"] > 0
+    assert len(document["parts"]) == 1
+    # The list of the largest leads to them.
+    places = [value["excess"] for value in series["top"] if value["excess"] is not None]
+    assert places
+    for value in series["top"]:
+        if value["excess"] is not None:
+            excess = found["excesses"][value["excess"]]
+            assert (excess["trigger"], excess["value_ns"]) == (value["trigger"], value["value_ns"])
+    done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-t", "1", "--why",
+                           "1us"], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    assert "looking for causes: p50" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("measured: ")
+
+
+def test_the_worst_are_kept(isolator: Path) -> None:
+    """As many as were asked for: none of those that were left out is longer."""
+    document = _measure(isolator, "-t", "1", "--period", "4ms", "--why", "1us", "--worst", "8")
+    if not _setting(document, "causes")["held"]:
+        pytest.skip(_setting(document, "causes")["note"])
+    found = document["attribution"]
+    kept = [excess["value_ns"] for excess in found["excesses"]]
+    assert len(kept) == 8 < found["looked"]
+    top = [value["value_ns"] for value in document["parts"][0]["series"][0]["top"]]
+    assert kept == top[:8]
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    (["--worst", "5"], "--worst is for --why"),
+    (["--why", "1us", "--worst", "65537"], "--worst wants 1 to 65536"),
+])
+def test_the_worst_of_nothing(isolator: Path, options: list[str], said: str) -> None:
+    done = subprocess.run([isolator, "measure", "latency", *options], capture_output=True,
+                          text=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode == 1 and said in done.stderr
+
+
+def test_the_laboratory_asks_as_it_is_understood(isolator: Path, tmp_path: Path) -> None:
+    """isolab attribution runs this command in a guest, where a wrong word costs all windows."""
+    words = attribution.MEASURE.split()
+    words = [str(isolator), *words[words.index("/lab/bin/isolator") + 1:]]
+    for option, value in (("-c", str(CPU)), ("-t", "0.3"), ("--output", str(tmp_path / "result"))):
+        words[words.index(option) + 1] = value
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr
+    document = valid("measure", (tmp_path / "result").read_text())
+    assert document["instrument"]["threshold_ns"] == attribution.THRESHOLD_US * 1000
+    if _setting(document, "causes")["held"]:
+        assert document["attribution"]["threshold_ns"] == attribution.THRESHOLD_US * 1000
+
+
+def test_no_causes(isolator: Path) -> None:
+    """Without root: said, and measured all the same."""
+    done = subprocess.run(_command(isolator, "-t", "0.5", "--why", "1us"),
+                          capture_output=True, text=True, check=False, timeout=PATIENCE_S, **NOBODY)
+    document = _document(done)
+    assert not _setting(document, "causes")["held"] and _setting(document, "causes")["note"]
+    assert document["attribution"] is None and document["parts"][0]["series"][0]["triggers"] > 0
+
+
+def test_tracers_tell_by_themselves(isolator: Path) -> None:
+    """They have no excess of a thread of ours."""
+    done = subprocess.run([isolator, "measure", "noise", "--method", "osnoise", "--why", "1us"],
+                          capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode == 1 and "--why is for" in done.stderr

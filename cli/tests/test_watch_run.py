@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isolator watch as it runs: intervals, how it ends, and its screen."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clitest import NOBODY, PATIENCE_S, Terminal, Tmux, capture, swap, valid, waits
+from watchtest import Counts, Files, later, lay
+
+GIVE = "\033[0m\033[?25h\033[?1049l"
+
+
+class Machine:
+    """A directory whose files are those of another moment whenever it is told so."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory, self.root = directory, directory / "root"
+        self.files: Files = capture("watch-x86")
+        self.number = 0
+        self.come({})
+
+    def come(self, more: Counts) -> None:
+        """All at once; a reader sees the one moment or the other."""
+        self.number += 1
+        self.files = later(self.files, more)
+        swap(self.root, lay(self.files, self.directory / str(self.number)))
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """A recorded one."""
+    return Machine(tmp_path)
+
+
+def watch(isolator: Path, *arguments: str | Path, **how: Any) -> subprocess.CompletedProcess[str]:
+    """To its end."""
+    return subprocess.run([isolator, "watch", *arguments], capture_output=True, text=True,
+                          check=False, timeout=PATIENCE_S, **how)
+
+
+def _start(isolator: Path, *arguments: str | Path) -> subprocess.Popen[str]:
+    """Until it has looked once, and waits."""
+    process = subprocess.Popen([isolator, "watch", *arguments], stdout=subprocess.PIPE, text=True)
+    stop = time.monotonic() + PATIENCE_S
+    while not waits(process.pid):
+        assert process.poll() is None and time.monotonic() < stop
+        time.sleep(0.02)
+    return process
+
+
+def test_intervals(isolator: Path, machine: Machine) -> None:
+    """Each has what came in it alone, a second of the time that it really took."""
+    process = _start(isolator, "--root", machine.root, "-c", "1", "--json", "-n", "3",
+                     "--interval", "1")
+    assert process.stdout
+    documents = []
+    for more in (7, 0, 30):
+        machine.come({"LOC": {1: more}})
+        documents.append(valid("watch", process.stdout.readline()))
+    assert process.wait(PATIENCE_S) == 0 and not process.stdout.read()
+    assert [d["hits"] for d in documents] == [7, 0, 30]
+    for document in documents:
+        # Looks have their times: after one that came late the interval is shorter.
+        assert 0 < document["seconds"] < PATIENCE_S
+        # Both are rounded, to thousandths.
+        assert document["rate"] == pytest.approx(document["count"] / document["seconds"],
+                                                 rel=.002)
+    stamps = [d["monotonic_ns"] for d in documents]
+    assert stamps == sorted(stamps) and len(set(stamps)) == 3
+
+
+def test_this_machine(isolator: Path) -> None:
+    """One interval is what a pipe gets; its own clock has ticked meanwhile."""
+    done = watch(isolator, "--json", "-c", "0")
+    assert done.returncode == 0 and done.stdout.count("\n") == 1 and not done.stderr
+    document = valid("watch", done.stdout)
+    assert document["seconds"] > 0.9 and document["count"] > 0
+    assert document["kernel"] == os.uname().release and document["root"] == "/"
+    # What the kernel had counted before and after encloses it.
+    before = Path("/proc/interrupts").read_text()
+    done = watch(isolator, "--json", "-n", "1", "--interval", "0.2")
+    after = Path("/proc/interrupts").read_text()
+
+    def total(text: str) -> int:
+        cpus = text.splitlines()[0].count("CPU")
+        return sum(int(n) for line in text.splitlines()[1:]
+                   for n in line.split(":", 1)[1].split()[:cpus] if n.isdigit())
+
+    assert 0 < valid("watch", done.stdout)["count"] <= total(after) - total(before)
+
+
+def test_for(isolator: Path, machine: Machine) -> None:
+    """It ends when its time is over, and the last interval is as long as is left."""
+    done = watch(isolator, "--root", machine.root, "--json", "-t", "0.5", "--interval", "0.3")
+    documents = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0 and 1 <= len(documents) <= 2
+    assert sum(d["seconds"] for d in documents) > 0.45
+    done = watch(isolator, "--root", machine.root, "--json", "-t", "0.1", "--interval", "600")
+    assert done.returncode == 0 and done.stdout.count("\n") == 1
+
+
+def test_a_limit_that_was_exceeded_stays_so(isolator: Path, machine: Machine) -> None:
+    """Quiet intervals afterwards do not make it 0, and neither does Ctrl-C."""
+    process = _start(isolator, "--root", machine.root, "-c", "1", "--json", "--limit", "5",
+                     "--interval", "0.5")
+    assert process.stdout
+    machine.come({"LOC": {1: 100000}})
+    verdicts = [valid("watch", process.stdout.readline())["limit"]["verdict"] for _ in range(3)]
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 2 and verdicts == ["exceeded", "pass", "pass"]
+
+
+def test_exit_codes(isolator: Path, machine: Machine) -> None:
+    """0, 2 and 3 of a limit; the words say the same."""
+    how: tuple[str | Path, ...] = ("--root", machine.root, "-n", "1", "--interval", "0.1")
+    assert watch(isolator, *how).returncode == 0
+    done = watch(isolator, *how, "--limit", "0", "-c", "1")
+    assert done.returncode == 0 and "Limit of 0 hits a second: not exceeded" in done.stdout
+    done = watch(isolator, *how, "--limit", "0")
+    assert done.returncode == 3 and "inconclusive" in done.stdout
+    done = watch(isolator, *how, "--limit", "0", "-c", "1,7")
+    assert done.returncode == 3 and "CPU 7 is protected, and was not seen" in done.stdout
+
+
+def test_a_limit_without_an_interval_is_inconclusive(isolator: Path, machine: Machine) -> None:
+    """It was ended before it saw anything."""
+    process = _start(isolator, "--root", machine.root, "-c", "1", "--limit", "5",
+                     "--interval", "600")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE_S) == 3
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("-c", "x"), "wants a list of CPUs"), (("--interval", "0"), "wants seconds, more than 0"),
+    (("-n", "0"), "wants a whole number from 1 on"), (("-t", "-1"), "wants seconds"),
+    (("--limit", "-1"), "wants a whole number from 0 on"), (("now",), "one word too many"),
+    (("--root", "/nowhere"), "--root /nowhere: No such file"),
+    (("--root", "/dev"), "/dev/proc/interrupts: No such file or directory: without it there is "
+     "nothing to watch; is it a capture of a machine?"),
+])
+def test_errors(isolator: Path, arguments: tuple[str, ...], words: str) -> None:
+    """They say what to do, and nothing is shown."""
+    done = watch(isolator, *arguments)
+    assert done.returncode == 1 and words in done.stderr and not done.stdout
+
+
+def test_a_file_that_goes_away(isolator: Path, machine: Machine) -> None:
+    """What can no longer be read ends it with an error, after what was shown."""
+    process = subprocess.Popen(
+        [isolator, "watch", "--root", machine.root, "--json", "--interval", "0.5"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout
+    valid("watch", process.stdout.readline())
+    empty = machine.directory / "empty"
+    empty.mkdir()
+    swap(machine.root, empty)
+    out, error = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1 and "without it there is nothing to watch" in error
+
+
+def test_steps_aside(isolator: Path) -> None:
+    """It does not run where nothing shall run, so what it shows is not its own."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("one CPU: there is no other to go to")
+    process = _start(isolator, "-c", str(cpus[0]), "-n", "2", "--json")
+    assert process.stdout
+    process.stdout.readline()
+    assert os.sched_getaffinity(process.pid) == set(cpus[1:])
+    assert process.wait(PATIENCE_S) == 0
+    assert sorted(os.sched_getaffinity(0)) == cpus
+
+
+def test_unprivileged(isolator: Path, tmp_path: Path) -> None:
+    """Anybody may run it; what they cannot read is said."""
+    done = watch(isolator, "--json", "-n", "1", "--interval", "1", "-c", "0",
+                 **NOBODY)
+    assert done.returncode == 0, done.stderr
+    document = valid("watch", done.stdout)
+    assert document["count"] > 0
+    assert all(f["why"] == "Permission denied" for f in document["unread"])
+    assert not any(r["route"] and r["route"]["unread"] for r in document["interrupts"])
+
+
+def _open(isolator: Path, machine: Machine, interval: str = "0.2",
+          **environment: str) -> Terminal:
+    return Terminal(30, 100, {"TERM": "xterm", "NO_COLOR": "1", **environment}, isolator, "watch",
+                    "--root", machine.root, "-c", "1", "--interval", interval)
+
+
+def _press(terminal: Terminal, key: bytes, pattern: str) -> None:
+    """@key, and a line that matches; as it may be paused, others that do nothing draw anew."""
+    stop = time.monotonic() + PATIENCE_S
+    terminal.type(key)
+    while True:
+        terminal.until("\033[J", terminal.text.count("\033[J") + 1)
+        if any(re.search(pattern, line) for line in terminal.screen()):
+            return
+        assert time.monotonic() < stop, terminal.screen()
+        terminal.type(b"x")
+
+
+def test_keys(isolator: Path, machine: Machine) -> None:
+    """Pages, a choice, a pause; the terminal is left as it was."""
+    over = threading.Event()
+
+    def work() -> None:
+        while not over.wait(0.1):
+            machine.come({"LOC": {0: 5, 1: 90}, "42": {1: 30}})
+
+    worker = threading.Thread(target=work)
+    terminal = _open(isolator, machine, interval="0.5")
+    terminal.until("The first interval has not ended yet.")
+    worker.start()
+    try:
+        terminal.until_line(r"^>! +\d+\.\d +\d+\.\d +LOC ")
+        _press(terminal, b"p", "  interrupts  PAUSED$")
+    finally:
+        over.set()
+        worker.join()
+    _press(terminal, b"\033[B", "^    echo 0 > /proc/irq/42/smp_affinity_list$")
+    for key, head in ((b"s", "softirqs"), (b"l", "classes"), (b"c", "CPUs"), (b"i", "interrupts")):
+        _press(terminal, key, f"  {head}  PAUSED$")
+    # Nothing is read meanwhile: intervals in which nothing came would show nothing.
+    time.sleep(1.2)
+    _press(terminal, b"x", "PAUSED$")
+    assert any(" LOC " in line for line in terminal.screen())
+    assert terminal.end(b"q") == 0
+    assert terminal.text.rindex(GIVE) > terminal.text.rindex("\033[H")
+    assert terminal.after == terminal.before
+
+
+def test_sizes(isolator: Path, machine: Machine) -> None:
+    """Nothing is wider or higher than the terminal."""
+    terminal = _open(isolator, machine)
+    terminal.until_line("^2|^0.|^1")
+    machine.come({"LOC": {1: 90}, "42": {1: 30}, "36": {1: 4}})
+    for rows, columns in ((8, 40), (50, 200), (3, 10), (2, 1), (24, 80)):
+        screens = terminal.text.count("\033[J")
+        terminal.resize(rows, columns)
+        terminal.until("\033[J", screens + 3)
+        lines = terminal.text.split("\033[H")[-2].split("\r\n")
+        assert len(lines) <= rows
+        assert max(len(line.replace("\033[K", "")) for line in lines[:-1]) <= columns
+    assert terminal.end(b"q") == 0
+
+
+def test_lines_where_there_is_no_screen(isolator: Path, machine: Machine) -> None:
+    """On a terminal that cannot be written over, and with another standard input."""
+    terminal = Terminal(30, 200, {"TERM": "dumb"}, isolator, "watch", "--root", machine.root,
+                        "--interval", "0.1", "-n", "2")
+    terminal.until("interrupts by class")
+    assert terminal.end(b"") == 0 and "\033" not in terminal.text
+    done = watch(isolator, "--root", machine.root, "-n", "2", "--interval", "0.05")
+    assert done.returncode == 0 and len(re.findall(r"^0\.\d+ s: ", done.stdout, re.M)) == 2
+
+
+@pytest.fixture
+def tmux(isolator: Path, machine: Machine, tmp_path: Path) -> Iterator[Tmux]:
+    """isolator watch in it."""
+    assert shutil.which("tmux"), "tools/install-packages cli"
+    server = Tmux(tmp_path, f"{isolator} watch --root {machine.root} -c 1 --interval 0.3")
+    yield server
+    server("kill-server")
+
+
+def test_in_tmux(tmux: Tmux, machine: Machine) -> None:
+    """On a real terminal's screen: shown, steered, resized; the shell's page comes back."""
+    tmux.until("nothing came")
+    tmux("send-keys", "c")
+    lines = tmux.until(r"^> +1 +0\.0 .*protected")
+    assert lines[0].startswith("isolator watch  ")
+    tmux("send-keys", "p")
+    tmux.until("PAUSED")
+    tmux("resize-window", "-x", "50", "-y", "10")
+    tmux.until(r"^> +1 +0\.0 ")
+    tmux("resize-window", "-x", "100", "-y", "30")
+    tmux("send-keys", "q")
+    lines = tmux.until("^it was 0$")
+    # Behind a prompt where it was typed before the shell was ready.
+    assert any(re.fullmatch(r"([#$] )?before", line) for line in lines), lines
+    assert not any(line.startswith("isolator watch  ") for line in lines)
