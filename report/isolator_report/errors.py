@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What can be wrong with the input, and the exit statuses."""
+
+from __future__ import annotations
+
+PASS, ERROR, EXCEEDED, INCONCLUSIVE = 0, 1, 2, 3
+
+
+class ReportError(Exception):
+    """Nothing can be done with the input; the message says why and what helps."""
+
+    status = ERROR
+
+
+class InvalidResult(ReportError):
+    """The document can be read, but is not a result: it contradicts itself."""
+
+    status = INCONCLUSIVE

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Pieces of a page that results of all kinds have: tables, times, causes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+from . import shape
+
+SHOWN = 25  # rows of a long table, before the rest is folded away
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: str = "") -> str:
+    """`numbers` has an n for each column of numbers."""
+    kinds = [' class="n"' if mark == "n" else "" for mark in numbers.ljust(len(head))]
+    body = "".join("<tr>" + "".join(f"<td{kind}>{cell}</td>" for kind, cell in
+                                    zip(kinds, row, strict=True)) + "</tr>" for row in rows)
+    first = "".join(f"<th{kind}>{escape(cell)}</th>"
+                    for kind, cell in zip(kinds, head, strict=True))
+    return f'<div class="scroll"><table><tr>{first}</tr>{body}</table></div>'
+
+
+def folded(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: str = "") -> str:
+    """A table of which only the first rows are open."""
+    said = table(head, rows[:SHOWN], numbers)
+    if len(rows) > SHOWN:
+        said += (f"<details><summary>{len(rows) - SHOWN} more</summary>"
+                 f"{table(head, rows[SHOWN:], numbers)}</details>")
+    return said
+
+
+def time(ns: float | None, none: str = "–") -> str:
+    """With its exact value under the pointer."""
+    return none if ns is None else f'<span title="{ns:.0f} ns">{shape.time(ns)}</span>'
+
+
+def bar(share: float) -> str:
+    """Of 1 at most."""
+    return f'<span class="bar" style="width:{max(100 * share, 1):.0f}px"></span>'
+
+
+def with_stack(words: str, stack: Sequence[str]) -> str:
+    """The stack folded away."""
+    if not stack:
+        return f"<div>{escape(words)}</div>"
+    calls = escape("\n".join(stack))
+    return f"<details><summary>{escape(words)}</summary><pre>{calls}</pre></details>"
+
+
+def causes(excess: dict[str, Any]) -> str:
+    """Of one excess."""
+    said = []
+    for cause in excess["causes"]:
+        text = f"{shape.time(cause['ns'])} {cause['kind']}"
+        if cause["who"]:
+            text += f": {cause['who']}"
+        if cause["pid"] is not None:
+            text += f" ({cause['pid']})"
+        if cause["sender"]:
+            text += f", from {cause['sender']}"
+        if cause["sender_cpu"] is not None:
+            text += f" on CPU {cause['sender_cpu']}"
+        said.append(with_stack(text, cause["stack"]))
+    rest = excess["value_ns"] - excess["explained_ns"]
+    if rest > 0:
+        said.append(f'<div class="dim">{shape.time(rest)} not explained</div>')
+    return "".join(said)
+
+
+def ranked(attribution: dict[str, Any]) -> str:
+    """The causes of all excesses, and what the search for them cost and lost."""
+    overhead = attribution["overhead"]
+    # isolator-bpf says of the whole run what it cost.
+    cost = "" if attribution["source"] == "bpf" else "; what looking costs was not measured"
+    if overhead is not None:
+        cost = (f"; looking costs: p50 {shape.time(overhead['on_p50_ns'])} with, "
+                f"{shape.time(overhead['off_p50_ns'])} without; p99 "
+                f"{shape.time(overhead['on_p99_ns'])} with, {shape.time(overhead['off_p99_ns'])} "
+                "without")
+    lost = "trace events lost" if attribution["source"] == "tracefs" else \
+        "whose parts found no room"
+    said = (f"<p>{attribution['seen']:,} values above {shape.time(attribution['threshold_ns'])}, "
+            f"{attribution['looked']:,} looked into, {attribution['lost']:,} {lost} "
+            f"(source: {attribution['source']}){escape(cost)}.</p>")
+    most = max((row["total_ns"] for row in attribution["causes"]), default=1) or 1
+    return said + table(
+        ("cause", "who", "times", "in all", "worst", "when (UTC)", ""),
+        [[escape(row["kind"]), escape(row["who"] or "–"), f"{row['count']:,}",
+          time(row["total_ns"]), time(row["worst_ns"]), escape(row["worst_at"]),
+          bar(row["total_ns"] / most)] for row in attribution["causes"]], "  nnn")
