@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command isolator-generator: its words, its errors, what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from rig import Rig
+
+MANUAL = Path(__file__).parents[1] / "man/isolator-generator.1"
+
+
+def test_help_and_manual(rig: Rig) -> None:
+    """Both say the same options, in the same words."""
+    said = rig.run("--help")
+    assert said.returncode == 0 and not said.stderr
+    listed = said.stdout.split("options:\n")[1].split("\n\n")[0]
+    options = re.findall(r"^  -(\w), --([\w-]+)(?: ([\w:]+))?\s{2,}", listed, re.MULTILINE)
+    texts = [" ".join(one.split()) for one in re.split(
+        r"^  -\w, --[\w-]+(?: [\w:]+)?\s{2,}", listed, flags=re.MULTILINE)[1:]]
+    manual = MANUAL.read_text().split(".SH OPTIONS")[1].split(".SH")[0]
+    manual = re.sub(r"\\-", "-", manual)
+    want = "\n"
+    for (letter, name, argument), text in zip(options, texts, strict=True):
+        head = f"-{letter}, --{name}"
+        want += f'.TP\n.BI "{head} " {argument}\n' if argument else f'.TP\n.B "{head}"\n'
+        want += f"{text}\n"
+    assert manual == want
+    assert len(options) == 9
+    assert rig.run("--version").stdout == "isolator-generator 0\n"
+
+
+@pytest.mark.parametrize(("arguments", "text"), [
+    ([], "say where targets connect: --socket PATH"),
+    (["--nonsense"], "there is no option --nonsense"),
+    (["--socket"], "--socket wants an argument"),
+    (["--socket", "x", "more"], '"more" is one word too many'),
+    (["--socket", "x", "--cpu", "-1"], "--cpu wants a whole number"),
+    (["--socket", "x", "--store", "5"], "--store wants a size"),
+    (["--socket", "x", "--store", "65G"], "--store wants a size"),
+    (["--socket", "x", "--rounds", "0"], "--rounds wants a whole number from 1 to 100000"),
+    (["--socket", "x", "--listen", "localhost:1"], "--listen wants ADDRESS:PORT in numbers"),
+    (["--socket", "x", "--listen", "0.0.0.0:0"], "a token is needed"),
+    (["--socket", "x", "--listen", "[::]:0"], "a token is needed"),
+    (["--socket", "/nonexistent/x", "--listen", "127.0.0.1:0"], "cannot serve at /nonexistent/x"),
+    (["--socket", "/dev/null", "--listen", "127.0.0.1:0"], "/dev/null"),
+    (["--socket", "y" * 200, "--listen", "127.0.0.1:0"], "name too long"),
+    (["--socket", "x", "--token-file", "/nonexistent"], "cannot open /nonexistent"),
+])
+def test_errors(rig: Rig, arguments: list[str], text: str) -> None:
+    """Exit code 1, one line that says what to do, and nothing is left."""
+    said = rig.run(*arguments)
+    assert said.returncode == 1
+    assert text.lower() in said.stderr.lower()
+    assert said.stderr.startswith("isolator-generator: ") and said.stderr.count("\n") == 1
+    assert not Path("x").exists()
+
+
+def test_tokens(rig: Rig) -> None:
+    """A file that others can read, or that is empty, is no token."""
+    token = rig.directory / "token"
+    token.write_text("secret\n")
+    token.chmod(0o644)
+    assert "chmod 600" in rig.run("--socket", "x", "--token-file", str(token)).stderr
+    token.write_text("\n")
+    token.chmod(0o600)
+    assert "1 to 255 characters" in rig.run("--socket", "x", "--token-file", str(token)).stderr
+
+
+def test_something_else_there(rig: Rig) -> None:
+    """A file is not removed, a server that is none of ours is not believed."""
+    rig.lines.write_text("precious")
+    said = rig.run("--socket", str(rig.lines), "--listen", "127.0.0.1:0")
+    assert said.returncode == 1 and "no socket" in said.stderr
+    assert rig.lines.read_text() == "precious"
+    rig.lines.unlink()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+        other.bind(str(rig.lines))
+        other.listen()
+        other.settimeout(0.1)
+        process = subprocess.Popen(
+            [rig.programs / "generator", "--socket", str(rig.lines), "--listen", "127.0.0.1:0"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while process.poll() is None:
+            try:
+                connection, _ = other.accept()
+                connection.sendall(b"\1" * 64)
+                connection.close()
+            except TimeoutError:
+                continue
+        assert process.stderr and "no ivshmem server" in process.stderr.read()
+        process.stderr.close()
+        assert process.returncode == 1
+    rig.lines.unlink()
+
+
+def test_two_generators(rig: Rig) -> None:
+    """The second one says which the first is."""
+    first = rig.generator()
+    said = rig.run("--socket", str(rig.lines), "--listen", "127.0.0.1:0")
+    assert said.returncode == 1
+    assert f"another generator, process {first.pid}, has these lines" in said.stderr
+    busy = rig.run("--socket", "x", "--listen", f"127.0.0.1:{rig.port}")
+    assert busy.returncode == 1 and "cannot listen" in busy.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_end(rig: Rig, number: signal.Signals) -> None:
+    """A signal ends it with 0; the server of the lines goes with it, and its socket."""
+    generator = rig.generator()
+    assert rig.lines.is_socket() and rig.lines.stat().st_mode & 0o77 == 0
+    generator.send_signal(number)
+    assert generator.wait(10) == 0
+    assert rig.keeper_gone()
+
+
+def test_killed_without_target(rig: Rig) -> None:
+    """Nothing is left of a generator that was killed alone; of what was left, a new one gets on."""
+    rig.kill(rig.generator())
+    assert rig.keeper_gone()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dead:
+        dead.bind(str(rig.lines))
+    rig.generator()
+
+
+def test_cpu_that_is_not_there(rig: Rig) -> None:
+    """It says so, and goes on."""
+    generator = rig.generator("--cpu", "1000")
+    assert rig.host().until(lambda: True)
+    time.sleep(0.1)
+    errors = rig.stop(generator)
+    assert "cannot be bound to CPU 1000" in errors and "Cpus_allowed_list" in errors
+
+
+def test_calibrate(rig: Rig) -> None:
+    """Says what it is, or that it cannot: with one CPU there is nobody to answer."""
+    said = rig.run("--calibrate", "--rounds", "40")
+    assert said.returncode == 0
+    assert re.match(r"resolution \d+ ns; loop-back p50 \d+ p99 \d+ max \d+ ns; "
+                    r"jitter p50 \d+ p99 \d+ max \d+ ns \(40 rounds\)\n", said.stdout)
+    cpu = min(os.sched_getaffinity(0))
+    alone = subprocess.run(["taskset", "-c", str(cpu), rig.programs / "generator", "--calibrate",
+                            "--rounds", "40"], capture_output=True, text=True, check=False)
+    assert alone.returncode == 3 and "no other CPU" in alone.stderr and not alone.stdout
