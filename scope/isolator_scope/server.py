@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page and what it talks to, over HTTP and a websocket."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import ipaddress
+import json
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from aiohttp import WSMsgType, web
+from aiohttp.typedefs import Middleware
+
+from .document import document
+from .errors import ERROR, PASS, ScopeError
+from .instrument import Instrument
+from .link import Target
+from .protocol import (
+    Calibrate,
+    Message,
+    SetBurst,
+    SetDuty,
+    SetFrequency,
+    SetLines,
+    SetPacket,
+    SetPatience,
+    SetPhase,
+    Start,
+    Status,
+    Stop,
+)
+from .text import write_csv
+from .view import View, find, hops, statistics, status
+
+TICK = 1 / 40  # s between what a page is told
+SLOW = 0.25  # s between statistics
+ROWS = 1000  # of CSV at once
+COOKIE = "isolator_scope"
+PAGE = Path(__file__).resolve().parent / "page"
+SOURCES = Path(__file__).resolve().parent.parent / "page"
+FILES = ("scope.js", "charts.js", "persistence.js", "chain.js", "format.js", "scope.css")
+PARTS = ("uPlot.iife.min.js", "uPlot.min.css")
+SAFE = {
+    "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store"}
+
+COMMANDS: dict[str, tuple[type[Any], int]] = {  # a message, and how many numbers it takes
+    "frequency": (SetFrequency, 1), "duty": (SetDuty, 1), "packet": (SetPacket, 1),
+    "phase": (SetPhase, 2), "lines": (SetLines, 1), "burst": (SetBurst, 2),
+    "patience": (SetPatience, 1), "start": (Start, 1), "stop": (Stop, 0),
+    "calibrate": (Calibrate, 1)}
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where the page is, and who may see it."""
+
+    host: str
+    port: int
+    token: str = ""
+    parts: Path | None = None
+
+    @property
+    def local(self) -> bool:
+        """Only this machine can reach it."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def guard(options: Options) -> Middleware:
+    """Nobody without the token; no page of another site, also by a name that leads here."""
+    names = {"127.0.0.1", "localhost", "::1", options.host}
+
+    @web.middleware
+    async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            host = urlsplit(f"//{request.host}").hostname
+            origin = request.headers.get("Origin")
+            other = origin is not None and urlsplit(origin).netloc != request.host
+        except ValueError:
+            raise web.HTTPBadRequest(text="the address makes no sense\n") from None
+        if options.local and host not in names:
+            raise web.HTTPForbidden(text=f"this is not {host}\n")
+        if other:
+            raise web.HTTPForbidden(text="not from another site's page\n")
+        if options.token:
+            told = request.query.get("token")
+            known = request.cookies.get(COOKIE) or \
+                request.headers.get("Authorization", "").removeprefix("Bearer ")
+            if not hmac.compare_digest((told or known).encode(), options.token.encode()):
+                raise web.HTTPUnauthorized(
+                    text="open the address with ?token=TOKEN once\n",
+                    headers={"WWW-Authenticate": "Bearer"})
+            if told is not None and request.method == "GET":
+                answer = web.HTTPSeeOther(request.path)
+                answer.set_cookie(COOKIE, options.token, httponly=True, samesite="Strict")
+                raise answer
+        response = await handler(request)
+        if not response.prepared:
+            response.headers.update(SAFE)
+        return response
+
+    return check
+
+
+class Server:
+    """Pages of one instrument."""
+
+    def __init__(self, instrument: Instrument, options: Options) -> None:
+        self.instrument = instrument
+        given = options.parts or os.environ.get("ISOLATOR_SCOPE_PARTS")
+        self.parts = Path(given) if given else PAGE
+        self.page = PAGE if PAGE.is_dir() else SOURCES
+        for name in PARTS:
+            if not (self.parts / name).is_file():
+                raise ScopeError(f"{self.parts / name} is not there: start tools/isolator-scope, "
+                                 "or say with --parts where uPlot 1.6 is")
+        self.app = web.Application(middlewares=[guard(options)], client_max_size=1 << 16)
+        self.app.add_routes([
+            web.get("/", self.index), web.get("/page/{name}", self.file),
+            web.get("/ws", self.socket), web.post("/api/command", self.command),
+            web.post("/api/snapshot", self.snapshot), web.get("/api/document", self.document),
+            web.get("/api/report", self.report), web.get("/api/csv", self.csv)])
+
+    async def index(self, request: web.Request) -> web.StreamResponse:
+        """The page."""
+        return web.FileResponse(self.page / "index.html")
+
+    async def file(self, request: web.Request) -> web.StreamResponse:
+        """One of its files; no other."""
+        name = request.match_info["name"]
+        if name in FILES:
+            return web.FileResponse(self.page / name)
+        if name in PARTS:
+            return web.FileResponse(self.parts / name)
+        raise web.HTTPNotFound
+
+    async def socket(self, request: web.Request) -> web.StreamResponse:
+        """Tells a page what happens; takes what it wants to look at."""
+        socket = web.WebSocketResponse(heartbeat=10, max_msg_size=4096)
+        await socket.prepare(request)
+        view = View(self.instrument)
+        teller = asyncio.create_task(self._tell(socket, view))
+        try:
+            async for message in socket:
+                if message.type == WSMsgType.TEXT:
+                    await self._wanted(socket, view, message.data)
+        finally:
+            teller.cancel()
+            await asyncio.gather(teller, return_exceptions=True)
+            view.leave()
+        return socket
+
+    async def _tell(self, socket: web.WebSocketResponse, view: View) -> None:
+        slow = 0.0
+        with contextlib.suppress(ConnectionError):
+            await socket.send_json(view.whole())
+            while True:
+                tick = view.tick()
+                now = time.monotonic()
+                if now - slow >= SLOW:
+                    slow = now
+                    tick = tick or {"type": "tick"}
+                    tick["lines"] = statistics(self.instrument.account)
+                    tick["status"] = status(self.instrument)
+                if tick is not None:
+                    await socket.send_json(tick)
+                await asyncio.sleep(max(TICK - (time.monotonic() - now), 0.005))
+
+    async def _wanted(self, socket: web.WebSocketResponse, view: View, text: str) -> None:
+        try:
+            wanted = json.loads(text)
+        except ValueError:
+            return
+        if not isinstance(wanted, dict):
+            return
+        for which in ("live", "long"):
+            if isinstance(wanted.get(which), int):
+                view.zoom(which, wanted[which])
+        if isinstance(one := wanted.get("chain"), dict):
+            account = self.instrument.account
+            await socket.send_json({"type": "chain", "chain": hops(
+                account, find(account, one), bool(one.get("rt")))})
+
+    async def command(self, request: web.Request) -> web.StreamResponse:
+        """{"name": ..., "values": [numbers]}; what the generator said to it."""
+        try:
+            wanted = await request.json()
+            kind, count = COMMANDS[wanted["name"]]
+            values = [int(one) for one in wanted.get("values", [])]
+            if len(values) != count:
+                raise ValueError
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return web.json_response({"ok": False, "text": "not a command"}, status=400)
+        link = self.instrument.link
+        if link is None:
+            return web.json_response({"ok": False, "text": "a recording takes no commands"},
+                                     status=409)
+        message: Message = kind(*values)
+        try:
+            ack = await link.command(message)
+        except ScopeError as problem:
+            return web.json_response({"ok": False, "text": str(problem)}, status=503)
+        said = ack.text or Status(ack.status).name.lower() if ack.status in list(Status) \
+            else f"status {ack.status}"
+        return web.json_response({"ok": ack.status == Status.OK, "text": said})
+
+    def _document(self) -> dict[str, Any]:
+        state = self.instrument.account.state
+        return document(self.instrument.account,
+                        running=bool(state is not None and state.running)).data
+
+    async def snapshot(self, request: web.Request) -> web.StreamResponse:
+        """The document as it is now, beside the recording."""
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        path = self.instrument.path.with_name(f"{self.instrument.path.stem}-{stamp}.json")
+        try:
+            path.write_text(json.dumps(self._document(), indent=1))
+        except OSError as problem:
+            return web.json_response({"ok": False, "text": f"{path.name}: {problem.strerror}"},
+                                     status=507)
+        return web.json_response({"ok": True, "text": path.name})
+
+    async def document(self, request: web.Request) -> web.StreamResponse:
+        """As isolator-report reads it."""
+        return web.json_response(self._document(), headers={
+            "Content-Disposition": 'attachment; filename="scope.json"'})
+
+    async def report(self, request: web.Request) -> web.StreamResponse:
+        """One page that needs nothing else."""
+        from isolator_report.document import check
+        from isolator_report.page import page
+
+        text = await asyncio.to_thread(page, [check(self._document(), "isolator-scope")])
+        return web.Response(text=text, content_type="text/html", headers={
+            "Content-Disposition": 'attachment; filename="scope.html"'})
+
+    async def csv(self, request: web.Request) -> web.StreamResponse:
+        """The recording, row by row."""
+        response = web.StreamResponse(headers={
+            **SAFE, "Content-Type": "text/csv",
+            "Content-Disposition": 'attachment; filename="scope.csv"'})
+        await response.prepare(request)
+        loop = asyncio.get_running_loop()
+
+        class Out:
+            """Waits for who reads: a long recording is never in memory."""
+
+            def __init__(self) -> None:
+                self._text: list[str] = []
+
+            def write(self, text: str) -> int:
+                """A row."""
+                self._text.append(text)
+                if len(self._text) >= ROWS:
+                    self.flush()
+                return len(text)
+
+            def flush(self) -> None:
+                """What there is, from the thread that reads the recording."""
+                data = "".join(self._text).encode()
+                self._text.clear()
+                asyncio.run_coroutine_threadsafe(response.write(data), loop).result()
+
+        def whole() -> None:
+            out = Out()
+            write_csv(self.instrument.path, out)
+            out.flush()
+
+        with contextlib.suppress(ConnectionError):
+            await asyncio.to_thread(whole)
+        return response
+
+
+async def serve(options: Options, instrument: Instrument, task: asyncio.Task[None],
+                ready: Callable[[int], None] | None = None) -> int:
+    """Until a signal, or until the recording fails."""
+    server = Server(instrument, options)
+    runner = web.AppRunner(server.app, access_log=None)
+    await runner.setup()
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    try:
+        site = web.TCPSite(runner, options.host, options.port, shutdown_timeout=1)
+        try:
+            await site.start()
+        except OSError as problem:
+            raise ScopeError(f"{options.host}:{options.port}: {problem.strerror}; take another "
+                             "with --listen") from problem
+        port = runner.addresses[0][1]
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        print(f"http://{host}:{port}/" + ("?token=…" if options.token else ""), flush=True)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, ended.set)
+        if ready is not None:
+            ready(port)
+        waiting = asyncio.create_task(ended.wait())
+        await asyncio.wait({waiting, task}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            task.result()  # an error of the disk ends it; a recording that is over does not
+            await waiting
+        waiting.cancel()
+        return PASS
+    finally:
+        await runner.cleanup()
+
+
+def run(options: Options, path: Path, target: Target | None, speed: float) -> int:
+    """isolator-scope serve: a generator, or with no target a recording."""
+    if not options.local and not options.token:
+        raise ScopeError(f"{options.host} can be reached from other machines: say with "
+                         "--page-token-file who may see the page")
+
+    async def whole() -> int:
+        instrument = Instrument(path, live=target is not None)
+        if target is not None:
+            instrument.connect(target)
+            task = asyncio.create_task(instrument.measure())
+        else:
+            task = asyncio.create_task(instrument.replay(speed))
+        try:
+            return await serve(options, instrument, task)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            instrument.close()
+
+    try:
+        return asyncio.run(whole())
+    except KeyboardInterrupt:
+        return ERROR

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page in Debian's Chromium, served by the program itself."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scope_simulated import ENVIRONMENT
+from steps import ROOT
+
+CHROMIUM = shutil.which("chromium")
+SIZE = {"width": 1280, "height": 900}
+
+
+def parts() -> str:
+    """Where uPlot is; without npm or the registry the test is skipped, by name."""
+    done = subprocess.run([ROOT / "tools/page-parts"], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"no uPlot: {done.stderr.strip()[-200:]}")
+    return done.stdout.splitlines()[-1]
+
+
+@contextlib.contextmanager
+def serving(*words: str) -> Iterator[str]:
+    """isolator-scope serve, and its address; it must end in order."""
+    environment = {**ENVIRONMENT, "ISOLATOR_SCOPE_PARTS": parts()}
+    with subprocess.Popen(
+            [sys.executable, "-m", "isolator_scope", "serve", "--listen", "127.0.0.1:0", *words],
+            env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+            assert process.wait(20) == 0
+
+
+@contextlib.contextmanager
+def browser(expected: str = "") -> Iterator[Any]:
+    """A page that may complain of nothing but what is expected."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="no playwright")
+    if CHROMIUM is None:
+        pytest.skip("no chromium: tools/install-packages scope")
+    arguments = ["--disable-gpu", "--disable-dev-shm-usage"]
+    if os.geteuid() == 0:
+        arguments.append("--no-sandbox")
+    with playwright.sync_playwright() as running:
+        chromium = running.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        page = chromium.new_page(viewport=SIZE, color_scheme="light")
+        complaints: list[str] = []
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda said: complaints.append(said.text)
+                if said.type == "error" else None)
+        page.on("request", lambda one: complaints.append(one.url)
+                if "//127.0.0.1:" not in one.url and not one.url.startswith(("data:", "blob:"))
+                else None)
+        try:
+            yield page
+            assert [one for one in complaints if not expected or expected not in one] == []
+        finally:
+            chromium.close()
+
+
+def picture(page: Any, name: str, folder: Path, height: int = 900) -> None:
+    """A screenshot; into docs/ when it is asked for, as they are committed."""
+    folder = ROOT / "docs" if os.environ.get("ISOLATOR_SCREENSHOTS") else folder
+    path = folder / f"scope-{name}.png"
+    page.screenshot(path=str(path), clip={"x": 0, "y": 0, "width": SIZE["width"], "height": height})
+    assert path.stat().st_size < 200_000

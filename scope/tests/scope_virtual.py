@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The virtual generator and a simulated target, as programs of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from steps import ROOT
+
+SCOPE = ROOT / "scope"
+COMPILE = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", '-DVERSION="0"', "-O1", "-pthread",
+           *(f"-I{SCOPE / one}" for one in ("generator", "frame", "include"))]
+# It keeps a CPU busy: whatever else runs here goes first, in its own group of the scheduler too.
+BEHIND = ["sh", "-c", "echo 10 2>/dev/null >/proc/self/autogroup; exec nice -n 10 \"$@\"", "sh"]
+
+
+@contextlib.contextmanager
+def virtual(directory: Path, lines: list[str], *words: str,
+            log: Path | None = None) -> Iterator[str]:
+    """Where hosts connect; `lines` and `log` are the target's, as it takes them."""
+    generator, target = directory / "generator", directory / "target"
+    sources = [*(SCOPE / "generator").glob("*.c"), *(SCOPE / "frame").glob("*.c")]
+    subprocess.run([*COMPILE, "-o", generator, *sources], check=True)
+    subprocess.run([*COMPILE, "-o", target, SCOPE / "generator/target/target.c",
+                    SCOPE / "generator/ivshmem.c"], check=True)
+    socket, told = directory / "lines.sock", directory / "told"
+    with told.open("w") as out, contextlib.ExitStack() as stack:
+        def begin(*command: object) -> None:
+            process = subprocess.Popen([str(word) for word in command], stdout=out, stderr=out,
+                                       start_new_session=True)
+            stack.callback(process.wait)
+            stack.callback(process.terminate)
+
+        begin(*BEHIND, generator, "--socket", socket, "--listen", "127.0.0.1:0", "--rounds", "100",
+              *words)
+        where = said(told, r"hosts connect to (127.0.0.1:\d+)")
+        begin(target, "--socket", socket, *(word for line in lines for word in ("--line", line)),
+              *(("--log", log) if log else ()))
+        said(told, "(answers)")
+        yield where
+
+
+def said(told: Path, pattern: str) -> str:
+    """What a program says there before long."""
+    for _ in range(400):
+        found = re.search(pattern, told.read_text())
+        if found:
+            return found[1]
+        time.sleep(0.05)
+    raise AssertionError(told.read_text())

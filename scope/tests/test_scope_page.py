@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page in real Chromium: how fast it draws, what it never hides, what its controls do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from isolator_scope.chain import PLAIN, downstream
+from scope_browser import browser, picture, serving
+from scope_runs import record
+from scope_simulated import simulated
+from sim.model import Faults
+
+POINTS = int(os.environ.get("ISOLATOR_SCOPE_POINTS", "1000000"))
+LINES = 11
+DRAWS = 20  # a second
+PLANTED = 5_000_000  # ns
+
+
+def wait(page: Any, condition: str, seconds: float = 30) -> None:
+    """Until it is true in the page.  (Its own waiting takes eval, which the page forbids.)"""
+    end = time.monotonic() + seconds
+    while not page.evaluate(f"Boolean(globalThis.scope && ({condition}))"):
+        assert time.monotonic() < end, f"it never came: {condition}"
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two seconds of a run with one answer of 5 ms, far above all others, in its middle."""
+    path = tmp_path_factory.mktemp("planted") / "planted.scope"
+    faults = Faults(planted={(500, "tasklet"): PLANTED})
+    asyncio.run(record(path, 1000, faults=faults, millihertz=500_000))
+    return path
+
+
+def test_draws_while_a_million_points_are_replayed(tmp_path: Path) -> None:
+    """At least 20 a second, each chart, each with new data; all points arrive."""
+    path = tmp_path / "million.scope"
+    triggers = POINTS // LINES
+    seconds = 20.0
+    asyncio.run(record(path, triggers, faults=Faults(spike=0.001), packet=50,
+                       millihertz=int(triggers / seconds * 1000)))
+    # Recorded as fast as it goes; replayed so that it takes those 20 s.
+    from isolator_scope.recording import Reader
+
+    entries = list(Reader(path))
+    speed = (entries[-1].at - entries[0].at) / 1e9 / seconds
+    with serving("--replay", str(path), "--speed", str(speed)) as url, browser() as page:
+        page.goto(url)
+        wait(page, "scope.charts.length == 11 && scope.charts[0].chart.draws > 5")
+        before = page.evaluate("""() => ({at: performance.now(), points: scope.drawn.points,
+            draws: scope.charts.map(one => one.chart.draws)})""")
+        time.sleep(8)
+        after = page.evaluate("""() => ({at: performance.now(), points: scope.drawn.points,
+            draws: scope.charts.map(one => one.chart.draws)})""")
+        spent = (after["at"] - before["at"]) / 1000
+        rates = [(b - a) / spent for a, b in zip(before["draws"], after["draws"], strict=True)]
+        moved = (after["points"] - before["points"]) / spent
+        print(f"draws/s of each chart: {min(rates):.1f} to {max(rates):.1f}, "
+              f"{sum(rates):.0f} of all; {moved:.0f} points/s")
+        wait(page, f"scope.drawn.points == {triggers * LINES}", 60)
+        wait(page, f"scope.world.lines.every(row => row.count == {triggers})")
+        picture(page, "live", tmp_path, 700)
+        assert moved > POINTS / seconds / 4 and min(rates) >= DRAWS
+
+
+# Pixels of these lines' colours where the planted answer belongs.
+HIGH = """([holder, lines]) => {
+    const chart = holder === 'live' ? scope.charts[lines[0]].chart : scope.maxima.chart;
+    const plot = chart.plot, ratio = devicePixelRatio, {left, top, width, height} = plot.bbox;
+    const y = plot.valToPos(PLANTED, 'y', true);
+    const data = plot.ctx.getImageData(left, Math.round(y - 4 * ratio), width,
+        Math.round(9 * ratio)).data;
+    const probe = document.createElement('canvas').getContext('2d');
+    let found = 0;
+    for (const line of lines) {
+        probe.fillStyle = `hsl(${(line * 137 + 210) % 360} 60% 42%)`;
+        probe.fillRect(0, 0, 1, 1);
+        const want = probe.getImageData(0, 0, 1, 1).data;
+        for (let i = 0; i < data.length; i += 4)
+            if (Math.abs(data[i] - want[0]) + Math.abs(data[i + 1] - want[1])
+                + Math.abs(data[i + 2] - want[2]) < 30 && data[i + 3] > 200) found++;
+    }
+    return found;
+}""".replace("PLANTED", str(PLANTED))
+
+
+def test_one_maximum_is_seen_at_every_zoom_level(planted: Path, tmp_path: Path) -> None:
+    """A pixel test: one answer of a thousand, in time, long-term and persistence views."""
+    with serving("--replay", str(planted), "--speed", "0") as url, browser() as page:
+        page.goto(url)
+        wait(page, "scope.world.lines.length == 11 && scope.world.lines[3].count == 1000")
+        names = page.evaluate("scope.world.names")
+        line, other = names.index("tasklet"), names.index("irq")
+        # What follows from it is as late, and lies on the same pixels where all are shown.
+        late = [line, *map(names.index, sorted(downstream("tasklet", PLAIN)))]
+        # Recorded at once, but 2 s long by the generator's clock.
+        for level in range(8):
+            if level:
+                page.keyboard.press("-")
+            wait(page, f"scope.columns.live.level == {level} && scope.columns.live.rows.size > 0"
+                 " && scope.charts[3].chart.seen?.length")
+            time.sleep(0.2)
+            assert page.evaluate(HIGH, ["live", [line]]) >= 4, f"live, level {level}"
+            assert page.evaluate(HIGH, ["live", [other]]) == 0, f"live, level {level}"
+        page.keyboard.press("3")
+        for level in range(7, -1, -1):
+            wait(page, f"scope.columns.long.level == {level} && scope.columns.long.rows.size > 0"
+                 " && scope.maxima.chart.seen?.length")
+            time.sleep(0.2)
+            assert page.evaluate(HIGH, ["long", late]) >= 4, f"long, level {level}"
+            assert page.evaluate(HIGH, ["long", [other]]) == 0, f"long, level {level}"
+            if level == 4:
+                picture(page, "long", tmp_path)
+            page.keyboard.press("+")
+        page.keyboard.press("2")
+        steps = page.evaluate("""async () => {
+            const canvas = document.getElementById('overlay'), found = [];
+            const more = document.getElementById('range-more');
+            for (let step = 0; step < 25; step++) {
+                await new Promise(done => setTimeout(done, 60));
+                await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+                const ratio = devicePixelRatio, rows = scope.world.lines.filter(r => r.triggers);
+                const lane = Math.max(34, Math.min(70, 560 / rows.length));
+                const at = scope.world.names.indexOf('tasklet');
+                const y = (8 + at * lane + lane / 2) * ratio, wide = canvas.width;
+                const data = canvas.getContext('2d').getImageData(96 * ratio, Math.round(y),
+                    wide - (96 + 92) * ratio, 1).data;
+                // The rightmost pixel that is neither background nor a line of the grid.
+                let right = -1, edge = 0;
+                for (let i = 0; i < data.length; i += 4) {
+                    const [r, g, b] = data.slice(i, i + 3);
+                    if (Math.max(r, g, b) - Math.min(r, g, b) > 60) right = i / 4 / ratio;
+                    if (r > 150 && g < 80 && b > 60 && b < 140) edge++;
+                }
+                found.push([step, right, edge, document.getElementById('range').textContent,
+                    (wide / ratio) - 188]);
+                more.click();
+            }
+            return found;
+        }""")
+        for step, right, edge, words, span in steps:
+            end = {0: PLANTED * 1.05}.get(step, 10 ** (3 + (step - 2) // 3)
+                                          * (1, 2, 5)[(step - 2) % 3] if step >= 2 else None)
+            expected = span if end is None or end < PLANTED else span * PLANTED / end
+            if step == 1:
+                expected = span * 4.699 / 4.720  # logarithmic, from 100 ns
+            assert edge >= 1, (step, words)
+            assert abs(right - expected) < max(12, 0.02 * span), (step, words, right, expected)
+        page.evaluate("for (let i = 0; i < 30; i++) document.getElementById('range-less').click()")
+        page.keyboard.press("-")
+        time.sleep(0.3)
+        picture(page, "persistence", tmp_path)
+        page.keyboard.press("4")
+        page.select_option("#worst", label="tasklet")
+        wait(page, "document.getElementById('hops').textContent.includes('Trigger 500,')")
+        said = page.inner_text("#hops")
+        assert "The hop that cost most: tasklet" in said
+        picture(page, "chain", tmp_path)
+
+
+def test_controls_reach_the_generator(tmp_path: Path) -> None:
+    """Keys and fields; what the generator says to them; reload loses nothing."""
+    path = tmp_path / "a.scope"
+    with simulated("--missing", "0.01", "--late", "0.005") as (where, _), \
+            serving("--connect", where, "-o", str(path)) as url, browser() as page:
+        page.goto(url)
+        wait(page, "scope.world.status?.connected && scope.world.status.state")
+        page.fill("#frequency", "777")
+        page.fill("#duty", "12.5")
+        page.fill("#packet", "25")
+        page.press("#packet", "Enter")
+        wait(page, "(s => s.millihertz == 777000 && s.duty_ppm == 125000 && s.packet == 25)"
+             "(scope.world.status.state)")
+        page.keyboard.press("Escape")
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("c")
+        wait(page, "scope.world.status.floor?.p50 == 90")
+        page.keyboard.press("s")
+        wait(page, "scope.world.status.state.running && scope.world.status.triggers > 1000")
+        assert "running at 777 Hz" in page.inner_text("#status")
+        page.keyboard.press("s")
+        wait(page, "document.getElementById('answer').textContent == 'start: it runs'")
+        page.uncheck("#mechanisms input[value='0']")
+        wait(page, "scope.world.status.state.mask == '2046'")
+        page.evaluate("document.activeElement.blur()")
+        # Paused: the page stands still, the recording does not.
+        page.keyboard.press("Space")
+        draws, size = page.evaluate("scope.drawn.frames"), path.stat().st_size
+        time.sleep(1.2)
+        assert page.evaluate("scope.drawn.frames") == draws and path.stat().st_size > size
+        page.keyboard.press("Space")
+        page.keyboard.press("x")
+        wait(page, "!scope.world.status.state.running")
+        wait(page, "scope.world.status.state.triggers == scope.world.status.triggers")
+        time.sleep(0.5)
+        take = """() => JSON.stringify([scope.world.lines, scope.world.ever,
+            [...scope.columns.live.rows].map(([i, row]) => [i, [...row]]).slice(-300)])"""
+        before = page.evaluate(take)
+        page.reload()
+        wait(page, "scope.world.status && scope.columns.live.rows.size > 0 "
+             "&& scope.world.lines.length == 11")
+        time.sleep(0.5)
+        assert page.evaluate(take) == before
+        assert page.evaluate("scope.world.lines[1].missing") > 0
+        assert "missing" in page.inner_text("#chart-1")
+        page.keyboard.press("p")
+        wait(page, "document.getElementById('answer').textContent.startsWith('snapshot: ')")
+        snapshots = list(tmp_path.glob("a-*.json"))
+        assert len(snapshots) == 1
+        assert json.loads(snapshots[0].read_text())["verdict"] == "measured"
+        with page.expect_download() as download:
+            page.click("#png")
+        saved = Path(download.value.path()).read_bytes()
+        assert saved.startswith(b"\x89PNG") and len(saved) > 5000
+        page.keyboard.press("d")
+        wait(page, "document.documentElement.dataset.theme == 'dark'")
+        time.sleep(0.3)
+        picture(page, "dark", tmp_path, 700)
+        # All that can be used can be reached by the keyboard, and has a name.
+        names = page.evaluate("""() => [...document.querySelectorAll('button, input, select, a')]
+            .filter(one => !(one.textContent.trim() || one.labels?.[0]?.textContent.trim()))
+            .map(one => one.outerHTML)""")
+        assert names == []
+        tabs = page.evaluate("[...document.querySelectorAll('[tabindex=\"-1\"]')].length")
+        assert tabs == 0
+
+
+def test_link_cut_is_said(tmp_path: Path) -> None:
+    """The generator goes away: the page says so, and keeps what it has."""
+    with simulated() as (where, generator), \
+            serving("--connect", where, "-o", str(tmp_path / "a.scope")) as url, \
+            browser("503 (Service Unavailable)") as page:
+        page.goto(url)
+        wait(page, "scope.world.status?.connected")
+        page.keyboard.press("s")
+        wait(page, "scope.world.status.triggers > 100")
+        generator.kill()
+        wait(page, "!scope.world.status.connected")
+        assert "no link to" in page.inner_text("#status")
+        page.keyboard.press("x")
+        wait(page, "document.getElementById('answer').textContent.includes('no link')")
+        page.evaluate("document.querySelector('details').open = true")
+        assert "cut" in page.inner_text("#events")
+        assert page.evaluate("scope.world.lines[0].count") > 100
