@@ -5,6 +5,7 @@ kernel     instructions of the patched kernel, counted from outside: tools/isola
 channel    round trips between two processes, beside other queues: tools/bench-channel
 allocator  isolator_alloc() and isolator_free() beside malloc() and free()
 tick       isolator_tick() with nothing due, beside one load
+measure    isolator measure beside cyclictest and oslat: tools/bench-measure
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ MINUTES = 30
 WORST = (ERROR, EXCEEDED, INCONCLUSIVE, PASS)
 
 EXAMPLES = """examples:
-  tools/bench                        everything, about ten minutes when the kernels are built
+  tools/bench                        everything, about 25 minutes when the kernels are built
   tools/bench --only channel --only allocator
   tools/bench --no-docs              leave docs/ as it is
 
@@ -101,11 +102,21 @@ def measure_tick(_docs: bool) -> tuple[int, Any]:
     return PASS, found
 
 
+def measure_measuring(docs: bool) -> tuple[int, Any]:
+    """With its page in docs/; of each part what it came to."""
+    code = call(["tools/bench-measure", *([] if docs else ["--no-docs"])],
+                (PASS, EXCEEDED, INCONCLUSIVE))
+    parts = read(OUT / "measure-bench.json")["parts"]
+    return code, {name: {key: part[key] for key in ("code", "commit", "when")}
+                  for name, part in parts.items()}
+
+
 BENCHMARKS: dict[str, Callable[[bool], tuple[int, Any]]] = {
     "kernel": measure_kernel,
     "channel": measure_channel,
     "allocator": measure_allocator,
     "tick": measure_tick,
+    "measure": measure_measuring,
 }
 
 

@@ -17,6 +17,7 @@ CALL = {"p50_ns": 10.0, "p99_ns": 12.0, "p9999_ns": 50.0, "worst_of_round_median
         "worst_ns": 900.0}
 TICK = {"schema": "isolator.bench.tick", "version": 1, "rounds": 3, "operations": 10,
         "floor_ns_p50": 0.3, "floor2_ns_p50": 0.3, "isolator_ns_p50": 0.3}
+MEASURE = {"latency": {"code": 0, "commit": "1234567", "when": "2026-01-01T00:00:00+00:00"}}
 CHANNEL = {"floor_ns_p50": 280.0, "isolator_ns_p50": 290.0,
            "peers": [{"name": "ck_ring", "ns_p50": 500.0}]}
 
@@ -36,7 +37,8 @@ def allocator() -> dict[str, Any]:
 def fixture_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Benchmarks that say what a test wants; the kernel's report is a real one's shape."""
     parts: dict[str, Any] = {"kernel": (0, None), "channel": (0, CHANNEL),
-                             "allocator": (0, allocator()), "tick": (0, TICK)}
+                             "allocator": (0, allocator()), "tick": (0, TICK),
+                             "measure": (0, MEASURE)}
     report = {"schema": "isolator.bench", "version": 1, "when": "2026-01-01T00:00:00Z",
               "emulator": "QEMU", "attempts": [{"boot": "stock", "attempt": 1, "void": None}],
               "goals": []}
@@ -71,6 +73,7 @@ def test_all_parts_are_in_one_file(parts: dict[str, Any], tmp_path: Path,
     assert report["channel"]["peers"][0]["name"] == "ck_ring"
     assert report["allocator"] == parts["allocator"][1]
     assert report["tick"] == TICK
+    assert report["measure"] == MEASURE
 
 
 @pytest.mark.parametrize(("kernel", "channel", "code"), [
