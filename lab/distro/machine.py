@@ -19,14 +19,15 @@ ISOLATOR = "/lab/bin/isolator"
 PATIENCE_S = 60.0
 
 _count = 0
-_bad = 0
+_bad: list[str] = []
 
 
 def check(good: object, what: str, *why: object) -> bool:
     """One line of TAP; @why only if it is not good."""
-    global _count, _bad
+    global _count
     _count += 1
-    _bad += not good
+    if not good:
+        _bad.append(what)
     print(f"{'ok' if good else 'not ok'} {_count} - {what}")
     for line in why if not good else ():
         for part in str(line).splitlines():
@@ -41,6 +42,8 @@ def note(text: str) -> None:
 
 
 def done() -> NoReturn:
+    # Of what is printed the end is kept.
+    note("\n".join(f"failed: {what}" for what in _bad))
     print(f"1..{_count}", flush=True)
     sys.exit(bool(_bad or not _count))
 
@@ -126,6 +129,18 @@ def write(path: str, value: str) -> None:
         raise OSError(e.errno, f"{e.strerror}: {value!r} to", path) from e
     finally:
         os.close(fd)
+
+
+def put_aside(path: Path) -> None:
+    """What was printed and counted until now, for the same test after a reboot."""
+    path.write_text(json.dumps([_count, _bad, Path("/proc/self/fd/1").read_text()]))
+
+
+def carry_on(path: Path) -> None:
+    """All of that once more, and the count goes on."""
+    global _count, _bad
+    _count, _bad, text = json.loads(path.read_text())
+    print(text, end="", flush=True)
 
 
 def groups() -> list[str]:

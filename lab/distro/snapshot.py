@@ -27,12 +27,22 @@ CGROUPS = "/sys/fs/cgroup"
 CGROUP_FILES = re.compile(
     r"cpuset\..*|cgroup\.(controllers|subtree_control|type|freeze|max\..*)|cpu\.(max|weight).*"
 )
+TRACING = "/sys/kernel/tracing"
 GLOBS = (
     "/sys/module/*/parameters/*",
     "/sys/class/net/*/queues/*/*_cpus",
     "/run/isolator",
     "/run/isolator/*",
+    f"{TRACING}/instances/*",
+    f"{TRACING}/osnoise/*",
+    f"{TRACING}/hwlat_detector/*",
+    *(f"{TRACING}/{name}" for name in (
+        "current_tracer", "kprobe_events", "set_event", "trace_clock",
+        "tracing_cpumask", "tracing_on", "tracing_thresh", "uprobe_events",
+    )),
 )
+# Of these the directories count too.
+MADE = ("/run/isolator", f"{TRACING}/instances")
 # Files of which one is the kernel's own count or choice, not a setting: they move whenever the
 # machine does anything.  Each is named here; all others are seen to change by themselves first.
 OWN = {
@@ -143,7 +153,7 @@ def take() -> Snapshot:
         for file in Path("/").glob(pattern[1:]):
             if not file.is_dir():
                 found[str(file)] = _text(str(file))
-            elif pattern.startswith("/run"):
+            elif pattern.startswith(MADE):
                 found[f"{file}/"] = "directory"
     found["modules"] = " ".join(sorted(os.listdir("/sys/module")))
     found["/dev/cpu_dma_latency"] = _latency()

@@ -112,10 +112,7 @@ bool ask_rcu_barrier(void)
 	struct iso iso = { .fd = -1 };
 	bool done = !iso_pin(2) && !iso_start(&iso, 0, 0) && !iso_stop(&iso);
 
-	if (iso.page)
-		munmap((void *)iso.page, 4096);
-	if (iso.fd >= 0)
-		close(iso.fd);
+	iso_close(&iso);
 	return !iso_pin(0) && done;
 }
 
@@ -188,20 +185,17 @@ int iso_pin(int cpu)
 	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
 }
 
-int iso_start(struct iso *iso, uint64_t deadline_ns, uint64_t spin_ns)
+int iso_start_as(struct iso *iso, struct isolator_start_args asked)
 {
 	struct isolator_start_args args;
 	void *page;
 
+	asked.size = sizeof(asked);
 	iso->fd = open("/dev/isolator", O_RDWR | O_CLOEXEC);
 	if (iso->fd < 0)
 		return -errno;
 	for (int tries = 0;; tries++) {
-		memset(&args, 0, sizeof(args));
-		args.size = sizeof(args);
-		args.mask = ISOLATOR_MASK_ALL;
-		args.deadline_ns = deadline_ns;
-		args.spin_ns = spin_ns;
+		args = asked;
 		if (!ioctl(iso->fd, ISOLATOR_IOC_START, &args))
 			break;
 		if (errno != EAGAIN || tries == 100)
@@ -214,6 +208,21 @@ int iso_start(struct iso *iso, uint64_t deadline_ns, uint64_t spin_ns)
 	page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, iso->fd, 0);
 	iso->page = page == MAP_FAILED ? NULL : page;
 	return page == MAP_FAILED ? -errno : 0;
+}
+
+int iso_start(struct iso *iso, uint64_t deadline_ns, uint64_t spin_ns)
+{
+	return iso_start_as(iso, (struct isolator_start_args){
+		.mask = ISOLATOR_MASK_ALL, .deadline_ns = deadline_ns, .spin_ns = spin_ns,
+	});
+}
+
+void iso_close(struct iso *iso)
+{
+	if (iso->page)
+		munmap((void *)iso->page, 4096);
+	if (iso->fd >= 0)
+		close(iso->fd);
 }
 
 int iso_tick(const struct iso *iso, struct isolator_tick_args *args)

@@ -27,6 +27,10 @@ void iso_require(int cpus);
 /* The isolation of the calling thread; 0 or -errno.  The page may be NULL. */
 int iso_pin(int cpu);
 int iso_start(struct iso *iso, uint64_t deadline_ns, uint64_t spin_ns);
+/* With times, flags or a mask of its own; size is filled in. */
+int iso_start_as(struct iso *iso, struct isolator_start_args asked);
+/* Gives back what a start opened and mapped, stopped or not. */
+void iso_close(struct iso *iso);
 int iso_tick(const struct iso *iso, struct isolator_tick_args *args);
 int iso_stop(const struct iso *iso);
 /* Monotonic time without a system call. */

@@ -23,6 +23,7 @@ enum mark_op {
 	MARK_PROBE = 6,		/* a deliberate entry: the observer must count */
 	MARK_ASK_BEGIN = 7,	/* the same as 1 and 2, from another CPU: the observed */
 	MARK_ASK_END = 8,	/* one takes them with its next instructions */
+	MARK_ASK_PAUSE = 9,	/* it stands still, in user mode, for id tenths of a ms */
 };
 
 #define MARK_PAYLOAD(op, id) \
@@ -81,11 +82,16 @@ extern const char mark_begin_table[], mark_end_table[];
 		MARK_TABLE_("mark_end_table", "2")			\
 		".popsection")
 
-/* The same of marks for another CPU; only the program `mark` has any. */
+/* The same of marks for another CPU; only the programs `mark` and `inject` have any. */
 #define MARK_ASK_TABLE()						\
 	__asm__(".pushsection .text\n"					\
 		MARK_TABLE_("mark_ask_begin_table", "7")		\
 		MARK_TABLE_("mark_ask_end_table", "8")			\
+		".popsection")
+
+#define MARK_PAUSE_TABLE()						\
+	__asm__(".pushsection .text\n"					\
+		MARK_TABLE_("mark_ask_pause_table", "9")		\
 		".popsection")
 
 static inline void mark_window(const char *table, unsigned int id)

@@ -17,7 +17,14 @@ EXAMPLES = """examples:
   tools/isolab test                          the guest tests of make check
   tools/isolab test --kernel debug --only 'sleep-*'
   tools/isolab test --list
+  tools/isolab attribution                   are injected causes named? out/attribution.json
+  tools/isolab rtla                          does rtla name them too? out/rtla.json
+  tools/isolab scope                         triggers from outside: out/scope-rt.json
+  tools/isolab scope-live                    isolator-scope's page, of a guest that answers
+  tools/isolab scope-report                  the thesis' experiment: out/scope-report.json, .html
   tools/isolab bench                         what it costs, in instructions
+  tools/isolab cost                          what a sample costs: out/measure-cost.json
+  tools/isolab live                          its latencies beside cyclictest's, no host in them
 
 exit codes: 0 pass, 1 error, 2 a claim does not hold, 3 inconclusive, 77 skipped
 environment: ISOLAB_QEMU=trixie|system, ISOLAB_THREADS=multi|single, ISOLATOR_CACHE
@@ -88,7 +95,55 @@ def _parser() -> argparse.ArgumentParser:
         help="only tests of this name; * stands for anything",
     )
     test.add_argument("--list", action="store_true", help="name the tests, run none")
+    attribution = commands.add_parser(
+        "attribution", help="causes injected in guests: does isolator measure --why name them?"
+    )
+    attribution.add_argument("--kernel", default="nort", choices=("nort", "rt"))
+    attribution.add_argument("--seed", type=int, help="repeat an order")
+    attribution.add_argument(
+        "--sample",
+        action="store_true",
+        help="each cause once, as make check does: out/attribution-sample.json",
+    )
+    commands.add_parser(
+        "rtla", help="planted causes, named by isolator measure --why and by rtla: out/rtla.json"
+    )
+    scope = commands.add_parser(
+        "scope", help="the scope's driver and generator: rates, account, order, planted delays"
+    )
+    scope.add_argument("--kernel", default="rt", choices=("rt", "nort"))
+    scope.add_argument("--seed", type=int, help="repeat the times of the triggers")
+    scope.add_argument(
+        "--sample",
+        action="store_true",
+        help="shorter, as make check does: out/scope-rt-sample.json",
+    )
+    live = commands.add_parser(
+        "scope-live", help="a guest, a generator and isolator-scope's page, until Ctrl-C"
+    )
+    live.add_argument("--kernel", default="rt", help="rt (default), nort, stock-rt, stock-nort")
+    live.add_argument("--port", type=int, default=8350, help="of the page (8350); 0: any")
+    live.add_argument("--seconds", type=float, help="end by itself after so many")
+    commands.add_parser("scope-proof", help="make scope, asked for its data, ended by Ctrl-C")
+    report = commands.add_parser(
+        "scope-report",
+        help="every mechanism, idle and under three loads, stock and isolated",
+    )
+    report.add_argument("--seconds", type=float, default=20, help="of each run (20)")
+    report.add_argument("--config", action="append", choices=("stock", "isolated"))
+    report.add_argument(
+        "--load", action="append", choices=("idle", "compile", "netcopy", "media")
+    )
+    report.add_argument(
+        "--draw",
+        action="store_true",
+        help="measure nothing: docs/scope-report.svg out of out/scope-report.json",
+    )
     commands.add_parser("bench", help="costs, in instructions counted from outside")
+    commands.add_parser("cost", help="what a sample costs isolator measure, and cyclictest")
+    commands.add_parser(
+        "live", help="isolator measure latency and cyclictest in turn: out/measure-live.json"
+    )
     return parser
 
 
@@ -114,10 +169,44 @@ def main() -> int:
             from . import hunt
 
             return hunt.main(arguments.minutes, arguments.preemption, arguments.seed)
+        if arguments.command == "attribution":
+            from . import attribution
+
+            return attribution.main(arguments.kernel, arguments.seed, arguments.sample)
+        if arguments.command == "scope":
+            from . import scope
+
+            return scope.main(arguments.kernel, arguments.seed, arguments.sample)
+        if arguments.command == "rtla":
+            from . import rtla
+
+            return rtla.main()
         if arguments.command == "run":
             from . import run
 
             return run.main(arguments.config, arguments.trigger, arguments.seconds)
+        if arguments.command == "scope-live":
+            from . import scopelive
+
+            return scopelive.main(arguments.kernel, arguments.port, arguments.seconds)
+        if arguments.command == "scope-proof":
+            from . import scopeproof
+
+            return scopeproof.main()
+        if arguments.command == "scope-report":
+            from . import scopereport
+
+            if arguments.draw:
+                return scopereport.draw()
+            return scopereport.main(arguments.config, arguments.load, arguments.seconds)
+        if arguments.command == "cost":
+            from . import cost
+
+            return cost.main()
+        if arguments.command == "live":
+            from . import live
+
+            return live.main()
         from . import bench
 
         return bench.main()

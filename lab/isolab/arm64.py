@@ -25,6 +25,9 @@ BUSYBOX = ("bookworm", "busybox-static")
 BASE = "console=ttyAMA0 panic=-1 oops=panic nokaslr"
 BUILT = BUILD / "arm64"
 AGENT, GUEST = BUILD / "lab" / "arm64" / "agent", BUILD / "lab" / "arm64" / "guest"
+# The driver of isolator-scope, built for Debian's kernel as its users would.
+DRIVER = BUILD / "lab" / "arm64" / "scope" / "driver"
+MODULE = "isolator_scope.ko"
 # This machine cannot ask that busybox what it can do.
 APPLETS = "run applets 10000 busybox --install -s /bin\n"
 # Of the library's build, by their paths there: a program finds the library beside itself.
@@ -41,7 +44,7 @@ PARTS = (
 
 
 def _fetch(into: Path) -> None:
-    """Kernel and busybox into @into; what else the packages have is left out."""
+    """Kernel, busybox and what modules are built with into @into; all else is left out."""
     for suite, package in (KERNEL, BUSYBOX):
         name = f"{into.name}-{package}"
         tree = packages.unpack(name, suite, (package,), options=("--arch", NAME, "--alone"))
@@ -52,14 +55,31 @@ def _fetch(into: Path) -> None:
             shutil.copy(image, into / "Image")
             (config,) = (tree / "boot").glob("config-*")
             shutil.copy(config, into / config.name)
+            _fetch_headers(into, suite, config.name.removeprefix("config-"))
         with open(into / "packages", "a") as names:
             names.write((tree / ".packages").read_text())
         shutil.rmtree(tree)
 
 
+def _fetch_headers(into: Path, suite: str, release: str) -> None:
+    """Of that very kernel, with the tools for this machine."""
+    version = release.removesuffix(f"-{NAME}")
+    for package, arch in (
+        (f"linux-headers-{release}", ("--arch", NAME)),
+        (f"linux-headers-{version}-common", ("--arch", NAME)),
+        (f"linux-kbuild-{version}", ()),
+    ):
+        tree = packages.unpack(
+            f"{into.name}-{package}", suite, (package,), options=(*arch, "--alone")
+        )
+        shutil.copytree(tree / "usr", into / "headers", symlinks=True, dirs_exist_ok=True)
+        shutil.rmtree(tree)
+
+
 def kernel() -> Kernel:
     """Debian's own; downloaded if this recipe never was."""
-    recipe = "\n".join([*KERNEL, *BUSYBOX, inspect.getsource(_fetch)])
+    sources = inspect.getsource(_fetch) + inspect.getsource(_fetch_headers)
+    recipe = "\n".join([*KERNEL, *BUSYBOX, sources])
     into = cache() / f"arm64-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
     with open(cache() / "arm64.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -83,6 +103,31 @@ def build() -> None:
             )
         initramfs.make(LAB / "guest" / "agent", AGENT, "the guest agent", cross=CROSS)
         initramfs.make(LAB / "arm64", GUEST, "the guest programs", cross=CROSS)
+        _build_driver(kernel())
+
+
+def _build_driver(which: Kernel) -> None:
+    """In a copy: what is made lies beside the sources.  Unchanged ones keep their time."""
+    for name in ("driver", "include"):
+        into = DRIVER.parent / name
+        into.mkdir(parents=True, exist_ok=True)
+        for source in (TOP / "scope" / name).iterdir():
+            to = into / source.name
+            if not to.exists() or to.read_bytes() != source.read_bytes():
+                shutil.copy(source, to)
+    (headers,) = (which.path / "headers" / "src").glob(f"linux-headers-*-{NAME}")
+    done = subprocess.run(
+        [
+            *("make", "-s", "-C", f"{headers.as_posix().removesuffix(NAME)}common"),
+            *(f"O={headers}", f"M={DRIVER}", f"ARCH={NAME}", f"CROSS_COMPILE={CROSS}", "modules"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode or "warning:" in done.stdout:
+        raise term.LabError(f"building {MODULE} for arm64 failed:\n{done.stdout}")
 
 
 def with_job(which: Kernel, job: str, target: Path) -> Path:
@@ -93,6 +138,7 @@ def with_job(which: Kernel, job: str, target: Path) -> Path:
     archive.file("lab/bin/isolator", (BUILT / "isolator").read_bytes(), 0o755)
     for name in PARTS:
         archive.file(f"lab/built/{name}", (BUILT / "lib" / name).read_bytes(), 0o755)
+    archive.file(f"lab/{MODULE}", (DRIVER / MODULE).read_bytes())
     archive.tree(GUEST / "root", "")
     # For isolator audit, where a distribution has it.
     for config in which.path.glob("config-*"):

@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-import json
 import statistics
-import time
 from dataclasses import dataclass
 from typing import Any
 
-import jsonschema
-
-from . import kernel, qemu, term
+from . import kernel, record, term
 from .campaign import TUNED
 from .guest import Guest, Outcome, boot
 from .kernel import Kernel
-from .paths import OUT, SCHEMAS
+from .paths import OUT
 
 MAX_BOOTS = 5
 SPINNER = "/lab/bin/spinner --cpu 1 --tick-ms 10"
@@ -224,24 +220,19 @@ def _text(report: dict[str, Any]) -> str:
 
 def main() -> int:
     kernels = {stock: kernel.build("rt", stock) for stock in (True, False)}
-    emulator = qemu.pick()
     costs: dict[str, Any] = {}
     attempts: list[dict[str, Any]] = []
     for which in BOOTS:
         term.say(f"bench: {which.name}: {len(which.cases)} measurements")
         costs[which.name] = _measure(which, kernels[which.stock], attempts)
     report: dict[str, Any] = {
-        "schema": "isolator.bench",
-        "version": 1,
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "emulator": f"QEMU {emulator.version}, thread={emulator.threads}",
+        **record.head("bench"),
+        "emulator": record.emulator(),
         "attempts": attempts,
         "costs": costs,
         "goals": _compare(costs),
     }
-    jsonschema.validate(report, json.loads((SCHEMAS / "bench.json").read_text()))
-    OUT.mkdir(exist_ok=True)
-    (OUT / "bench.json").write_text(json.dumps(report, indent=1) + "\n")
+    record.write(report)
     print(_text(report))
     missed = [r for r in report["goals"] if r["met"] is False]
     return term.EXCEEDED if missed else term.PASS

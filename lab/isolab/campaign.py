@@ -213,7 +213,7 @@ def void(config: Config, outcome: Outcome) -> str | None:
     return outcome.died
 
 
-def _last_json(text: str | None) -> dict[str, Any]:
+def last_json(text: str | None) -> dict[str, Any]:
     for line in reversed((text or "").strip().splitlines()):
         if line.startswith("{"):
             try:
@@ -255,7 +255,7 @@ def fired(outcome: Outcome, trigger: Trigger, prefix: str = "") -> dict[str, Any
     if trigger.kind == "self":
         said = event.get("answer") if isinstance(event.get("answer"), dict) else {}
     else:
-        said = _last_json(event.get("out"))
+        said = last_json(event.get("out"))
     said = said or {}
     return {
         "name": trigger.name,

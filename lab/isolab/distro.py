@@ -7,12 +7,13 @@ import fcntl
 import hashlib
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from . import header, initramfs, term
 from . import kernel as kernels
 from .kernel import Kernel
-from .paths import BUILD, LAB, cache
+from .paths import BUILD, LAB, TOP, cache
 
 PREFIX = "distro-"
 KERNELS = {"plain": "linux-image-6.12-amd64", "rt": "linux-image-6.12-rt-amd64"}
@@ -21,11 +22,13 @@ OURS = {"isolator-rt": "rt", "isolator-nort": "nort"}
 # As a small server has them, and Python for the tests.
 PACKAGES = (
     "dbus",
+    "grub2-common",
     "iproute2",
     "kmod",
     "libpam-systemd",
     "procps",
     "python3",
+    "python3-jsonschema",
     "sudo",
     "systemd-sysv",
     "udev",
@@ -35,11 +38,17 @@ PACKAGES = (
 APPEND = "systemd.show_status=0 systemd.mask=serial-getty@ttyS0.service"
 MAKE = LAB / "host" / "distro-image"
 FILES = LAB / "distro"
+# What the command says is held against them in the guest.
+SCHEMAS = TOP / "cli" / "schema"
 
 
-def image() -> Path:
-    """The directory with the disk and the kernels; made if this recipe never was."""
-    recipe = [MAKE.read_text(), *PACKAGES, *(f"{name}={k}" for name, k in KERNELS.items())]
+def image(more: Sequence[str] = (), debian: Mapping[str, str] = KERNELS) -> Path:
+    """The directory with the disk and Debian's kernels; made if this recipe never was.
+
+    @more: packages besides.  @debian: which of its kernels; an empty one: none.
+    """
+    packages = [*PACKAGES, *more]
+    recipe = [MAKE.read_text(), *packages, *(f"{name}={k}" for name, k in debian.items())]
     key = hashlib.sha256("\n".join(recipe).encode()).hexdigest()[:12]
     into = cache() / f"distro-{key}"
     with open(cache() / "distro.lock", "w") as lock:
@@ -49,9 +58,9 @@ def image() -> Path:
         partial = into.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)
         term.say("making the disk of the distribution guest")
-        kernels = [f"{name}={package}" for name, package in KERNELS.items()]
+        named = [f"{name}={package}" for name, package in debian.items()]
         done = subprocess.run(
-            [MAKE, "--into", partial, "--packages", " ".join(PACKAGES), *kernels],
+            [MAKE, "--into", partial, "--packages", " ".join(packages), *named],
             stdout=2,
             check=False,
         )
@@ -78,7 +87,7 @@ def is_ours(which: Kernel) -> bool:
 
 def _modules(archive: initramfs.Archive, which: Kernel) -> None:
     """What reads the disk, to be loaded; or, where the kernel can, what is to come to the disk."""
-    if not is_ours(which):
+    if (which.path / "modules" / "early").exists():
         archive.tree(which.path / "modules", "")
         return
     archive.file("early", b"")
@@ -105,7 +114,9 @@ def _programs(archive: initramfs.Archive, guest: Path, programs: Path) -> None:
             archive.file(f"lab/programs/{path.name}", path.read_bytes(), 0o755)
 
 
-def with_job(which: Kernel, job: str, target: Path) -> Path:
+def with_job(
+    which: Kernel, job: str, target: Path, programs: Mapping[str, bytes] | None = None
+) -> Path:
     """The initramfs that brings what one boot needs to the disk and goes on from there."""
     guest, agent = BUILD / "lab" / "guest", BUILD / "lab" / "agent"
     isolator = guest / "root" / "lab" / "bin" / "isolator"
@@ -131,6 +142,10 @@ def with_job(which: Kernel, job: str, target: Path) -> Path:
         archive.file(f"lab/tests/{path.name}", path.read_bytes())
     for path in sorted((FILES / "tests").glob("*.py")):
         archive.file(f"lab/tests/{path.stem}", path.read_bytes(), 0o755)
+    for path in sorted(SCHEMAS.glob("*.json")):
+        archive.file(f"lab/schema/{path.name}", path.read_bytes())
+    for name, program in (programs or {}).items():
+        archive.file(name, program, 0o755)
     if is_ours(which):
         _programs(archive, guest, BUILD / "lab" / "programs")
     target.write_bytes(archive.bytes())

@@ -10,24 +10,28 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import arm64, distro, dmesg, initramfs, observer, qemu, term
+from . import arm64, distro, dmesg, initramfs, observer, qemu, term, wires
 from .kernel import Kernel
 from .paths import cache
 
 Event = dict[str, Any]
 ENDED = "the guest ended before its job did"
+STOPPED = "it was told to end"
 # Of every guest.  tsc=reliable: emulated, TSC and HPET drift apart on a busy host; the kernel then
 # takes the TSC for broken and stops all CPUs to change over, which no real machine does.
 # no_timer_check, as the kernel has it under every hypervisor that it knows: there too an emulated
 # timer may be late on a busy host, and the kernel would take it for missing and panic.
 BASE = "console=ttyS0 panic=-1 oops=panic nokaslr tsc=reliable no_timer_check"
 MACHINES = {"x86_64": "pc", "aarch64": "virt,gic-version=3"}
+# What a guest knows the port as that orders come on; QEMU's address of it is in _command().
+ORDERS = "/dev/ttyS3"
 
 
 @contextlib.contextmanager
@@ -58,7 +62,15 @@ class Guest:
     total_s: float = 600
     want_kvm: bool = False
     icount: bool = False  # time follows instructions: the same path, the same count
+    undisturbed: bool = False  # ahead of all else on the host, where that is allowed
+    doorbell: Path | None = None  # the socket of a generator whose triggers it answers
+    orders: Path | None = None  # a socket to be made, over which ORDERS come (x86_64)
+    stop: threading.Event | None = None  # set: it is ended, whatever it does
+    host_cpus: tuple[int, ...] = ()  # that its CPUs have of the host; none: all of ours
+    spare_port: bool = False  # a serial port more, with an interrupt of its own
+    wires: str = ""  # a generator on the GPIO lines of an arm64 guest: wires.py
     extra: Path | None = None  # the kernel's selftests, for those guests that run them
+    files: dict[str, bytes] = field(default_factory=dict)  # programs for a distribution's guest
 
 
 @dataclass
@@ -80,7 +92,7 @@ class Outcome:
         return next((e for e in self.events if e["event"] == kind and e["name"] == name), None)
 
 
-def _socket() -> Path:
+def monitor() -> Path:
     """The QMP socket: not below the tree, whose path may be too long for one."""
     return Path(tempfile.gettempdir()) / f"isolab-{os.getpid()}.qmp"
 
@@ -93,7 +105,7 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
     if arm:
         initrd = arm64.with_job(guest.kernel, guest.job, where / "initrd")
     elif disk:
-        initrd = distro.with_job(guest.kernel, guest.job, where / "initrd")
+        initrd = distro.with_job(guest.kernel, guest.job, where / "initrd", guest.files)
     else:
         initrd = initramfs.with_job(guest.kernel, guest.job, where / "initrd", guest.extra)
     command = [
@@ -119,7 +131,7 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         "-serial",
         f"file:{where / 'console'}",
         "-qmp",
-        f"unix:{_socket()},server=on,wait=off",
+        f"unix:{monitor()},server=on,wait=off",
     ]
     # In QEMU 7.2 that board has one serial port; the other is a card.
     command += (
@@ -132,6 +144,29 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         if arm
         else ["-serial", f"file:{where / 'report'}"]
     )
+    if guest.spare_port:
+        command += [
+            "-chardev",
+            "null,id=spare",
+            "-device",
+            "isa-serial,iobase=0x3e8,irq=5,index=2,chardev=spare",
+        ]
+    if guest.orders:
+        command += [
+            "-chardev",
+            f"socket,id=orders,path={guest.orders},server=on,wait=off",
+            "-device",
+            "isa-serial,iobase=0x2e8,irq=7,index=3,chardev=orders",
+        ]
+    if guest.doorbell:
+        command += [
+            "-chardev",
+            f"socket,id=doorbell,path={guest.doorbell}",
+            "-device",
+            "ivshmem-doorbell,vectors=1,chardev=doorbell",
+        ]
+    if guest.wires:
+        command += wires.arguments(command, guest.wires, where, monitor())
     if disk:
         # What the guest writes there is gone with it.
         command += ["-drive", f"file={disk},format=raw,if=virtio,snapshot=on"]
@@ -190,7 +225,9 @@ def _follow(
         now = time.monotonic()
         if ended:
             break
-        if not up and now - begin > guest.boot_s:
+        if guest.stop and guest.stop.is_set():
+            outcome.died = STOPPED
+        elif not up and now - begin > guest.boot_s:
             outcome.died = f"no agent within {guest.boot_s:.0f} s of boot"
         elif now - last > guest.silence_s:
             outcome.died = f"no report for {guest.silence_s:.0f} s"
@@ -215,7 +252,7 @@ def _qemu(
     on_event: Callable[[Event], str | None],
 ) -> int:
     """Runs QEMU to its end; its exit status."""
-    with open(where / "qemu.log", "wb") as log:
+    with open(where / "qemu.log", "wb") as log, contextlib.ExitStack() as stack:
         process = subprocess.Popen(
             command,
             stdout=log,
@@ -228,9 +265,13 @@ def _qemu(
             os.setpriority(os.PRIO_PROCESS, process.pid, -10)
         try:
             try:
-                monitor = qemu.Qmp(_socket())
-                qemu.pin(monitor)
-                monitor.close()
+                qmp = qemu.Qmp(monitor())
+                qemu.pin(qmp, guest.host_cpus)
+                if guest.wires:
+                    stack.enter_context(wires.Generator(qmp, monitor()))
+                qmp.close()
+                if guest.undisturbed and not qemu.go_first(process.pid):
+                    term.say("the guest shares this host with what else runs: no real-time right")
             except (OSError, ValueError, term.LabError):
                 if process.poll() is None:
                     raise
@@ -239,7 +280,7 @@ def _qemu(
             if process.poll() is None:
                 process.kill()
             process.wait()
-            _socket().unlink(missing_ok=True)
+            monitor().unlink(missing_ok=True)
     return process.returncode
 
 

@@ -14,6 +14,7 @@ _LINE = re.compile(r"^(?:#|//|/?\s*\*)\s*([a-z-]+):\s*(.*?)\s*$")
 CLASSES = ("catch-up", "exclude", "hold", "quiesce", "lend", "remote", "refuse", "break")
 KINDS = ("script", "program", "self")
 USES = ("run", "check")
+WIRES = ("bare", "tree")
 NEEDS_SPINNER = ("signal-task",)  # asks it how many handlers ran
 KERNELS = (
     "isolator",
@@ -24,6 +25,7 @@ KERNELS = (
     "distro-isolator",
     "arm64",
 )
+BRINGS = ("isolator-bpf",)
 TESTS = LAB / "guest" / "tests"
 DISTRO_TESTS = LAB / "distro" / "tests"
 ARM64_TESTS = LAB / "arm64" / "tests"
@@ -118,6 +120,9 @@ class GuestTest:
     equals: tuple[Equal, ...]
     icount: bool = False  # time follows instructions
     windows: int = 0  # windows of which the test itself says what each must hold
+    brings: tuple[str, ...] = ()  # programs that only some guests have
+    doorbell: bool = False  # of a generator, for the driver of isolator-scope
+    wires: str = ""  # a generator on its GPIO lines, the driver's device in the tree or not
 
     @property
     def observed(self) -> bool:
@@ -199,6 +204,9 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             equals=_equals(keys.get("equal", []), path),
             icount=_one(keys, path, "icount", "no") == "yes",
             windows=int(_one(keys, path, "windows", "0")),
+            brings=tuple(_choice(w, BRINGS, path) for w in _one(keys, path, "brings", "").split()),
+            doorbell=_one(keys, path, "doorbell", "no") == "yes",
+            wires=_choice(_one(keys, path, "wires", ""), ("", *WIRES), path),
         )
         if test.name != _name(path):
             raise term.LabError(f"{path}: name: {test.name} is not the file's name")

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import json
-import platform
 import random
 import shlex
 import time
@@ -12,12 +10,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import jsonschema
-
-from . import campaign, catalogue, cells, dmesg, header, kernel, qemu, selftests, stressors, term
+from . import (
+    campaign,
+    catalogue,
+    cells,
+    dmesg,
+    header,
+    kernel,
+    record,
+    selftests,
+    stressors,
+    term,
+)
 from .guest import Event, Guest, Outcome, boot
 from .kernel import Kernel
-from .paths import OUT, SCHEMAS
+from .paths import OUT
 
 CONFIG = next(c for c in campaign.CONFIGS if c.isolates)
 SLICE_S = 5.0
@@ -257,11 +264,8 @@ def main(minutes: float, flavour: str, seed: int | None) -> int:
     term.say(f"hunting for {minutes:g} minutes, seed {seed} (--seed repeats it)")
     found, early, boots = _hunt(built, seed, minutes * 60)
     report: dict[str, Any] = {
-        "schema": "isolator.hunt",
-        "version": 1,
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "host": platform.platform(),
-        "emulator": f"QEMU {qemu.pick().version}, thread={qemu.pick().threads}",
+        **record.head("hunt"),
+        **record.where(),
         "kernel": {"name": built.name, "release": built.version, "build": built.path.name},
         "seed": seed,
         "minutes": minutes,
@@ -273,9 +277,7 @@ def main(minutes: float, flavour: str, seed: int | None) -> int:
         "ended_early": early,
     }
     report["broken"] = broken(report)
-    jsonschema.validate(report, json.loads((SCHEMAS / "hunt.json").read_text()))
-    OUT.mkdir(exist_ok=True)
-    (OUT / "hunt.json").write_text(json.dumps(report, indent=1) + "\n")
+    record.write(report)
     print(_text(report))
     for claim in report["broken"]:
         print(term.colour(f"does not hold: {claim}", "31"))

@@ -18,7 +18,7 @@ from .kernel import Kernel
 from .paths import BUILD, LAB, TOP
 
 LOAD_PACKAGES = ("stress-ng", "rt-tests")
-LOAD_PROGRAMS = ("usr/bin/stress-ng", "usr/bin/hackbench")
+LOAD_PROGRAMS = ("usr/bin/stress-ng", "usr/bin/hackbench", "usr/bin/cyclictest")
 DIRECTORIES = (
     "bin",
     "dev",
@@ -131,7 +131,7 @@ def make(directory: Path, out: Path, what: str, *targets: Path, cross: str = "")
 
 
 def load_tree() -> Path:
-    """stress-ng and hackbench with their libraries, from Debian's packages."""
+    """stress-ng, hackbench and cyclictest with their libraries, from Debian's packages."""
     return packages.unpack("load", "bookworm", LOAD_PACKAGES)
 
 
@@ -167,6 +167,7 @@ def _base(kernel: Kernel) -> Path:
     make(LAB / "guest", guest, "the guest programs")
     make(LAB / "guest" / "agent", agent, "the guest agent")
     make(LAB / "guest" / "bench", guest / "root" / "lab" / "bin", "the guest's bench")
+    make(LAB / "guest" / "causes", guest / "root" / "lab" / "bin", "the guest's causes")
     busybox = shutil.which("busybox")
     if not busybox:
         raise term.LabError("busybox is missing: apt-get install busybox-static")

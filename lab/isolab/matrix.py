@@ -6,8 +6,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +13,17 @@ from typing import Any
 
 import jsonschema
 
-from . import campaign, catalogue, cells, header, kernel, matrixclaims, matrixpage, qemu, term
+from . import (
+    campaign,
+    catalogue,
+    cells,
+    header,
+    kernel,
+    matrixclaims,
+    matrixpage,
+    record,
+    term,
+)
 from .cells import Cell
 from .guest import Event, Outcome, boot
 from .header import Trigger
@@ -280,11 +288,8 @@ def _pick(names: list[str], sample: bool) -> list[Trigger]:
 
 def _report(matrix: Matrix, everything: list[Trigger], judged: bool) -> dict[str, Any]:
     report: dict[str, Any] = {
-        "schema": "isolator.matrix",
-        "version": 1,
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "host": platform.platform(),
-        "emulator": f"QEMU {qemu.pick().version}, thread={qemu.pick().threads}",
+        **record.head("matrix"),
+        **record.where(),
         "columns": matrix.columns,
         "rows": _rows(matrix, everything),
         "judged": judged,

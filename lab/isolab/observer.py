@@ -36,6 +36,19 @@ def arguments(kernel: Kernel, out: Path, heavy: bool, log: int = 64) -> list[str
     return ["-plugin", options + (",heavy=on" if heavy else "")]
 
 
+def pauses(path: Path) -> dict[int, dict[str, int]]:
+    """How long it held the observed CPU when it was asked to, by window."""
+    found = {}
+    for line in path.read_text().splitlines() if path.exists() else ():
+        try:
+            item = json.loads(line)
+        except json.JSONDecodeError:
+            continue  # the last line of a QEMU that was killed
+        if item["schema"] == "isolator.observer.pause":
+            found[item["window"]] = {"asked_ns": item["asked_ns"], "ns": item["ns"]}
+    return found
+
+
 def read(kernel: Kernel, path: Path) -> tuple[dict[int, Window], Window | None]:
     """The windows by number, with symbols for addresses; and the observer's last word."""
     windows: dict[int, Window] = {}
@@ -49,6 +62,7 @@ def read(kernel: Kernel, path: Path) -> tuple[dict[int, Window], Window | None]:
             continue  # the last line of a QEMU that was killed
         if item["schema"] == "isolator.observer.end":
             end = item
+        if item["schema"] != "isolator.observer.window":
             continue
         by_vector: Counter[str] = Counter()
         for vector in item["vectors"]:

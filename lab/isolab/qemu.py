@@ -12,6 +12,7 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -142,12 +143,42 @@ class Qmp:
         self.socket.close()
 
 
-def pin(qmp: Qmp) -> list[int]:
-    """Pins each vCPU's thread to a host CPU; returns the host CPUs in vCPU order."""
-    host = sorted(os.sched_getaffinity(0))
+def pin(qmp: Qmp, host_cpus: Sequence[int] = ()) -> list[int]:
+    """Pins each vCPU's thread to a host CPU; returns the host CPUs in vCPU order.
+
+    @host_cpus are those to choose from; none: all that this process may use.
+    """
+    host = sorted(host_cpus or os.sched_getaffinity(0))
     pinned = []
     for cpu in qmp.ask("query-cpus-fast"):
         to = host[int(cpu["cpu-index"]) % len(host)]
         os.sched_setaffinity(int(cpu["thread-id"]), {to})
         pinned.append(to)
     return pinned
+
+
+def go_first(process: int, priority: int = 1) -> bool:
+    """Whatever else runs on this machine waits for the emulator's threads; False: not allowed."""
+    try:
+        for thread in os.listdir(f"/proc/{process}/task"):
+            os.sched_setscheduler(int(thread), os.SCHED_FIFO, os.sched_param(priority))
+    except PermissionError:
+        return False
+    return True
+
+
+def devices_first(qmp: Qmp, priority: int) -> bool:
+    """The same, and what serves the devices before the first CPU, where that was pinned to.
+
+    Each CPU has to have one of the host's: it waits for the others by spinning.
+    """
+    cpus = [int(cpu["thread-id"]) for cpu in qmp.ask("query-cpus-fast")]
+    status = Path(f"/proc/{cpus[0]}/status").read_text()
+    process = int(re.findall(r"^Tgid:\s*(\d+)$", status, re.MULTILINE)[0])
+    if not go_first(process, priority):
+        return False
+    for thread in map(int, os.listdir(f"/proc/{process}/task")):
+        if thread not in cpus:
+            os.sched_setaffinity(thread, os.sched_getaffinity(cpus[0]))
+            os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority + 1))
+    return True

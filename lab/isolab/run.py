@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import json
-import platform
-import time
 from typing import Any
 
 import jsonschema
 
-from . import campaign, claims, header, html, kernel, observer, qemu, table, term
+from . import campaign, claims, header, html, kernel, observer, qemu, record, table, term
 from .campaign import CONFIGS, Config
 from .guest import Event, Outcome, boot
 from .header import Trigger
@@ -108,11 +106,8 @@ def main(only: list[str] | None, trigger_names: list[str], no_tick_s: float) -> 
     )
     term.say(f"{len(configs)} configurations, {len(triggers)} triggers each")
     report: dict[str, Any] = {
-        "schema": "isolator.run",
-        "version": 1,
-        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "host": platform.platform(),
-        "emulator": f"QEMU {emulator.version}, thread={emulator.threads}",
+        **record.head("run"),
+        **record.where(),
         "configs": {},
     }
     inconclusive = None

@@ -3,17 +3,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import fnmatch
 import functools
 import json
+import os
 import re
+import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import arm64, campaign, distro, dmesg, header, kernel, qemu, term, windows
+from . import (
+    arm64,
+    bpf,
+    campaign,
+    distro,
+    dmesg,
+    header,
+    kernel,
+    qemu,
+    scopegenerator,
+    term,
+    windows,
+)
 from .guest import ENDED, Event, Guest, Outcome, boot
 from .header import GuestTest
 from .paths import OUT
@@ -240,16 +256,38 @@ def _job(
 
 
 def _batches(tests: list[GuestTest]) -> list[list[GuestTest]]:
-    """Tests that share a guest: same CPUs, clock and parameters, same need of the observer."""
-    batches: dict[tuple[int, bool, bool, str], list[GuestTest]] = {}
+    """Tests that share a guest: same CPUs, clock, parameters, lines, same need of the observer."""
+    batches: dict[tuple[int, bool, bool, str, bool, str], list[GuestTest]] = {}
     alone = []
     for test in tests:
         if test.alone:
             alone.append([test])
         else:
-            key = (test.cpus, test.observed, test.icount, test.append)
+            lines = (test.doorbell, test.wires)
+            key = (test.cpus, test.observed, test.icount, test.append, *lines)
             batches.setdefault(key, []).append(test)
     return [*batches.values(), *alone]
+
+
+@contextlib.contextmanager
+def _doorbell(test: GuestTest) -> Iterator[Path | None]:
+    """The socket of a generator, for a test that wants one."""
+    if not test.doorbell:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="isolab-") as directory:
+        generator = scopegenerator.Generator(
+            scopegenerator.build(),
+            Path(directory) / "lines",
+            Path(directory) / "log",
+            max(os.sched_getaffinity(0)),
+            "127.0.0.1:0",
+        )
+        try:
+            generator.begin()
+            yield generator.socket
+        finally:
+            generator.end()
 
 
 def _run_batch(
@@ -280,16 +318,19 @@ def _run_batch(
             observe=left[0].observed,
             want_kvm=True,
             icount=left[0].icount,
+            wires=left[0].wires,
             boot_s=(240 if which.disk else 40) * slower,
             silence_s=longest + 30,
             total_s=sum(_timeout(t, slower, window_s) for t in left) + 120,
+            files=bpf.programs() if any("isolator-bpf" in t.brings for t in left) else {},
         )
         term.say(f"{which.name}: guest with {guest.cpus} CPUs, {len(left)} test(s)")
-        outcome = boot(
-            guest,
-            where / f"boot-{len(attempts) + 1}",
-            lambda e: campaign.no_clocks(Outcome(events=[e])),
-        )
+        with _doorbell(left[0]) as guest.doorbell:
+            outcome = boot(
+                guest,
+                where / f"boot-{len(attempts) + 1}",
+                lambda e: campaign.no_clocks(Outcome(events=[e])),
+            )
         done = {e["name"]: e for e in outcome.events if e["event"] == "run"}
         void = campaign.no_clocks(outcome)
         if outcome.emulator_fault:

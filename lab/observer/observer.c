@@ -6,7 +6,7 @@
  *	-plugin observer.so,out=FILE,syscall=ADDR[:ADDR...][,log=N][,heavy=on]
  *
  * The guest marks what is to be counted by NOPs that carry a payload
- * (lab/guest/marker.h).  For each window one JSON line is written to FILE.
+ * (lab/guest/marker.h).  For each window, and each pause, one JSON line is written to FILE.
  *
  * Kernel and user mode are told apart by the address of a translation block: the
  * kernel is in the upper half.  An interrupt that comes together with the
@@ -18,7 +18,7 @@
  * one counts its rest too.
  *
  * A program that cannot mark itself is watched by marks that another vCPU makes: the
- * observed one takes them with its next block.
+ * observed one takes them with its next block.  In the same way it is asked to stand still.
  *
  * All state of a window belongs to the thread of the observed vCPU: no locks.
  */
@@ -31,8 +31,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "decode.h"
 #include "heavy.h"
 #include "qemu_plugin.h"
+#include "window.h"
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = 1;
 
@@ -44,13 +46,8 @@ __attribute__((constructor)) static void pick_version(void)
 }
 
 enum { OP_WINDOW_BEGIN = 1, OP_WINDOW_END, OP_TICK_BEGIN, OP_TICK_END,
-       OP_TARGET, OP_PROBE, OP_ASK_BEGIN, OP_ASK_END };
+       OP_TARGET, OP_PROBE, OP_ASK_BEGIN, OP_ASK_END, OP_ASK_PAUSE };
 
-#define MARK_MAGIC	0x15u
-#define MAX_VECTORS	64
-#define MAX_SYSCALLS	8
-#define MAX_LOG		4096
-#define MAX_BYTES	16
 /* How many blocks pass between two looks at the clock. */
 #define CLOCK_EVERY	256
 
@@ -61,142 +58,16 @@ enum { OP_WINDOW_BEGIN = 1, OP_WINDOW_END, OP_TICK_BEGIN, OP_TICK_END,
 #define TB_ADDR_SHIFT	12
 #define ADDR_BITS	48
 
-struct entry {
-	uint64_t pc;
-	uint64_t insns;
-	uint64_t at;		/* user instructions of the window so far */
-	bool tick;
-};
-
-struct window {
-	uint32_t id;
-	uint64_t entries, tick_entries, probe_entries, zero_insn_entries;
-	uint64_t kernel, tick_kernel, tick_kernel_max, user;
-	uint64_t ticks;
-	uint64_t heavy[HEAVY_KINDS];
-	uint64_t begin_ns;
-	uint64_t seconds, second_min;	/* those that ended in this window */
-	struct {
-		uint64_t pc, n, insns;
-	} vector[MAX_VECTORS];
-	unsigned int nr_vectors;
-	uint64_t vectors_dropped;
-	unsigned int nr_log;
-	uint64_t log_dropped;
-};
-
-static struct {
-	FILE *out;
-	uint64_t syscall[MAX_SYSCALLS];
-	unsigned int nr_syscalls;
-	unsigned int log_cap;
-	bool heavy;
-	bool copies;		/* how qemu_plugin_insn_data() answers */
-} conf = { .log_cap = 256 };
-
-/*
- * The current second.  Seconds run on from window to window, so that windows
- * shorter than one leave no second out.
- */
-static struct {
-	uint64_t begin_ns, user;
-} second;
-
-static atomic_int target = -1;
+struct conf conf = { .log_cap = 256 };
+struct cpu cpu;
+atomic_int target = -1;
 /* A mark from another vCPU, 0 when it was taken; those that came too soon after it. */
 static _Atomic uint32_t asked;
 static atomic_uint asked_in_vain;
-static struct window win;
-static bool win_open;
-static struct entry entry_log[MAX_LOG];
-
-/* The observed vCPU's state. */
-static struct {
-	bool in_kernel;
-	bool user_gs;		/* swapgs parity: user's GS base is loaded */
-	bool returning;		/* the last block ends in a return to user mode */
-	bool in_tick;
-	bool probe;		/* the next entry is a deliberate one */
-	uint64_t tick_insns;
-	struct entry *entry;
-	unsigned int until_clock;
-	uint64_t probes, probes_seen;
-} cpu;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static void look_at_clock(void)
-{
-	uint64_t now = now_ns();
-
-	if (now < second.begin_ns + 1000000000u)
-		return;
-	/* More than one second passed: the vCPU stood still for a whole one. */
-	if (now >= second.begin_ns + 2000000000u)
-		second.user = 0;
-	if (!win.seconds || second.user < win.second_min)
-		win.second_min = second.user;
-	win.seconds++;
-	second.user = 0;
-	second.begin_ns = now;
-}
-
-static void write_window(void)
-{
-	FILE *f = conf.out;
-	uint64_t now = now_ns();
-	unsigned int i;
-
-	fprintf(f, "{\"schema\": \"isolator.observer.window\", \"version\": 1, \"window\": %" PRIu32
-		", \"vcpu\": %d, \"closed\": true, \"seconds\": %.6f",
-		win.id, atomic_load(&target), (double)(now - win.begin_ns) / 1e9);
-	fprintf(f, ", \"kernel_entries\": %" PRIu64 ", \"tick_entries\": %" PRIu64
-		", \"probe_entries\": %" PRIu64 ", \"zero_instruction_entries\": %" PRIu64,
-		win.entries, win.tick_entries, win.probe_entries,
-		win.zero_insn_entries);
-	fprintf(f, ", \"kernel_instructions\": %" PRIu64
-		", \"tick_kernel_instructions\": %" PRIu64
-		", \"tick_kernel_instructions_max\": %" PRIu64
-		", \"user_instructions\": %" PRIu64 ", \"ticks\": %" PRIu64,
-		win.kernel, win.tick_kernel, win.tick_kernel_max, win.user,
-		win.ticks);
-	if (win.seconds)
-		fprintf(f, ", \"user_instructions_per_second_min\": %" PRIu64,
-			win.second_min);
-	else
-		fputs(", \"user_instructions_per_second_min\": null", f);
-	fprintf(f, ", \"probes\": %" PRIu64 ", \"probes_seen\": %" PRIu64,
-		cpu.probes, cpu.probes_seen);
-	if (conf.heavy) {
-		fputs(", \"heavy\": {", f);
-		for (i = 0; i < HEAVY_KINDS; i++)
-			fprintf(f, "%s\"%s\": %" PRIu64, i ? ", " : "",
-				heavy_names[i], win.heavy[i]);
-		fputs("}", f);
-	}
-	fputs(", \"vectors\": [", f);
-	for (i = 0; i < win.nr_vectors; i++)
-		fprintf(f, "%s{\"pc\": \"0x%" PRIx64 "\", \"entries\": %" PRIu64
-			", \"kernel_instructions\": %" PRIu64 "}",
-			i ? ", " : "", win.vector[i].pc, win.vector[i].n,
-			win.vector[i].insns);
-	fprintf(f, "], \"vectors_dropped\": %" PRIu64 ", \"log\": [",
-		win.vectors_dropped);
-	for (i = 0; i < win.nr_log; i++)
-		fprintf(f, "%s{\"pc\": \"0x%" PRIx64 "\", \"tick\": %s"
-			", \"kernel_instructions\": %" PRIu64 ", \"at\": %" PRIu64 "}",
-			i ? ", " : "", entry_log[i].pc,
-			entry_log[i].tick ? "true" : "false", entry_log[i].insns,
-			entry_log[i].at);
-	fprintf(f, "], \"log_dropped\": %" PRIu64 "}\n", win.log_dropped);
-	fflush(f);
-}
+/* When the last one was made, and what of the time before the observed vCPU did not run. */
+static _Atomic uint64_t asked_ns, asked_spent_ns;
+/* How long the observed vCPU is to stand still, in tenths of a millisecond; 0: not asked. */
+static _Atomic uint32_t pause_asked;
 
 static bool is_syscall(uint64_t pc)
 {
@@ -206,27 +77,6 @@ static bool is_syscall(uint64_t pc)
 		if (conf.syscall[i] == pc)
 			return true;
 	return false;
-}
-
-static void add_to_vector(const struct entry *e, uint64_t n)
-{
-	unsigned int i;
-
-	for (i = 0; i < win.nr_vectors; i++)
-		if (win.vector[i].pc == e->pc)
-			break;
-	if (i == win.nr_vectors) {
-		if (i == MAX_VECTORS) {
-			win.vectors_dropped += n;
-			return;
-		}
-		win.vector[i].pc = e->pc;
-		win.vector[i].n = 0;
-		win.vector[i].insns = 0;
-		win.nr_vectors++;
-	}
-	win.vector[i].n += n;
-	win.vector[i].insns += e->insns;
 }
 
 /* The CPU came from user mode to @pc, its first kernel instruction. */
@@ -265,6 +115,25 @@ static void leave_kernel(void)
 
 static void take_mark(uint32_t payload);
 
+/* As an SMI would: nothing of the guest runs on this CPU, and no count shows it. */
+static void stand_still(uint32_t tenths)
+{
+	struct timespec length = {
+		.tv_sec = tenths / 10000, .tv_nsec = tenths % 10000 * 100000l,
+	};
+	uint64_t begin = now_ns(), asked_ns = (uint64_t)tenths * 100000, end;
+
+	while (nanosleep(&length, &length))
+		;
+	end = now_ns();
+	cpu.held_ns += asked_ns;	/* the rest is the host's doing */
+	fprintf(conf.out, "{\"schema\": \"isolator.observer.pause\", \"version\": 1"
+		", \"vcpu\": %d, \"window\": %" PRId64 ", \"asked_ns\": %" PRIu64
+		", \"ns\": %" PRIu64 "}\n", atomic_load(&target),
+		win_open ? (int64_t)win.id : -1, asked_ns, end - begin);
+	fflush(conf.out);
+}
+
 static void on_block(unsigned int vcpu, void *userdata)
 {
 	uint64_t tb = (uint64_t)(uintptr_t)userdata;
@@ -282,6 +151,8 @@ static void on_block(unsigned int vcpu, void *userdata)
 			cpu.in_kernel = false;
 		}
 		cpu.returning = false;
+		if (atomic_load_explicit(&pause_asked, memory_order_relaxed))
+			stand_still(atomic_exchange(&pause_asked, 0));
 		win.user += n;
 		second.user += n;
 		if (!cpu.until_clock--) {
@@ -316,27 +187,6 @@ static void on_heavy(unsigned int vcpu, void *userdata)
 		win.heavy[(uintptr_t)userdata]++;
 }
 
-static void begin_window(uint32_t id)
-{
-	uint64_t seconds = win_open ? 0 : win.seconds, least = win.second_min;
-
-	memset(&win, 0, sizeof(win));
-	win.id = id;
-	win.seconds = seconds;		/* that ended since the last window */
-	win.second_min = least;
-	win.begin_ns = now_ns();
-	win_open = true;
-	cpu.entry = NULL;
-}
-
-static void end_window(void)
-{
-	if (win_open)
-		write_window();
-	win_open = false;
-	win.seconds = 0;
-}
-
 static uint32_t op_of(uint32_t payload)
 {
 	return (payload >> 20) & 0xf;
@@ -346,11 +196,8 @@ static uint32_t op_of(uint32_t payload)
 static void take_mark(uint32_t payload)
 {
 	if (op_of(payload) == OP_ASK_BEGIN) {
-		/* What ran before is another program's. */
-		second.begin_ns = now_ns();
-		second.user = 0;
-		win.seconds = 0;
-		begin_window(payload & 0xfffff);
+		begin_asked_window(payload & 0xfffff, atomic_load(&asked_ns),
+				   atomic_load(&asked_spent_ns));
 	} else {
 		leave_kernel();
 		end_window();
@@ -358,12 +205,16 @@ static void take_mark(uint32_t payload)
 }
 
 /* The observed vCPU has to take one before the next comes: it runs, who marks waits. */
-static void ask_mark(uint32_t payload)
+static void ask_mark(uint32_t what, _Atomic uint32_t *of)
 {
 	uint32_t none = 0;
 
+	if (of == &asked && !atomic_load(of)) {
+		atomic_store(&asked_spent_ns, spent_ns());
+		atomic_store(&asked_ns, now_ns());
+	}
 	if (atomic_load(&target) < 0 ||
-	    !atomic_compare_exchange_strong(&asked, &none, payload))
+	    !atomic_compare_exchange_strong(of, &none, what))
 		atomic_fetch_add(&asked_in_vain, 1);
 }
 
@@ -374,7 +225,11 @@ static void on_mark(unsigned int vcpu, void *userdata)
 	uint32_t id = payload & 0xfffff;
 
 	if (op == OP_ASK_BEGIN || op == OP_ASK_END) {
-		ask_mark(payload);
+		ask_mark(payload, &asked);
+		return;
+	}
+	if (op == OP_ASK_PAUSE) {
+		ask_mark(id, &pause_asked);
 		return;
 	}
 	if (op == OP_TARGET) {
@@ -383,9 +238,7 @@ static void on_mark(unsigned int vcpu, void *userdata)
 		cpu.returning = false;
 		cpu.in_tick = false;
 		cpu.entry = NULL;
-		second.begin_ns = now_ns();
-		second.user = 0;
-		win.seconds = 0;
+		second_restart();
 		return;
 	}
 	if ((int)vcpu != atomic_load(&target))
@@ -414,6 +267,22 @@ static void on_mark(unsigned int vcpu, void *userdata)
 	}
 }
 
+static void on_idle(qemu_plugin_id_t id, unsigned int vcpu)
+{
+	(void)id;
+	if ((int)vcpu == atomic_load(&target))
+		cpu.idle_since_ns = now_ns();
+}
+
+static void on_resume(qemu_plugin_id_t id, unsigned int vcpu)
+{
+	(void)id;
+	if ((int)vcpu != atomic_load(&target) || !cpu.idle_since_ns)
+		return;
+	cpu.idle_ns += now_ns() - cpu.idle_since_ns;
+	cpu.idle_since_ns = 0;
+}
+
 /* Fills @bytes with the instruction's first bytes, the rest with zeros. */
 static size_t insn_bytes(const struct qemu_plugin_insn *insn, uint8_t *bytes)
 {
@@ -427,22 +296,6 @@ static size_t insn_bytes(const struct qemu_plugin_insn *insn, uint8_t *bytes)
 	if (!conf.copies)
 		memcpy(bytes, (const void *)ret, size);
 	return size;
-}
-
-static bool is_return(const uint8_t *b, size_t size)
-{
-	if (size == 2 && b[0] == 0x48 && b[1] == 0xcf)
-		return true;				/* iretq */
-	if (size == 3 && b[0] == 0x48 && b[1] == 0x0f)
-		return b[2] == 0x07 || b[2] == 0x35;	/* sysretq, sysexitq */
-	return false;
-}
-
-static bool is_mark(const uint8_t *b, size_t size)
-{
-	static const uint8_t nopl[] = { 0x0f, 0x1f, 0x84, 0x00 };
-
-	return size == 8 && !memcmp(b, nopl, sizeof(nopl)) && b[7] == MARK_MAGIC;
 }
 
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -460,7 +313,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		int kind;
 
 		size = insn_bytes(insn, b);
-		if (kernel && size == 3 && b[0] == 0x0f && b[1] == 0x01 && b[2] == 0xf8)
+		if (kernel && is_swapgs(b, size))
 			data ^= TB_SWAPGS;
 		if (!kernel && is_mark(b, size)) {
 			memcpy(&payload, b + 4, sizeof(payload));
@@ -491,7 +344,8 @@ static void on_exit_qemu(qemu_plugin_id_t id, void *userdata)
 		", \"probes_seen\": %" PRIu64 ", \"asked_in_vain\": %u}\n",
 		atomic_load(&target), win_open ? (int64_t)win.id : -1, cpu.probes,
 		cpu.probes_seen,
-		atomic_load(&asked_in_vain) + !!atomic_load(&asked));
+		atomic_load(&asked_in_vain) + !!atomic_load(&asked) +
+		!!atomic_load(&pause_asked));
 	fflush(conf.out);
 }
 
@@ -553,6 +407,8 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
 	}
 	conf.copies = info->version.cur >= 3;
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+	qemu_plugin_register_vcpu_idle_cb(id, on_idle);
+	qemu_plugin_register_vcpu_resume_cb(id, on_resume);
 	qemu_plugin_register_atexit_cb(id, on_exit_qemu, NULL);
 	return 0;
 }

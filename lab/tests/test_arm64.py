@@ -26,7 +26,10 @@ def _fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ) -> Path:
         asked.append(f"{suite} {wanted[0]} {options}")
         tree = tmp_path / "cache" / name
-        for path in (f"boot/{CONFIG}", "boot/vmlinuz-6.12.1-arm64", "bin/busybox", ".packages"):
+        for path in (
+            *(f"boot/{CONFIG}", "boot/vmlinuz-6.12.1-arm64", "bin/busybox", ".packages"),
+            f"usr/src/{wanted[0]}/Makefile",
+        ):
             (tree / path).parent.mkdir(parents=True, exist_ok=True)
             (tree / path).write_text(f"{path}\n")
         return tree
@@ -42,13 +45,24 @@ def test_kernel_is_fetched_once_for_a_recipe(
     first = arm64.kernel()
     assert first.arch == "aarch64" and first.image.read_text() == "boot/vmlinuz-6.12.1-arm64\n"
     assert arm64.kernel() == first
-    assert len(fetched) == 2 and all("arm64" in one and "--alone" in one for one in fetched)
+    assert len(fetched) == 5 and all("--alone" in one for one in fetched)
+    # The tools that modules are built with run here.
+    assert [one for one in fetched if "arm64" not in one.split(" ", 2)[2]] == [
+        "bookworm-security linux-kbuild-6.12.1 ('--alone',)"
+    ]
     # What else the packages had is not kept.
-    assert {path.name for path in first.path.iterdir()} == {"Image", CONFIG, "busybox", "packages"}
+    assert {path.name for path in first.path.iterdir()} == {
+        *("Image", CONFIG, "busybox", "packages", "headers")
+    }
+    # All of one kernel, whichever it is today.
+    assert {path.name for path in (first.path / "headers" / "src").iterdir()} >= {
+        "linux-headers-6.12.1-arm64",
+        "linux-headers-6.12.1-common",
+    }
     assert [path.name for path in first.path.parent.iterdir() if path.is_dir()] == [first.path.name]
     monkeypatch.setattr(arm64, "KERNEL", ("bookworm", "linux-image-arm64"))
     assert arm64.kernel().path != first.path
-    assert len(fetched) == 4
+    assert len(fetched) == 10
 
 
 def test_half_a_fetch_is_no_kernel(fetched: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,12 +99,16 @@ def test_only_what_the_archive_has_not_is_a_skip(
 
 def _lay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     """Everything that goes into the guest, and the kernel."""
-    for name, at in (("BUILT", "built"), ("AGENT", "agent"), ("GUEST", "guest")):
+    for name, at in (
+        *(("BUILT", "built"), ("AGENT", "agent"), ("GUEST", "guest")),
+        ("DRIVER", "driver"),
+    ):
         monkeypatch.setattr(arm64, name, tmp_path / at)
     monkeypatch.setattr(arm64, "LIBRARIES", tmp_path / "libraries")
     for path in (
         "agent/agent",
         "built/isolator",
+        f"driver/{arm64.MODULE}",
         f"kernel/{CONFIG}",
         "kernel/busybox",
         "guest/root/lab/tests/smoke",
@@ -111,7 +129,7 @@ def test_what_comes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert found["lab/built/libisolator.so.0"][0] == 0o100755
     assert found["lib/ld-linux-aarch64.so.1"][0] == 0o100755
     assert found[f"boot/{CONFIG}"][1].endswith(CONFIG.encode())
-    assert "lab/tests/smoke" in found
+    assert "lab/tests/smoke" in found and f"lab/{arm64.MODULE}" in found
     # The shell's commands are there before the job begins.
     assert found["job/job"][1].decode().splitlines() == [
         "run applets 10000 busybox --install -s /bin",
@@ -166,7 +184,7 @@ def test_clock_and_parameters_part_the_guests() -> None:
         test.name for test in tests
     )
     for batch in batches:
-        assert len({(test.icount, test.append) for test in batch}) == 1
+        assert len({(test.icount, test.append, test.wires) for test in batch}) == 1
     assert ["counters", "prove-pmu"] in [[test.name for test in batch] for batch in batches]
 
 
@@ -206,3 +224,35 @@ def test_fetch_tells_what_the_archive_has_not(
     assert done.returncode == code, done.stderr
     assert ("has no package y" in done.stderr) == (has == "no")
     assert "APT::Architectures=arm64" in (tmp_path / "log").read_text()
+
+
+def test_wires(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a guest whose test wants them has them; the tree is the board's own with one device."""
+    emulator = qemu.Emulator("trixie", ("qemu-system-aarch64",), "10.0", "multi", "cortex-a72")
+    ran: list[list[str]] = []
+
+    def run(command: list[object], **_: object) -> SimpleNamespace:
+        ran.append([str(word) for word in command])
+        return SimpleNamespace(stdout="32771\n")
+
+    monkeypatch.setattr(qemu, "pick", lambda target: emulator)
+    which = _lay(tmp_path, monkeypatch)
+    lines = []
+    for kind in ("", "bare", "tree"):
+        monkeypatch.setattr(subprocess, "run", run)
+        what = guest.Guest(which, "", observe=False, wires=kind)
+        lines.append(" ".join(guest._command(what, tmp_path)[0]))
+    assert "qtest" not in lines[0] and "chardev=wires" not in lines[0]
+    assert "-qtest unix:" in lines[1] and "pci-serial,chardev=wires" in lines[1]
+    assert lines[1].index("chardev=report") < lines[1].index("chardev=wires")
+    assert "-dtb" not in lines[1] and f"-dtb {tmp_path}/tree.dtb" in lines[2]
+    assert f"virt,gic-version=3,dumpdtb={tmp_path}/tree.dtb" in ran[0]
+    assert any("trigger-gpios 32771 0 0" in " ".join(one) for one in ran)
+    assert any("line-gpios 32771 1 0 32771 2 0" in " ".join(one) for one in ran)
+
+
+def test_only_known_wires(tmp_path: Path) -> None:
+    test = tmp_path / "x.sh"
+    test.write_text("#!/bin/sh\n# name: x\n# kernel: arm64\n# about: x\n# wires: loose\n")
+    with pytest.raises(term.LabError, match="loose is none of"):
+        header.tests(tmp_path)

@@ -42,6 +42,14 @@ def test_the_disk_is_made_once_for_a_recipe(
     assert len((tmp_path / "log").read_text().splitlines()) == 2
 
 
+def test_a_disk_with_more_has_a_place_of_its_own(maker: Path, tmp_path: Path) -> None:
+    more = distro.image(("gcc", "ffmpeg"), {})
+    assert more != distro.image() and more == distro.image(("gcc", "ffmpeg"), {})
+    first, other = (tmp_path / "log").read_text().splitlines()
+    assert first.endswith("gcc ffmpeg") and "linux-image" not in first
+    assert "ffmpeg" not in other and "plain=linux-image-6.12-amd64" in other
+
+
 def test_a_disk_that_failed_is_made_again(maker: Path, tmp_path: Path) -> None:
     good = maker.read_text()
     maker.write_text(good.replace("exit 0", "exit 1"))

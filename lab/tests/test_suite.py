@@ -128,3 +128,29 @@ def test_log_between_the_tests_is_a_failure_of_its_own() -> None:
     assert suite._stray(built, [_test()], Outcome(console=LOG)) == []
     (stray,) = suite._stray(built, [_test()], Outcome(console=log))
     assert stray.status == "failed" and "late.c" in stray.why[0]
+
+
+def test_doorbell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guest with one is another guest; whatever becomes of it, the generator is ended."""
+    with_one, other = _test(name="a", doorbell=True), _test(name="b")
+    assert suite._batches([with_one, other]) == [[with_one], [other]]
+    did = []
+
+    class Generator:
+        def __init__(self, program: Path, socket: Path, *rest: object) -> None:
+            self.socket = socket
+
+        def begin(self) -> None:
+            did.append("begin")
+
+        def end(self) -> None:
+            did.append("end")
+
+    monkeypatch.setattr(suite.scopegenerator, "Generator", Generator)
+    monkeypatch.setattr(suite.scopegenerator, "build", lambda: Path("generator"))
+    with suite._doorbell(other) as socket:
+        assert socket is None and not did
+    with pytest.raises(OSError, match="no guest"), suite._doorbell(with_one) as socket:
+        assert socket and socket.parent.is_dir() and did == ["begin"]
+        raise OSError("no guest")
+    assert socket and not socket.parent.exists() and did == ["begin", "end"]

@@ -36,8 +36,9 @@ CONTROL_S = min(WINDOW_S, 4)
 SETTLE_S = 0.3
 # Who is interrupted by a beat is so at most once a deadline, and nobody else waits longer than
 # that.  A quarter of it is left for a beat that comes late.
-DEADLINE_S = 0.2
-BEAT = ("--beat", "150", "--deadline", "200", "--spin", "200")
+DEADLINE_MS = 200
+BEAT = ("--beat", str(DEADLINE_MS * 3 // 4), "--deadline", str(DEADLINE_MS),
+        "--spin", str(DEADLINE_MS))
 # A program that sleeps is not interrupted either, and proves nothing.
 LEAST_USER = 1_000_000
 # The tick of a CPU that is not isolated comes 1000 times a second; this is enough to tell.
@@ -53,18 +54,20 @@ class Program:
     command: tuple[str, ...]
     options: tuple[str, ...]
     ticked_by: str  # as the report calls it
-    beat: bool = False
     calls: bool = True  # it makes system calls, or may
     waits: bool = False  # for seconds, in system calls of its own
+
+    @property
+    def beat(self) -> bool:
+        return self.ticked_by == "beat"
 
 
 RUNS = (
     Program("dynamic C", (f"{PROGRAMS}/control-dynamic",), ("--preload", PRELOAD), "preload"),
-    Program("static C", (f"{PROGRAMS}/control-static",), BEAT, "beat", beat=True,
-            calls=False),
+    Program("static C", (f"{PROGRAMS}/control-static",), BEAT, "beat", calls=False),
     # Its runtime sends the program's own threads signals else, and each makes a beat due.
     Program("Go", ("env", "GODEBUG=asyncpreemptoff=1", f"{PROGRAMS}/poll", str(CPU)),
-            ("--rest", str(REST), *BEAT), "beat", beat=True),
+            ("--rest", str(REST), *BEAT), "beat"),
     Program("C++, 8 threads", (f"{PROGRAMS}/threads",),
             ("--rest", str(REST), "--thread", f"control={CPU}", "--preload", PRELOAD), "preload",
             # For its memory map, which a sibling that forks keeps while it waits for the disk: as
@@ -266,7 +269,7 @@ def isolated(program: Program, those: list[Trigger]) -> None:
     check(told["counts"]["breached"] == 0 and told["counts"]["broken"] == 0,
           f"{program.name}: nor before and after the window, says the report", told["counts"],
           told["breaches"])
-    allowed = int(w.seconds / DEADLINE_S) + 1 if program.beat else 0
+    allowed = int(w.seconds * 1000 / DEADLINE_MS) + 1 if program.beat else 0
     check(w.most_planned <= allowed,
           f"{program.name}: {w.most_planned} planned in {w.seconds:.1f} s: at most {allowed}")
     check(told["planned"] >= w.least_planned, f"{program.name}: and the report has them", told)
@@ -278,7 +281,7 @@ def isolated(program: Program, those: list[Trigger]) -> None:
     least = 0 if program.calls else max(0, w.least_planned - w.signals)
     claim(w, program.name, program.ticked_by, least, w.most_planned, most_planned=allowed,
           most_faults=0, least_user=0 if program.waits else LEAST_USER,
-          per_deadline=round(w.most_planned * DEADLINE_S / w.seconds, 3))
+          per_deadline=round(w.most_planned * DEADLINE_MS / 1000 / w.seconds, 3))
     if not program.calls:
         # It enters the kernel for a beat only, where others may interrupt it too.
         entered = sum(w.irqs.values())

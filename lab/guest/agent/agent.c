@@ -13,10 +13,12 @@
  *	kill NAME MS		ends a started command, killed if it takes longer
  *	ctl NAME MS COMMAND	one command to the spinner
  *	task MS			waits for the spinner, sets TASK_TID and TASK_PID
- *	file NAME PATH		reports a file's text
+ *	file NAME PATH		reports a file's text, the end of it if it is long
+ *	whole NAME PATH		the same in as many parts as it takes
  *	sleep MS
  *	mark			remembers the time
  *	until MS		sleeps until MS milliseconds after the mark
+ *	orders PATH		lines like these from a serial port, until one is "done"
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -425,6 +427,34 @@ static void do_file(char *name, char *path)
 	end_event();
 }
 
+/*
+ * One event a part; none says that there is no such file.  PREEMPT_RT runs the port's handler in
+ * a thread, which finds most of its interrupts served already; of 100 000 such the kernel turns
+ * the interrupt off.  It forgets those before a tenth of a second without any.
+ */
+static void do_whole(char *name, char *path)
+{
+	static const struct timespec quiet = { .tv_nsec = 200000000 };
+	static char buf[OUT_MAX];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		problem("cannot read %s: %s", path, strerror(errno));
+	while (fd >= 0 && (n = read(fd, buf, sizeof(buf))) > 0) {
+		begin_event("part", name);
+		fputs(", \"text\": ", report);
+		put_string(buf, (size_t)n);
+		end_event();
+		tcdrain(fileno(report));
+		nanosleep(&quiet, NULL);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static void do_orders(const char *path);
+
 static void do_line(char *line)
 {
 	char *words[2] = { "", "" }, *verb = line, *p = line;
@@ -456,14 +486,43 @@ static void do_line(char *line)
 		do_task(words[0]);
 	else if (!strcmp(verb, "file"))
 		do_file(words[0], words[1]);
+	else if (!strcmp(verb, "whole"))
+		do_whole(words[0], words[1]);
 	else if (!strcmp(verb, "mark"))
 		marked = now();
 	else if (!strcmp(verb, "until"))
 		sleep_until(marked + (double)strtol(words[0], NULL, 10) / 1000);
 	else if (!strcmp(verb, "sleep"))
 		sleep_ms(strtol(words[0], NULL, 10));
+	else if (!strcmp(verb, "orders"))
+		do_orders(words[0]);
 	else
 		problem("unknown line in the job: %s", verb);
+}
+
+/* The host waits for the report before it sends any. */
+static void do_orders(const char *path)
+{
+	static char line[8192];
+	FILE *port;
+	int fd = port_open(path);
+
+	port = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!port) {
+		problem("cannot read orders from %s: %s", path, strerror(errno));
+		return;
+	}
+	port_raw(fd);
+	begin_event("orders", path);
+	end_event();
+	while (fgets(line, sizeof(line), port)) {
+		line[strcspn(line, "\n")] = 0;
+		if (!strcmp(line, "done"))
+			break;
+		if (line[0])
+			do_line(line);
+	}
+	fclose(port);
 }
 
 /*
@@ -514,7 +573,6 @@ static void mount_all(void)
 
 static void set_up(void)
 {
-	struct termios t;
 	sigset_t child;
 	int fd;
 
@@ -531,11 +589,7 @@ static void set_up(void)
 		fprintf(stderr, "agent: no " REPORT ": is CONFIG_SERIAL_8250 set?\n");
 		reboot(RB_POWER_OFF);
 	}
-	if (!tcgetattr(fd, &t)) {
-		cfmakeraw(&t);
-		cfsetspeed(&t, B115200);
-		tcsetattr(fd, TCSANOW, &t);
-	}
+	port_raw(fd);
 	report = fdopen(fd, "w");
 	/* A distribution's guest stays as it came. */
 	if (getpid() == 1)

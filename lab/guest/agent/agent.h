@@ -14,4 +14,10 @@ int ctl_ask(const char *command, char *answer, size_t size, long ms);
 /* The number that stands behind "@key": in a line of JSON. */
 bool ctl_number(const char *json, const char *key, long *value);
 
+/* A serial port without a terminal's habits. */
+void port_raw(int port);
+
+/* Opens the port that orders come on, to be read; -1: there is none. */
+int port_open(const char *path);
+
 #endif /* LAB_AGENT_H */

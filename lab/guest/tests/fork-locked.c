@@ -7,10 +7,7 @@
  * about: a sibling that forks all the time leaves no page fault to a start that locks the memory
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -38,23 +35,6 @@ static void *forker(void *unused)
 	return unused;
 }
 
-static int start(int device)
-{
-	struct isolator_start_args args = {
-		.size = sizeof(args), .mask = ISOLATOR_MASK_ALL, .flags = ISOLATOR_START_LOCK,
-		.deadline_ns = SEC,
-	};
-
-	for (int tries = 0; tries < 100; tries++) {
-		if (!ioctl(device, ISOLATOR_IOC_START, &args))
-			return 0;
-		if (errno != EAGAIN)
-			return -errno;
-		sleep_ms(100);
-	}
-	return -EAGAIN;
-}
-
 static long faults(void)
 {
 	struct rusage usage;
@@ -75,7 +55,9 @@ static long write_all(volatile char *memory)
 
 int main(void)
 {
-	const struct iso iso = { .fd = open("/dev/isolator", O_RDWR | O_CLOEXEC) };
+	const struct isolator_start_args asked = {
+		.mask = ISOLATOR_MASK_ALL, .flags = ISOLATOR_START_LOCK, .deadline_ns = SEC,
+	};
 	unsigned long before;
 	pthread_t thread;
 	char *memory;
@@ -87,7 +69,8 @@ int main(void)
 		bail_out("no memory, thread or CPU");
 	ok(write_all(memory) >= PAGES, "what is new or shared with a child faults, and is counted");
 	for (int round = 1; round <= ROUNDS; round++) {
-		int error = start(iso.fd);
+		struct iso iso = { .fd = -1 };
+		int error = iso_start_as(&iso, asked);
 		long seen;
 
 		if (!ok(!error, "start %d: %s", round, strerror(-error)))
@@ -100,6 +83,7 @@ int main(void)
 		seen = write_all(memory);
 		ok(!seen, "%ld after three more forks", seen);
 		ok(!iso_stop(&iso), "stop");
+		iso_close(&iso);
 	}
 	over = true;
 	pthread_join(thread, NULL);

@@ -36,21 +36,12 @@ static void enter(void)
 	__asm__ volatile("syscall" : "+a" (ret) : : "rcx", "r11", "memory");
 }
 
-static bool pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	return !sched_setaffinity(0, sizeof(set), &set);
-}
-
 /* Between two requests it makes no system call. */
 static void *observed(void *unused)
 {
 	const struct sched_param param = { .sched_priority = 1 };
 	/* What is counted is the CPU's: no other task may make a system call there. */
-	bool pinned = pin(1) && !sched_setscheduler(0, SCHED_FIFO, &param);
+	bool pinned = !iso_pin(1) && !sched_setscheduler(0, SCHED_FIFO, &param);
 
 	mark_target();
 	mark_probe();
@@ -73,7 +64,7 @@ int main(void)
 	pthread_t thread;
 
 	atomic_store(&done, -2);
-	if (!pin(0))
+	if (iso_pin(0))
 		skip_all("no second CPU");
 	mlockall(MCL_CURRENT | MCL_FUTURE);
 	/* Nor be let in because the observed one has had its share. */

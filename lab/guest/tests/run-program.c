@@ -178,8 +178,7 @@ static void run(const char *beat, bool calls)
 	if (asks && (beat || calls))
 		ok(ask_kworker(), "work for a thread of its CPU is done");
 	/* What finds it in a system call needs no tick. */
-	for (int i = 0; i < 50 && asks && calls &&
-	     file_has(STATS, "cpu 1 own", " entries 0 ", NULL); i++)
+	for (int i = 0; i < 50 && asks && calls && !counted("own", "entries "); i++)
 		ask_kworker();
 	flag[0] = 7;
 	code = end(pid);

@@ -57,15 +57,24 @@ static void rttime(const struct iso *iso)
 {
 	struct sched_param param = { .sched_priority = 10 };
 	struct rlimit limit = { 300000, 20000000 }, none = { RLIM_INFINITY, RLIM_INFINITY };
-	uint64_t start;
+	uint64_t start, took;
 
 	if (sched_setscheduler(0, SCHED_FIFO, &param) || setrlimit(RLIMIT_RTTIME, &limit))
 		bail_out("RLIMIT_RTTIME");
-	for (uint64_t end = now_ns() + 200 * MS; now_ns() < end;)
-		;
-	iso_tick(iso, NULL);
-	sleep_ms(300);
-	iso_tick(iso, NULL);
+	/* A host that took the CPU meanwhile made it longer than the limit: then once more. */
+	for (int i = 0; i < 10; i++) {
+		handled = 0;
+		start = now_ns();
+		while (now_ns() < start + 200 * MS)
+			;
+		iso_tick(iso, NULL);
+		took = now_ns() - start;
+		sleep_ms(300);
+		iso_tick(iso, NULL);
+		if (took < 280 * MS)
+			break;
+		diag("RLIMIT_RTTIME: 200 ms took %lu", took / MS);
+	}
 	ok(!handled, "RLIMIT_RTTIME: 200 ms, a sleep, and no signal");
 	start = now_ns();
 	while (!handled && now_ns() < start + 5 * SEC) {

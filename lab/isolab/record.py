@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the lab's reports have in common: how they begin, and how they are written."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from typing import Any
+
+import jsonschema
+
+from . import qemu
+from .paths import OUT, SCHEMAS
+
+
+def head(name: str) -> dict[str, Any]:
+    """The first words of a report of the schema isolator.NAME."""
+    return {
+        "schema": f"isolator.{name}",
+        "version": 1,
+        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def emulator() -> str:
+    picked = qemu.pick()
+    return f"QEMU {picked.version}, thread={picked.threads}"
+
+
+def where() -> dict[str, str]:
+    """On what it was measured."""
+    return {"host": platform.platform(), "emulator": emulator()}
+
+
+def write(report: dict[str, Any], name: str | None = None) -> None:
+    """Into out/NAME.json, or that of its schema, which it has to fit."""
+    kind = report["schema"].removeprefix("isolator.")
+    jsonschema.validate(report, json.loads((SCHEMAS / f"{kind}.json").read_text()))
+    OUT.mkdir(exist_ok=True)
+    (OUT / f"{name or kind}.json").write_text(json.dumps(report, indent=1) + "\n")

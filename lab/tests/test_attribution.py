@@ -1,0 +1,478 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Judging what was named against what was injected."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import gzip
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from isolab import attribution, causes, naming, observer, schedule, term
+from isolab.guest import Outcome
+from isolab.paths import LAB, SCHEMAS
+
+MS = 1_000_000
+OFFSET = naming.utc_ns("2026-11-22T02:00:00.5Z")
+
+
+def _excess(at_ns: int, *named: tuple[str, int]) -> dict[str, Any]:
+    return {
+        "at_ns": OFFSET + at_ns,
+        "value_ns": sum(ns for _, ns in named),
+        "causes": [{"kind": kind, "ns": ns} for kind, ns in named],
+    }
+
+
+def _window(*made: str) -> dict[str, Any]:
+    return {
+        "number": 1,
+        "open_ns": 1_000_000_000,
+        "close_ns": 1_100_000_000,
+        "realtime_offset_ns": OFFSET,
+        "taken_ns": 0,
+        "entries": {},
+        "injected": [
+            {
+                "cause": name,
+                "happened": True,
+                "error": None,
+                "evidence": {},
+                "from_ns": 1_010_000_000 + 40_000_000 * i,
+                "to_ns": 1_030_000_000 + 40_000_000 * i,
+            }
+            for i, name in enumerate(made)
+        ],
+    }
+
+
+def _judged(window: dict[str, Any], *found: dict[str, Any], rt: bool = False) -> dict[str, Any]:
+    return {**window, "judged": naming.judge(window, list(found), rt)}
+
+
+def test_times_are_read_to_the_nanosecond() -> None:
+    assert naming.utc_ns("1970-01-01T00:00:01.000000001Z") == 1_000_000_001
+    assert naming.utc_ns("1970-01-02T00:00:00Z") == 86400 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("at", "counts"),
+    [
+        (999_999_999, False),  # nothing was injected yet
+        (1_000_000_000, True),
+        (1_099_999_999, True),  # ends after it
+        (1_100_000_000, False),
+    ],
+)
+def test_only_what_begins_in_the_window_counts(at: int, counts: bool) -> None:
+    found = _judged(_window("hog"), _excess(at, ("preemption", 1_000_001)))
+    assert found["judged"]["hits"] == [counts]
+    assert found["judged"]["excesses"] == int(counts)
+
+
+def test_a_cause_must_have_taken_the_most() -> None:
+    window = _window("hog")
+    right = _excess(1_050_000_000, ("preemption", 9), ("timer", 8))
+    wrong = _excess(1_050_000_000, ("preemption", 8), ("timer", 9))
+    assert _judged(window, right)["judged"]["hits"] == [True]
+    assert _judged(window, wrong)["judged"]["hits"] == [False]
+    assert _judged(window)["judged"] == {
+        "named": {},
+        "tops": ["nothing"],
+        "hits": [False],
+        "excesses": 0,
+        "longest_ns": 0,
+        "invented": False,
+    }
+
+
+def test_of_a_pair_each_has_its_own_time() -> None:
+    """From 1.01 to 1.03 s and from 1.05 to 1.07 s."""
+    window = _window("hog", "pause")
+    first = _excess(1_020_000_000, ("preemption", MS))
+    second = _excess(1_060_000_000, ("hardware", 10 * MS))
+    assert _judged(window, first, second)["judged"]["hits"] == [True, True]
+    assert _judged(window, first)["judged"]["hits"] == [True, False]
+    assert _judged(window, second)["judged"]["hits"] == [False, True]
+    other = _window("pause", "hog")
+    assert _judged(other, first, second)["judged"]["tops"] == ["preemption", "hardware"]
+    assert _judged(other, first, second)["judged"]["hits"] == [False, False]
+
+
+def test_what_the_emulator_takes_itself_is_no_cause() -> None:
+    small = _excess(1_050_000_000, ("hardware", naming.FLOOR_NS - 1), ("text patch", 20_000))
+    assert _judged(_window("text"), small)["judged"]["hits"] == [True]
+    assert _judged(_window("text"), *[small] * 20)["judged"]["hits"] == [True]
+    large = _excess(1_050_000_000, ("hardware", naming.FLOOR_NS), ("text patch", 20_000))
+    assert _judged(_window("text"), large)["judged"]["hits"] == [False]
+
+
+def test_what_the_host_took_is_no_cause() -> None:
+    found = _excess(1_050_000_000, ("hardware", 4 * MS), ("page fault", MS))
+    assert _judged({**_window("fault"), "taken_ns": 4 * MS}, found)["judged"]["hits"] == [True]
+    assert _judged({**_window("fault"), "taken_ns": 2 * MS}, found)["judged"]["hits"] == [False]
+
+
+def test_what_an_injection_brings_along_is_left_out() -> None:
+    found = _excess(1_050_000_000, ("ipi", 300_000), ("page fault", 100_000))
+    assert _judged(_window("fault"), found)["judged"]["hits"] == [True]
+    assert _judged(_window("tlb"), found)["judged"]["hits"] == [True]
+    assert _judged(_window("irq"), found)["judged"]["tops"] == ["ipi"]
+
+
+def test_a_thread_is_right_for_an_interrupt_on_preempt_rt_only() -> None:
+    found = _excess(1_050_000_000, ("thread", 5))
+    assert _judged(_window("irq"), found, rt=True)["judged"]["hits"] == [True]
+    assert _judged(_window("irq"), found)["judged"]["hits"] == [False]
+
+
+def _report(windows: list[dict[str, Any]], sample: bool = False) -> list[str]:
+    return naming.broken(naming.recall(windows), naming.controls(windows), sample)
+
+
+def _all_named(times: int = 20, controls: int = 40) -> list[dict[str, Any]]:
+    """Every cause named rightly, nothing in the controls."""
+    windows = [
+        _judged(_window(c.name), _excess(1_050_000_000, (c.kinds[0], MS)))
+        for c in causes.CAUSES
+        for _ in range(times)
+    ]
+    return windows + [_judged(_window()) for _ in range(controls)]
+
+
+def test_all_named_holds() -> None:
+    assert _report(_all_named()) == []
+    assert _report(_all_named(1, 4), sample=True) == []
+
+
+@pytest.mark.parametrize("cause", [c.name for c in causes.CAUSES])
+def test_each_cause_must_be_named_nine_times_in_ten(cause: str) -> None:
+    windows = _all_named()
+    for missed, holds in ((2, True), (1, False)):
+        for window in [w for w in windows if w["injected"] and w["judged"]["hits"] == [True]]:
+            if window["injected"][0]["cause"] == cause and missed:
+                window["judged"] = _judged(_window(cause))["judged"]
+                missed -= 1
+        assert (_report(windows) == []) is holds
+
+
+def test_a_sample_may_miss_one() -> None:
+    windows = _all_named(1, 4)
+    windows[0] = _judged(_window("irq"))
+    assert _report(windows, sample=True) == []
+    windows[1] = _judged(_window("softirq"))
+    assert _report(windows, sample=True) == ["9 of 11 injected causes were named, less than 90 %"]
+
+
+def test_causes_invented_on_controls_fail() -> None:
+    windows = _all_named()
+    false = _judged(_window(), _excess(1_050_000_000, ("kworker", 5)))
+    windows[-2:] = [false, false]
+    assert _report(windows) == []
+    windows[-3] = false
+    assert _report(windows) == ["3 of 40 quiet windows were given a cause"]
+    windows = _all_named(1, 4)
+    windows[-1:] = [false]
+    assert _report(windows, sample=True) == []
+    windows[-2:] = [false, false]
+    assert _report(windows, sample=True) == ["2 of 4 quiet windows were given a cause"]
+
+
+def test_what_the_observer_saw_too_is_no_invention() -> None:
+    found = _excess(1_050_000_000, ("timer", 100_000), ("ipi", 50_000))
+    entries = {"sysvec_apic_timer_interrupt": 2, "sysvec_call_function_single": 1}
+    windows = _all_named()
+    windows[-10:] = [_judged({**_window(), "entries": entries}, found)] * 10
+    assert _report(windows) == []
+    assert naming.controls(windows)["true"] == 10
+    for less in ({"sysvec_apic_timer_interrupt": 2}, {**entries, "sysvec_call_function_single": 0}):
+        windows[-10:] = [_judged({**_window(), "entries": less}, found)] * 10
+        assert _report(windows) == ["10 of 40 quiet windows were given a cause"]
+    thread = _excess(1_050_000_000, ("thread", 100_000))
+    windows[-10:] = [_judged({**_window(), "entries": entries}, thread)] * 10
+    assert _report(windows) == ["10 of 40 quiet windows were given a cause"]
+
+
+def test_that_the_host_took_the_cpu_is_no_invention() -> None:
+    stood = _excess(1_050_000_000, ("hardware", 10 * MS))
+    windows = _all_named()
+    windows[-10:] = [_judged({**_window(), "taken_ns": 10 * MS}, stood)] * 10
+    assert _report(windows) == []
+    less = {**_window(), "taken_ns": 10 * MS - naming.FLOOR_NS}
+    windows[-10:] = [_judged(less, stood)] * 10
+    assert _report(windows) == ["10 of 40 quiet windows were given a cause"]
+
+
+def test_confusion_counts_each_injection() -> None:
+    table = naming.confusion(
+        [
+            _judged(_window("irq"), _excess(1_050_000_000, ("softirq", 5))),
+            _judged(_window("irq", "hog"), _excess(1_020_000_000, ("softirq", 5))),
+            _judged(_window()),
+        ]
+    )
+    assert table["irq"] == {"softirq": 2}
+    assert table["hog"] == {"nothing": 1}
+    assert table["control"] == {"nothing": 1}
+    assert table["pause"] == {}
+
+
+def _outcome(*lines: dict[str, Any]) -> Outcome:
+    return Outcome(
+        windows={
+            i: {"taken_ns": -5, "entries_by_vector": {"x": 1}} for i in range(1, len(lines) + 1)
+        },
+        events=[
+            {"event": "run", "name": f"window.{i}", "out": json.dumps(line) + "\n"}
+            for i, line in enumerate(lines, 1)
+        ],
+    )
+
+
+def _said(cause: str) -> dict[str, Any]:
+    return {
+        "injected": [
+            {
+                "cause": cause,
+                "happened": True,
+                "error": None,
+                "evidence": {"asked_ms": 10},
+            }
+        ]
+    }
+
+
+def test_a_pause_happened_only_if_the_observer_says_so() -> None:
+    windows = [schedule.Window(i, ("pause",)) for i in (1, 2, 3)]
+    pauses = {1: {"asked_ns": 100, "ns": 120}, 2: {"asked_ns": 100, "ns": 99}}
+    found = attribution.read_windows(windows, _outcome(*[_said("pause")] * 3), pauses)
+    assert [w["injected"][0]["happened"] for w in found] == [True, False, False]
+    assert set(attribution.failed(attribution.Part(found, {}, 1.0, []))) == {2, 3}
+
+
+def test_a_window_that_was_not_made_is_an_error() -> None:
+    for outcome in (_outcome(), _outcome(_said("irq"))):
+        with pytest.raises(term.LabError, match="window 1"):
+            attribution.read_windows([schedule.Window(1, ("hog",))], outcome, {})
+
+
+def _packed(text: str, pieces: int = 1) -> Outcome:
+    data = base64.encodebytes(gzip.compress(text.encode())).decode()
+    size = -(-len(data) // pieces)
+    return Outcome(
+        events=[
+            {"event": "part", "name": "measure", "text": data[i : i + size]}
+            for i in range(0, len(data), size)
+        ]
+    )
+
+
+def test_a_result_without_attribution_is_none() -> None:
+    cut_off = _packed('{"attribution": {"excesses": []}}', 2)
+    del cut_off.events[1]
+    for outcome in (Outcome(), _packed("[]"), _packed('{"attribution": null}'), cut_off):
+        with pytest.raises(term.LabError, match="isolator measure"):
+            attribution.document(outcome)
+
+
+def test_a_result_comes_in_parts() -> None:
+    text = '{"attribution": {"excesses": []}}'
+    assert attribution.document(_packed(text, 3)) == json.loads(text)
+
+
+def test_pauses_are_read_by_window(tmp_path: Path) -> None:
+    path = tmp_path / "observer.json"
+    lines: list[dict[str, Any]] = [
+        {"schema": "isolator.observer.window", "version": 1, "window": 1},
+        {
+            "schema": "isolator.observer.pause",
+            "version": 1,
+            "vcpu": 1,
+            "window": 3,
+            "asked_ns": 5,
+            "ns": 7,
+        },
+        {
+            "schema": "isolator.observer.pause",
+            "version": 1,
+            "vcpu": 1,
+            "window": -1,
+            "asked_ns": 6,
+            "ns": 8,
+        },
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)) + '\n{"cut of')
+    assert observer.pauses(path) == {
+        3: {"asked_ns": 5, "ns": 7},
+        -1: {"asked_ns": 6, "ns": 8},
+    }
+    assert observer.pauses(tmp_path / "none") == {}
+
+
+def test_every_cause_has_its_injector() -> None:
+    """Each file with a cause is in the table, and the other way round."""
+    made = {
+        path.stem
+        for path in (LAB / "guest" / "causes").glob("*.c")
+        if "\nCAUSE(" in path.read_text()
+    }
+    assert made == {c.name for c in causes.CAUSES}
+
+
+def test_kinds_are_those_of_the_schema() -> None:
+    schema = json.loads((LAB.parent / "cli" / "schema" / "measure.json").read_text())
+    known = schema["properties"]["attribution"]["properties"]["causes"]["items"]
+    assert {k for c in causes.CAUSES for k in c.named_by(rt=True)} <= set(
+        known["properties"]["kind"]["enum"]
+    )
+
+
+def _whole(windows: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
+    """A report as main() writes it."""
+    for number, window in enumerate(windows, 1):
+        window |= {"number": number, "pid": 5, "tid": 6}
+        for item in window["injected"]:
+            item |= {"size": 1, "unit": "ms"}
+    rates, quiet = naming.recall(windows), naming.controls(windows)
+    guest = {
+        "windows": len(windows),
+        "seconds": 1.0,
+        "verdict": "measured",
+        "source": "tracefs",
+        "threshold_ns": 1,
+        "seen": 3,
+        "looked": 3,
+        "lost": 0,
+        "kept": 3,
+        "overhead": None,
+        "kernel_log": [],
+    }
+    return {
+        "schema": "isolator.attribution",
+        "version": 1,
+        "when": "now",
+        "host": "here",
+        "emulator": "QEMU",
+        "kernel": {"name": "k", "release": "6.12", "build": "b"},
+        "seed": 1,
+        "sample": False,
+        "causes": [],
+        "attempts": [{"windows": len(windows), "void": None, "taken": [3], "failed": {}}],
+        "errors": [],
+        "unmade": [],
+        "guests": [guest | changes],
+        "windows": windows,
+        "confusion": naming.confusion(windows),
+        "recall": rates,
+        "controls": quiet,
+        "broken": naming.broken(rates, quiet, False),
+    }
+
+
+def test_a_report_is_as_its_schema_says() -> None:
+    schema = json.loads((SCHEMAS / "attribution.json").read_text())
+    jsonschema.validate(_whole(_all_named()), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(_whole(_all_named()) | {"more": 1}, schema)
+
+
+def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    def code(windows: list[dict[str, Any]], **changes: Any) -> int:
+        return attribution.verdict(_whole(windows, **changes), "attribution.json")
+
+    assert code(_all_named()) == term.PASS
+    missed = [_judged(_window("irq"))] * 3 + _all_named()[3:]
+    assert code(missed) == term.EXCEEDED
+    assert "irq: 17 of 20 were named" in capsys.readouterr().out
+    assert code(_all_named(), verdict="invalid") == term.INCONCLUSIVE
+    assert code(_all_named(), kept=2) == term.INCONCLUSIVE
+    for unmade, sample, exit_code, said in (
+        ([7], False, term.INCONCLUSIVE, "1 failed, 1 skipped"),
+        ([7], True, term.PASS, "0 failed, 1 skipped"),
+        ([7, 8], True, term.INCONCLUSIVE, "1 failed, 2 skipped"),
+    ):
+        missing = _whole(_all_named()) | {"unmade": unmade, "sample": sample}
+        assert attribution.verdict(missing, "attribution.json") == exit_code
+        assert said in capsys.readouterr().out
+    nothing = _whole(_all_named()) | {"unmade": [7], "errors": ["window 7: irq did not happen"]}
+    assert attribution.verdict(nothing, "attribution.json") == term.ERROR
+
+
+def _part(numbers: Iterable[int], *taken: int) -> attribution.Part:
+    """The excess of 4 ms in each says of 3 that they were the host's."""
+    windows = [
+        {**_window(), "number": number, "taken_ns": ns}
+        for number, ns in zip(numbers, taken, strict=True)
+    ]
+    at = datetime.datetime.fromtimestamp((OFFSET + 1_050_000_000) / 1e9, datetime.UTC)
+    causes = [{"kind": "hardware", "ns": 3 * MS}, {"kind": "timer", "ns": MS}]
+    excess = {"at": at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), "causes": causes}
+    return attribution.Part(windows, {"attribution": {"excesses": [excess]}}, 1.0, [])
+
+
+def test_windows_that_show_the_host_are_made_again() -> None:
+    limit = attribution.TAKEN_NS + 3 * MS
+    assert attribution.taken(_part((1, 2, 3), 0, limit, limit - 1)) == [2]
+    assert attribution.taken(None) == []
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "boots", "left"), [(0, 1, 0), (2, 3, 0), (99, attribution.MAX_ROUNDS, 3)]
+)
+def test_they_are_made_again_until_they_are_quiet(
+    monkeypatch: pytest.MonkeyPatch, disturbed: int, boots: int, left: int
+) -> None:
+    """The first windows of so many boots are disturbed."""
+    booted: list[list[int]] = []
+
+    def guest(_: Any, share: list[schedule.Window], number: int) -> Any:
+        booted.append([w.number for w in share])
+        ns = attribution.TAKEN_NS + 3 * MS if number <= disturbed else 0
+        return _part([w.number for w in share], *[ns] * len(share)), ""
+
+    monkeypatch.setattr(attribution, "_guest", guest)
+    windows = [schedule.Window(i, ()) for i in (1, 2, 3)]
+    parts, attempts, still = attribution._all(None, windows)  # type: ignore[arg-type]
+    assert len(booted) == len(parts) == len(attempts) == boots
+    assert len(still) == left
+    assert all(part == [1, 2, 3] for part in booted)
+
+
+def test_what_did_nothing_is_made_again_and_never_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def guest(_: Any, share: list[schedule.Window], number: int) -> Any:
+        part = _part([w.number for w in share], *[0] * len(share))
+        for window in part.windows:
+            window["injected"] = [
+                {"cause": "hog", "happened": False, "error": "no thread", "evidence": {}}
+            ]
+            window["injected"][0]["happened"] = window["number"] == 2 and number == 2
+        return part, ""
+
+    monkeypatch.setattr(attribution, "_guest", guest)
+    windows = [schedule.Window(i, ("hog",)) for i in (1, 2)]
+    _, attempts, left = attribution._all(None, windows)  # type: ignore[arg-type]
+    assert set(attempts[0]["failed"]) == {"1", "2"} and left == windows[:1]
+    assert attribution.never(attempts, [1]) == ["window 1: hog did not happen: no thread"]
+    assert attribution.never(attempts, [3]) == []
+
+
+def test_void_guests_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attribution, "_guest", lambda *_: (None, "emulator fault"))
+    windows = [schedule.Window(1, ())]
+    parts, attempts, left = attribution._all(None, windows)  # type: ignore[arg-type]
+    assert not parts and left == windows
+    assert len(attempts) == attribution.MAX_VOID
+
+
+def test_a_lost_mark_says_that_the_vcpu_stood_still() -> None:
+    outcome = _outcome({"injected": [], "open_ns": 5, "close_ns": 50})
+    assert attribution.read_windows([schedule.Window(1, ())], outcome, {})[0]["taken_ns"] == 0
+    outcome.windows.clear()
+    assert attribution.read_windows([schedule.Window(1, ())], outcome, {})[0]["taken_ns"] == 45

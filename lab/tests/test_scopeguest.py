@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The generator beside a guest, and what a guest for it asks for."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from isolab import scopegenerator, scopeguest, term
+from isolab.kernel import Kernel
+
+# A program that says and does what a generator does as far as it is begun and ended.
+FAKE = """#!/bin/sh
+printf 'resolution 60 ns; and so on\\ntargets connect to %s\\n' "$2"
+printf 'hosts connect to 127.0.0.1:4711\\n'
+exec sleep 60
+"""
+
+
+@pytest.fixture(name="generator")
+def _generator(tmp_path: Path) -> scopegenerator.Generator:
+    program = tmp_path / "program"
+    program.write_text(FAKE)
+    program.chmod(0o755)
+    return scopegenerator.Generator(
+        program, tmp_path / "lines", tmp_path / "log", 0, "127.0.0.1:0"
+    )
+
+
+def test_a_generator_keeps_its_port_when_it_is_begun_again(
+    generator: scopegenerator.Generator,
+) -> None:
+    generator.begin()
+    assert generator.alive() and generator.port == 4711
+    assert generator.floor.startswith("resolution 60 ns")
+    generator.kill()
+    assert not generator.alive()
+    generator.begin()
+    assert generator.alive()
+    generator.end()
+    assert not generator.alive()
+    assert generator.said().count("hosts connect to") == 2
+
+
+def test_a_generator_that_does_not_begin_says_why(generator: scopegenerator.Generator) -> None:
+    generator.program.write_text("#!/bin/sh\necho no room here >&2\nexit 1\n")
+    with pytest.raises(term.LabError, match="no room here"):
+        generator.begin()
+    assert not generator.alive()
+
+
+def test_what_a_generator_leaves_is_ended_by_force(
+    generator: scopegenerator.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server of the lines that does not end by itself."""
+    monkeypatch.setattr(scopegenerator, "ENDS_S", 0.3)
+    monkeypatch.setattr(scopegenerator, "KEEPER", "stuck-keeper")
+    keeper = generator.program.parent / "stuck-keeper"
+    keeper.write_text("#!/bin/sh\nwhile :; do sleep 0.1; done\n")
+    keeper.chmod(0o755)
+    generator.program.write_text(
+        FAKE.replace("printf 'hosts", f"'{keeper}' &\nsleep 0.3\nprintf 'hosts")
+    )
+    generator.begin()
+    assert generator.keeper
+    found = generator.keeper
+    generator.socket.touch()
+    generator.end()
+    assert generator.keeper is None and not generator.socket.exists()
+    time.sleep(0.1)
+    # Nobody waits for it here: at most its name is left.
+    stat = Path(f"/proc/{found}/stat")
+    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+@pytest.mark.parametrize(
+    ("ours", "poll", "guest", "generator"),
+    [
+        ({0, 1}, True, (0,), 1),
+        ({0, 1}, False, (0, 1), 1),
+        ({0, 1, 2, 3}, True, (0, 1, 2), 3),
+        ({0, 1, 2, 3}, False, (0, 1, 2), 3),
+        ({5}, True, (5,), 5),
+    ],
+)
+def test_what_spins_has_a_cpu_for_itself(
+    monkeypatch: pytest.MonkeyPatch,
+    ours: set[int],
+    poll: bool,
+    guest: tuple[int, ...],
+    generator: int,
+) -> None:
+    """The generator, and of two CPUs not the task that polls."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: ours)
+    assert scopeguest.host_cpus(poll) == (guest, generator)
+
+
+def test_cpus_that_share_one_do_not_go_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One would spin for the other, which never gets there."""
+    (tmp_path / "config").write_text("")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    with pytest.raises(term.LabError, match="share"):
+        scopeguest.ScopeGuest(Kernel("rt", tmp_path), "x", poll=True, undisturbed=True)
+
+
+def test_a_kernel_that_cannot_isolate_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("CONFIG_PREEMPT_RT=y\n")
+    with pytest.raises(term.LabError, match="cannot isolate"):
+        scopeguest.ScopeGuest(Kernel("stock-rt", tmp_path), "x", isolate=True)
