@@ -6,12 +6,15 @@ HOURS ?= 24
 .DEFAULT_GOAL := help
 ROW ?=
 MINUTES ?= 20
-.PHONY: help run check matrix hunt bench campaign lint units clean
+KERNEL ?= rt
+PORT ?= 8350
+SECONDS ?=
+.PHONY: help run check matrix hunt scope scope-report bench campaign lint units clean
 
 help: ## this list
 	@echo 'Isolator: a CPU core that nothing interrupts, proven from outside.'
 	@echo
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
 	@echo
 	@echo 'Caches: $${ISOLATOR_CACHE:-~/.cache/isolator}; builds: build/; results: out/'
 
@@ -27,7 +30,13 @@ matrix: ## every source of interruption, every configuration; one row: make matr
 hunt: ## soak an isolated core and name what reaches it: make hunt MINUTES=5
 	@tools/isolab hunt --minutes $(MINUTES)
 
-bench: ## what it costs: the kernel in instructions, channel, allocator and tick in ns
+scope: ## a live picture of a guest's answers, Ctrl-C ends it: make scope KERNEL=nort PORT=8351
+	@tools/isolab scope-live --kernel $(KERNEL) --port $(PORT) $(if $(SECONDS),--seconds $(SECONDS))
+
+scope-report: ## every mechanism, idle and loaded, stock and isolated: make scope-report SECONDS=5
+	@tools/isolab scope-report $(if $(SECONDS),--seconds $(SECONDS))
+
+bench: ## what it costs: the kernel in instructions, channel, allocator and tick in ns; measuring
 	@tools/bench
 
 campaign: ## what takes hours, resumable: make campaign HOURS=2

@@ -21,6 +21,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from dataclasses import asdict, dataclass, field
@@ -46,7 +47,11 @@ class Parser(argparse.ArgumentParser):
 
 @dataclass(frozen=True)
 class Step:
-    """One command and how to count it; `minutes` is its time limit."""
+    """One command and how to count it; `minutes` is its time limit.
+
+    `beside`: it may run while other steps do (lanes.py); `waits`: it does little else, none
+    waits for it.
+    """
 
     name: str
     about: str
@@ -56,6 +61,8 @@ class Step:
     junit: str = ""
     minutes: float = 5.0
     environment: dict[str, str] = field(default_factory=dict)
+    beside: bool = False
+    waits: bool = False
 
 
 @dataclass
@@ -213,8 +220,9 @@ def failed_lines(lines: list[str]) -> list[str]:
     return lines[-FAILED_LINES:]
 
 
-def run_step(step: Step, log: Path, limit_s: float, out: TextIO) -> Result:
-    """Run one step, at most `limit_s`, with its output in `log`."""
+def run_step(step: Step, log: Path, limit_s: float, out: TextIO,
+             stop: threading.Event | None = None) -> Result:
+    """Run one step, at most `limit_s` or until `stop`, with its output in `log`."""
     environment = {**os.environ, **step.environment}
     progress = Progress(out, step.name)
     last, offset, timed_out = "", 0, False
@@ -235,8 +243,8 @@ def run_step(step: Step, log: Path, limit_s: float, out: TextIO) -> Result:
                 tail, offset = read_tail(log, offset)
                 last = tail or last
                 progress.beat(last)
-                if time.monotonic() - start > limit_s:
-                    timed_out = True
+                timed_out = time.monotonic() - start > limit_s
+                if timed_out or (stop and stop.is_set()):
                     kill_group(process)
         finally:
             if process.poll() is None:
@@ -247,11 +255,11 @@ def run_step(step: Step, log: Path, limit_s: float, out: TextIO) -> Result:
     if timed_out:
         result.failed = max(result.failed, 1)
         result.note = f"stopped after {limit_s / 60:.0f} minutes"
-    progress.end(verdict_line(result))
+    text = verdict_line(result)
     if result.failed or not result.passed:
-        for line in failed_lines(lines):
-            out.write(f"        | {line}\n")
-        out.write(f"        full log: {log.relative_to(ROOT)}\n")
+        text += "".join(f"\n        | {line}" for line in failed_lines(lines))
+        text += f"\n        full log: {log.relative_to(ROOT)}"
+    progress.end(text)
     return result
 
 
@@ -307,12 +315,17 @@ def run_steps(steps: list[Step], results_dir: Path, minutes: float,
         done[step.name] = result
         if state is not None:
             save(state, list(done.values()))
+    if left:
+        out.write(f"{left} steps left: run the same command again to go on\n")
+    return conclude(results, results_dir, out, whole)
+
+
+def conclude(results: list[Result], results_dir: Path, out: TextIO, whole: bool) -> int:
+    """Write and say what the steps came to; exit code 0 when nothing failed."""
     save(results_dir / "result.json", results)
     passed = sum(result.passed for result in results)
     failed = sum(result.failed for result in results)
     skipped = sum(result.skipped for result in results)
-    if left:
-        out.write(f"{left} steps left: run the same command again to go on\n")
     closing = f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")
     if whole:
         (results_dir / "transcript.txt").write_text(

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Run steps in lanes: those that mind company one after another, the others beside them.
+
+Steps come in stretches: those that prepare, those that may have company, and guests, whose clocks
+other work disturbs.  A stretch is over when all of its lanes are.  A step that mostly waits has a
+lane of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TextIO
+
+from steps import Result, Step, conclude, run_step
+
+ALONE = ("prepare", "guest")  # groups that are a stretch of their own
+
+
+def stretches(steps: list[Step]) -> list[list[Step]]:
+    """The steps in their order, cut where company begins and ends."""
+    def kind(step: Step) -> str:
+        return step.group if step.group in ALONE else ""
+    return [list(group) for _, group in itertools.groupby(steps, kind)]
+
+
+def run_lanes(steps: list[Step], results_dir: Path, minutes: float, out: TextIO = sys.stdout,
+              whole: bool = True) -> int:
+    """Run `steps` within `minutes`; exit code 0 when nothing failed.
+
+    What is printed comes in the order in which steps end, what is written in that of `steps`.  A
+    `whole` run leaves its transcript, for README.md.
+    """
+    results_dir.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + minutes * 60
+    results: dict[str, Result] = {}
+    stop = threading.Event()
+
+    def lane(todo: list[Step]) -> None:
+        for step in todo:
+            if stop.is_set():
+                return
+            out.write(f"{'...':8}{step.name:14}{step.about}\n")
+            out.flush()
+            limit = min(step.minutes * 60, max(deadline - time.monotonic(), 1.0))
+            results[step.name] = run_step(step, results_dir / f"{step.name}.log", limit, out, stop)
+
+    for stretch in stretches(steps):
+        busy = [s for s in stretch if not s.waits]
+        lanes = [[s for s in busy if s.beside], *([s] for s in stretch if s.waits)]
+        others = [threading.Thread(target=lane, args=(todo,)) for todo in lanes]
+        for other in others:
+            other.start()
+        try:
+            lane([s for s in busy if not s.beside])
+            for other in others:
+                other.join()
+        finally:
+            # An exception, so a signal too, ends the other lanes with what they have started.
+            if any(other.is_alive() for other in others):
+                stop.set()
+                for other in others:
+                    other.join()
+    # A lane that ended before its time has said why; its steps are missing, and count as failed.
+    found = [results.get(s.name) or Result(s.name, failed=1, exit=1, note="it was not run")
+             for s in steps]
+    return conclude(found, results_dir, out, whole)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Steps beside others: what waits for what, and what a signal or a failure leaves."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import steps
+from lanes import run_lanes, stretches
+from steps import Step
+
+
+def shell(name: str, script: str, group: str = "unit", **more: object) -> Step:
+    """A step that runs a shell command."""
+    return Step(name, "", ["sh", "-c", script], group, **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def tree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A tree of its own, which logs are named from."""
+    monkeypatch.setattr(steps, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_stretches() -> None:
+    groups = ["prepare", "prepare", "lint", "unit", "guest", "guest", "unit"]
+    todo = [shell(str(i), "true", group) for i, group in enumerate(groups)]
+    assert [[s.name for s in one] for one in stretches(todo)] == [
+        ["0", "1"], ["2", "3"], ["4", "5"], ["6"]]
+
+
+def test_company_and_the_end_of_it(tree: Path) -> None:
+    """Two wait for each other, which only lanes let them; a guest finds both at their end."""
+    def meet(mine: str, other: str) -> str:
+        return (f"touch {tree}/{mine}; for i in $(seq 200); do sleep 0.05; "
+                f"test -e {tree}/{other} && break; done; test -e {tree}/{other}")
+    todo = [
+        shell("a", meet("a", "b")),
+        shell("b", f"{meet('b', 'a')} && sleep 0.5 && touch {tree}/late", beside=True),
+        shell("guest", f"test -e {tree}/late", "guest"),
+    ]
+    out = io.StringIO()
+    assert run_lanes(todo, tree / "out", 1.0, out) == 0
+    assert out.getvalue().splitlines()[-1] == "3 passed, 0 failed"
+    document = json.loads((tree / "out/result.json").read_text())
+    assert [entry["name"] for entry in document["steps"]] == ["a", "b", "guest"]
+    transcript = (tree / "out/transcript.txt").read_text().splitlines()
+    assert [line.split()[1] for line in transcript[:-1]] == ["a", "b", "guest"]
+
+
+def test_one_that_waits_holds_nobody_up(tree: Path) -> None:
+    """Both other lanes end before it does; a guest comes after it."""
+    todo = [
+        shell("waits", f"for i in $(seq 200); do sleep 0.05; test -e {tree}/a -a -e {tree}/b && "
+              f"break; done; test -e {tree}/a && test -e {tree}/b && touch {tree}/late",
+              waits=True),
+        shell("a", f"touch {tree}/a"),
+        shell("b", f"touch {tree}/b", beside=True),
+        shell("guest", f"test -e {tree}/late", "guest"),
+    ]
+    out = io.StringIO()
+    assert run_lanes(todo, tree / "out", 1.0, out) == 0
+    assert out.getvalue().splitlines()[-1] == "4 passed, 0 failed"
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_failure_in_either_lane_counts(tree: Path, beside: bool) -> None:
+    todo = [shell("bad", "echo why; exit 1", beside=beside), shell("good", "true", beside=beside)]
+    out = io.StringIO()
+    assert run_lanes(todo, tree / "out", 1.0, out) == 1
+    assert "        | why\n" in out.getvalue()
+    assert out.getvalue().splitlines()[-1] == "1 passed, 1 failed"
+
+
+def test_time_ends_both_lanes(tree: Path) -> None:
+    todo = [shell("a", "sleep 30"), shell("b", "sleep 30", beside=True)]
+    begin = time.monotonic()
+    assert run_lanes(todo, tree / "out", 0.01, io.StringIO()) == 1
+    assert time.monotonic() - begin < 20
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_lane_that_broke_is_a_failure(tree: Path) -> None:
+    """A step whose way of counting nobody knows ends its lane."""
+    todo = [shell("lost", "true", beside=True, count="fingers"), shell("good", "true"),
+            shell("after", "true", beside=True)]
+    out = io.StringIO()
+    assert run_lanes(todo, tree / "out", 1.0, out) == 1
+    assert out.getvalue().splitlines()[-1] == "1 passed, 2 failed"
+
+
+def test_sigterm_takes_both_lanes_along(tmp_path: Path) -> None:
+    program = (f"import sys; sys.path.insert(0, {str(steps.ROOT / 'tools')!r})\n"
+               "import lanes, steps; from pathlib import Path\n"
+               f"steps.ROOT = Path({str(tmp_path)!r}); steps.end_on_sigterm()\n"
+               "todo = [steps.Step(n, '', ['sh', '-c', f'echo up; sleep 3; touch "
+               f"{tmp_path}/{{n}}'], 'unit', beside=n == 'b') for n in 'ab']\n"
+               f"lanes.run_lanes(todo, Path({str(tmp_path)!r}) / 'out', 1.0)\n")
+    runner = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL)
+    for name in "ab":
+        log = tmp_path / f"out/{name}.log"
+        while not (log.is_file() and "up\n" in log.read_text()):
+            assert runner.poll() is None
+            time.sleep(0.05)
+    runner.send_signal(signal.SIGTERM)
+    assert runner.wait(timeout=20) == 128 + signal.SIGTERM
+    time.sleep(3.5)
+    assert not (tmp_path / "a").exists() and not (tmp_path / "b").exists()
