@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -33,18 +34,25 @@ def _run(bench: Path, *options: str) -> subprocess.CompletedProcess[str]:
                           check=False)
 
 
-@pytest.mark.parametrize("tuned", [False, True])
-def test_json_fits_the_schema_and_is_complete(bench: Path, tuned: bool) -> None:
-    run = _run(bench, "--rounds", "2", "--operations", "1000", "--json", "-",
-               *(["--tuned"] if tuned else []))
+@pytest.fixture(scope="module")
+def plain(bench: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The document of a run of two rounds, which has said the same in text."""
+    file = tmp_path_factory.mktemp("plain") / "alloc.json"
+    run = _run(bench, "--rounds", "2", "--operations", "1000", "--json", str(file))
     assert run.returncode == 0, run.stderr
-    document = json.loads(run.stdout)
+    assert "pattern" in run.stdout
+    document: dict[str, Any] = json.loads(file.read_text())
+    assert document["rounds"] == 2
+    return document
+
+
+def _look(document: dict[str, Any], allocator: str) -> None:
     jsonschema.validate(document, json.loads((HERE / "schema.json").read_text()))
-    assert document["rounds"] == 2 and document["operations"] == 1000
+    assert document["operations"] == 1000
     rows = {(row["pattern"], row["bytes"], row["allocator"]) for row in document["results"]}
     assert len(rows) == len(document["results"])
     assert {row[0] for row in rows} == PATTERNS
-    assert {row[2] for row in rows} == {"isolator", "malloc-tuned" if tuned else "malloc"}
+    assert {row[2] for row in rows} == {"isolator", allocator}
     for row in document["results"]:
         assert row["pair_ns"]["min"] <= row["pair_ns"]["median"] <= row["pair_ns"]["max"]
         for call in ("alloc", "free"):
@@ -52,14 +60,19 @@ def test_json_fits_the_schema_and_is_complete(bench: Path, tuned: bool) -> None:
             assert row[call]["worst_of_round_median_ns"] <= row[call]["worst_ns"]
 
 
-def test_the_pool_faults_never(bench: Path, tmp_path: Path) -> None:
-    file = tmp_path / "alloc.json"
-    run = _run(bench, "--rounds", "1", "--operations", "1000", "--json", str(file))
+def test_json_fits_the_schema_and_is_complete(plain: dict[str, Any]) -> None:
+    _look(plain, "malloc")
+
+
+def test_the_same_of_a_tuned_malloc(bench: Path) -> None:
+    run = _run(bench, "--rounds", "1", "--operations", "1000", "--json", "-", "--tuned")
     assert run.returncode == 0, run.stderr
-    assert "pattern" in run.stdout
-    results = json.loads(file.read_text())["results"]
-    faults = {name: sum(row["page_faults"] for row in results if row["allocator"] == name)
-              for name in ("isolator", "malloc")}
+    _look(json.loads(run.stdout), "malloc-tuned")
+
+
+def test_the_pool_faults_never(plain: dict[str, Any]) -> None:
+    faults = {name: sum(row["page_faults"] for row in plain["results"]
+                        if row["allocator"] == name) for name in ("isolator", "malloc")}
     assert faults["isolator"] == 0
     # The same instrument, on what does fault.
     assert faults["malloc"] > 0
