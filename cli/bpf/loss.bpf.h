@@ -16,7 +16,7 @@ static __noinline int flush(struct record_state *s)
 		loss->nr_parts * sizeof(struct record_part);
 	__u32 at = bucket(value);
 
-	if (!loss->from_ns || !loss->to_ns || loss->to_ns < loss->from_ns)
+	if (!loss->from_ns || !loss->to_ns || loss->to_ns <= loss->from_ns)
 		return 0;
 	s->losses++;
 	s->lost_ns += value;

@@ -20,6 +20,8 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	after = next->pid;
 	if (!s->frames[0].known)
 		take_thread(s, prev, now);
+	else if (s->pid != before)
+		take_unseen(s, prev);
 	thread = &s->frames[0];
 	if (s->depth)
 		keep(s, before, now);
@@ -30,7 +32,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 			true, now);
 	}
 	if (s->waiting)
-		look_for_waiting(s);
+		look_for_waiting(s, now);
 	if (s->counts && !s->waiting && (preempt || !state)) {
 		begin_loss(s, now);
 		s->waiting = 1;
@@ -48,6 +50,24 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	return 0;
 }
 
+/*
+ * The table has one place for a stack, by its hash, and keeps who is there. Without its first
+ * calls, which are of the tracing, the same stack has another hash and so another place: on a
+ * busy machine one of eight stacks finds its first place taken.
+ */
+static __always_inline __s32 keep_stack(void *ctx)
+{
+	__s32 found = bpf_get_stackid(ctx, &stacks, BPF_F_FAST_STACK_CMP);
+
+	if (found < 0)
+		found = bpf_get_stackid(ctx, &stacks, BPF_F_FAST_STACK_CMP | 1);
+	if (found < 0)
+		found = bpf_get_stackid(ctx, &stacks, BPF_F_FAST_STACK_CMP | 2);
+	if (found < 0)
+		__sync_fetch_and_add(&without_stack, 1);
+	return found;
+}
+
 /* Notes that this CPU's task wants @what of @cpu. */
 static __always_inline void note_sender(void *ctx, __u64 what, __u32 cpu)
 {
@@ -59,9 +79,7 @@ static __always_inline void note_sender(void *ctx, __u64 what, __u32 cpu)
 
 	bpf_get_current_comm(sender.comm, sizeof(sender.comm));
 	if (want_stacks)
-		sender.stack = bpf_get_stackid(ctx, &stacks, BPF_F_FAST_STACK_CMP);
-	if (want_stacks && sender.stack < 0)
-		__sync_fetch_and_add(&without_stack, 1);
+		sender.stack = keep_stack(ctx);
 	bpf_map_update_elem(&senders, &key, &sender, BPF_ANY);
 }
 

@@ -46,7 +46,7 @@ struct noise_run {
 /* All CPUs together. */
 struct noise_total {
 	uint64_t losses, lost_ns, worst_ns, worst_at_ns, above, dropped;
-	uint64_t events, unmatched, crowded, uncounted;
+	uint64_t events, unmatched, crowded, uncounted, unseen;
 	uint64_t event_ns;		/* what one costs on its CPU; 0: not known */
 	double share;			/* of the CPUs' time that went to the programs */
 };

@@ -102,6 +102,7 @@ static void put_account(struct json *json, const struct noise_run *run,
 	json_number(json, "missed", run->cost.missed);
 	json_number(json, "crowded", total->crowded);
 	json_number(json, "unmatched", total->unmatched);
+	json_number(json, "unseen", total->unseen);
 	json_number(json, "without_sender", run->cost.without_sender);
 	json_number(json, "without_stack", run->cost.without_stack);
 	json_close(json, '}');

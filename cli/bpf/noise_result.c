@@ -22,6 +22,7 @@ struct noise_total noise_total(const struct noise_run *run)
 		total.unmatched += state->unmatched;
 		total.crowded += state->crowded;
 		total.uncounted += state->uncounted;
+		total.unseen += state->unseen;
 		sampled += state->sampled;
 		sampled_ns += state->sampled_ns;
 	}

@@ -84,6 +84,9 @@ static void put_account(FILE *out, const struct noise_run *run, const struct noi
 	if (total->unmatched)
 		fprintf(out, "%" PRIu64 " begins or ends without the other: they began before, or the kernel does not tell both\n",
 			total->unmatched);
+	if (total->unseen)
+		fprintf(out, "%" PRIu64 " switches were not reported by this kernel: whose the time was is not known, it counts as (others)\n",
+			total->unseen);
 	if (!noise_complete(run))
 		fprintf(out, "inconclusive: %" PRIu64 " events were not counted, %" PRIu64 " of them as they came amid the same program\n",
 			total->uncounted + run->cost.missed, run->cost.missed);

@@ -128,6 +128,7 @@ struct record_state {
 	__u64 unmatched;	/* ends without a begin, begins without an end */
 	__u64 crowded;		/* counted among others, as the table was full */
 	__u64 uncounted;	/* not counted at all */
+	__u64 unseen;		/* switches that the kernel did not report */
 	__u64 sampled, sampled_ns;	/* what events cost, of one in 64 */
 };
 

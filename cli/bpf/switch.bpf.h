@@ -52,8 +52,47 @@ static __noinline int take_up(struct record_state *s, __s32 pid, __u64 now)
 	return 0;
 }
 
+/*
+ * Somebody ran whose switch in was not seen: whose the time was since the last one is not known.
+ * If it is the one that waited, its loss is told as far as it is known to have lasted.
+ */
+static __always_inline void take_unseen(struct record_state *s, struct task_struct *task)
+{
+	struct record_frame *thread = &s->frames[0];
+	__u64 since = thread->since_ns, nested = thread->nested_ns;
+
+	s->unseen++;
+	if (s->waiting && task->pid == s->loss.pid) {
+		s->waiting = 0;
+		s->loss.to_ns = since + nested;
+	}
+	take_thread(s, task, since);
+	thread->nested_ns = nested;
+	thread->who[0] = thread->who[1] = RECORD_OTHERS;
+	thread->sender = 0;
+}
+
+/* What is not the waiting thread's loss any more is taken from the part of who ran last. */
+static __always_inline void trim_part(struct record_loss *loss, struct record_frame *frame,
+				      __u64 excess)
+{
+	for (__u32 i = 0; i < RECORD_PARTS; i++) {
+		struct record_part *part = &loss->parts[i];
+
+		if (i >= loss->nr_parts)
+			break;
+		if (part->type != frame->type || part->who[0] != frame->who[0] ||
+		    part->who[1] != frame->who[1])
+			continue;
+		part->ns -= excess < part->ns ? excess : part->ns;
+		if (part->longest_ns > part->ns)
+			part->longest_ns = part->ns;
+		break;
+	}
+}
+
 /* The thread that waits has left this CPU: what it lost here is over. */
-static __always_inline void look_for_waiting(struct record_state *s)
+static __always_inline void look_for_waiting(struct record_state *s, __u64 now)
 {
 	__s32 pid = s->loss.pid;
 	__u64 *at = bpf_map_lookup_elem(&moved, &pid);
@@ -63,6 +102,8 @@ static __always_inline void look_for_waiting(struct record_state *s)
 	s->waiting = 0;
 	s->loss.moved = 1;
 	s->loss.to_ns = *at;
+	if (now > *at)
+		trim_part(&s->loss, &s->frames[0], now - *at);
 }
 
 #endif

@@ -107,6 +107,7 @@ def _account(data: dict[str, Any]) -> str:
          "amid the same program"],
         ["counted as (others)", f"{account['crowded']:,}, as the table was full"],
         ["begins or ends without the other", f"{account['unmatched']:,}"],
+        ["switches not reported", f"{account['unseen']:,}"],
         ["not noted", f"{account['without_sender']:,} senders, {account['without_stack']:,} "
          "stacks"],
     ]

@@ -62,7 +62,7 @@ def document(**changes: Any) -> Data:
         "began": stamp(BEGAN), "seconds": 10.0, "early": False, "cpus": [1, 3], "of": None,
         "notes": "this kernel does not tell page faults (page_fault_user)\n",
         "account": {"complete": True, "uncounted": 0, "missed": 0, "crowded": 12, "unmatched": 3,
-                    "without_sender": 4, "without_stack": 5},
+                    "unseen": 6, "without_sender": 4, "without_stack": 5},
         "cost": {"events": 123_456, "event_ns": 227, "percent": 0.28, "runs": 1000,
                  "run_ns": 313_000, "run_seconds": 1.0},
         "losses": [{"cpu": 1, **count(3000, 40_000, 1_000_000)}, {"cpu": 3, **count()}],

@@ -19,6 +19,9 @@ from isolator_report.counted import Counted, check_any
 from isolator_report.page import page
 
 
+NESTED = "interrupt", "softirq", "timer", "ipi"
+
+
 @pytest.fixture(scope="session")
 def bpf() -> Path:
     """The command; not built: tools/bpf-test has said why."""
@@ -126,17 +129,26 @@ def test_device_interrupts(scene: Scene) -> None:
 
 def test_timers(scene: Scene) -> None:
     """The timer's function ran before each read of the program's that found it expired."""
-    assert scene.count("timer", "timerfd_tmrproc") >= scene.said["timer_runs"] > 100
+    account = scene.document["account"]
+    counted = scene.count("timer", "timerfd_tmrproc")
+    # A kernel that does not report each switch does not report each timer then either.
+    assert counted + account["unmatched"] + account["unseen"] >= scene.said["timer_runs"] > 100
 
 
 def test_hog(scene: Scene) -> None:
     """It has as many stretches as it was switched out by that name."""
     hogs = scene.count("preemption", "hog") + scene.count("thread", "hog")
-    # Once more as it ends, after it counted.
-    assert 50 < scene.said["hog_named"] <= hogs <= scene.said["hog_switched"] + 1, hogs
-    preempted = scene.sources("preemption", "hog")[0]
-    assert preempted["total_ns"] >= preempted["count"] * 900_000, "a burst takes 1 ms"
-    assert preempted["stack"], "who woke it has a stack"
+    # Some kernels do not report each switch, which is said. Once more as it ends, after it counted.
+    unseen = scene.document["account"]["unseen"]
+    assert 50 < scene.said["hog_named"] <= hogs + unseen, (hogs, unseen)
+    assert hogs <= scene.said["hog_switched"] + 1, hogs
+    # What interrupted it is in its own time, and not in what was counted for it.
+    total, within = (sum(s["total_ns"] for kind in kinds for s in scene.sources(kind, *who))
+                     for kinds, who in ((("preemption", "thread"), ("hog",)), (NESTED, ())))
+    assert total <= scene.document["seconds"] * 1e9
+    unknown = sum(s["total_ns"] for s in scene.document["sources"] if s["who"] == "(others)")
+    assert total + within + unknown >= scene.said["hog_ns"] * 0.95 > 0
+    assert scene.sources("preemption", "hog")[0]["stack"], "who woke it has a stack"
 
 
 def test_preemptions(scene: Scene) -> None:
@@ -250,8 +262,9 @@ def test_same_causes_as_tracefs(live: Path, provoke: Path) -> None:
     if theirs is None:
         pytest.skip(f"the kernel's trace cannot be had: {errors.strip()}")
     mine, theirs = ([(c["kind"], c["who"]) for c in a["causes"]] for a in (mine, theirs))
-    assert mine[0] in theirs[:3] and theirs[0] in mine[:3], (mine, theirs)
-    assert ("preemption", "hog") in mine[:6] and ("preemption", "hog") in theirs[:6], (mine, theirs)
+    # On a busy machine there are others, and the one counts from a little before the other.
+    for one, beside in ((mine, theirs), (theirs, mine)):
+        assert one[0] in beside[:6] and ("preemption", "hog") in one[:6], (mine, theirs)
 
 
 def test_skips_by_name(bpf: Path) -> None:
