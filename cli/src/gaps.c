@@ -27,5 +27,7 @@ bool gaps_add(struct gaps *gaps, const struct gaps_scale *scale, uint64_t pause)
 
 uint64_t gaps_ns(const struct gaps_scale *scale, uint64_t pause)
 {
-	return (uint64_t)((double)pause / scale->per_ns);
+	uint64_t ns = (uint64_t)((double)pause / scale->per_ns);
+
+	return ns || !pause ? ns : 1;
 }

@@ -52,6 +52,7 @@ static inline bool gaps_look(struct gaps *gaps, const struct gaps_scale *scale,
 	return false;
 }
 
+/* In ns; what is shorter than one, as two looks of an idle pipeline are, is 1, and only 0 is 0. */
 uint64_t gaps_ns(const struct gaps_scale *scale, uint64_t pause);
 
 #endif

@@ -175,6 +175,7 @@ static void pauses(void)
 	gaps_look(&gaps, &scale, 0, 2000000000);
 	CHECK(gaps.classes[1] == 2 && gaps.classes[5] == 1 && gaps.count == 2);
 	CHECK(gaps_ns(&scale, gaps.longest) == 1000000000);
+	CHECK(gaps_ns(&scale, 1) == 1 && !gaps_ns(&scale, 0));
 	/* Finer than the classes. */
 	gaps_scale_set(&scale, 2.0, 500);
 	gaps_look(&gaps, &scale, 0, 1001);

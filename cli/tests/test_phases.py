@@ -108,7 +108,7 @@ def test_the_load_ends_too(isolator: Path, number: signal.Signals) -> None:
 
 def test_causes(isolator: Path) -> None:
     """Each excess is counted, the worst have their causes, and what looking costs is told."""
-    document = _measure(isolator, "-t", "3", "--period", "4ms", "--why", "1us")
+    document = _measure(isolator, "-t", "3", "--period", "8ms", "--why", "1us")
     if not _setting(document, "causes")["held"]:
         pytest.skip(_setting(document, "causes")["note"])
     found = document["attribution"]
@@ -119,7 +119,7 @@ def test_causes(isolator: Path) -> None:
     assert found["looked"] == found["seen"]
     overhead = found["overhead"]
     # Half a second of it without before, and half after: neither is of the run.
-    assert 3 <= document["seconds"] < 3.9
+    assert 2.9 <= document["seconds"] < 3.9
     assert overhead["on_p50_ns"] > 0 and overhead["off_p99_ns"] >= overhead["off_p50_ns"] > 0
     assert len(document["parts"]) == 1
     # The list of the largest leads to them.

@@ -292,8 +292,10 @@ void capture_order(struct capture *capture, const struct order *order)
 {
 	static const uint64_t one = 1;
 
-	if (order->type == ORDER_START || order->type == ORDER_STOP)
+	if (order->type == ORDER_START || order->type == ORDER_STOP) {
 		capture->start_given = order->type == ORDER_START;
+		capture->start_number = capture->orders_given + 1;
+	}
 	capture->orders[capture->orders_given % CAPTURE_ORDERS] = *order;
 	__atomic_store_n(&capture->orders_given, capture->orders_given + 1, __ATOMIC_RELEASE);
 	/* It cannot fail but for a counter that is full: then the thread is awake. */
@@ -323,7 +325,10 @@ bool capture_busy(const struct capture *capture)
 
 bool capture_running(const struct capture *capture)
 {
-	if (!all_taken(capture))
+	uint32_t taken = __atomic_load_n(&capture->orders_taken, __ATOMIC_ACQUIRE);
+
+	/* The last one to start or to stop is not obeyed yet. */
+	if ((int32_t)(capture->start_number - taken) > 0)
 		return capture->start_given;
 	return __atomic_load_n(&capture->active, __ATOMIC_ACQUIRE);
 }

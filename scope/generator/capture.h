@@ -73,6 +73,7 @@ struct capture {
 	bool active;		/* triggers run */
 	bool busy;		/* they do, or wait for answers */
 	bool start_given;	/* the last order of its kind was START; the other thread's own */
+	uint32_t start_number;	/* how many orders were given with it, the same */
 
 	/* The thread's own. */
 	pthread_t thread;

@@ -18,7 +18,6 @@ from clitest import CLI, NOBODY, PATIENCE_S, valid
 from isolator_report.counted import Counted, check_any
 from isolator_report.page import page
 
-
 NESTED = "interrupt", "softirq", "timer", "ipi"
 
 
