@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef LAB_COMMAND_H
+#define LAB_COMMAND_H
+
+/* The words of a job's line: @rest is "MS COMMAND". Reports the command when it is over. */
+void command_run(char *name, char *rest);
+
+/* In the background. */
+void command_start(char *name, char *command);
+
+/* Ends a started one and reports it: @rest is "MS". */
+void command_kill(char *name, char *rest);
+
+/* Takes in every child that has ended; orphans too, as process 1 must. */
+void command_reap(void);
+
+#endif /* LAB_COMMAND_H */
