@@ -133,7 +133,7 @@ def _guest(
         return str(failed)
     log = [finding.text for finding in outcome.findings]
     if bench is None:
-        raise failed or term.LabError("the guest did not begin")
+        return str(failed or outcome.died or "the guest did not begin")
     bench.claim(session.name, "the guest came to its end", not (failed or outcome.died),
                 str(failed or outcome.died or f"{outcome.seconds:.0f} s"))
     bench.claim(session.name, "the kernel's log is clean", not log, "; ".join(log[:5]))

@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from isolab import scope, scopeclaims, scopelines, scopeparts, term
+from isolab import guest, scope, scopeclaims, scopelines, scopeparts, term
 from isolab.paths import SCHEMAS
 from isolab.scopeclaims import Claim
 from isolab.scopehost import Run
@@ -290,6 +290,40 @@ def test_verdict(
     report = scope.Report({}, claims, [], void)
     assert scope.verdict(report, int(bool(void))) == code
     assert capsys.readouterr().out.splitlines()[-1] == closing
+
+
+def test_a_guest_that_cannot_begin(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is tried again; what was found before it is reported all the same."""
+    class Built:
+        name, version, path = "isolator-rt", "6.12", SCHEMAS
+
+        @staticmethod
+        def has(option: str) -> bool:
+            return True
+
+    class Guest:
+        outcome = guest.Outcome()
+
+        def __init__(self, *words: object, **more: object) -> None:
+            pass
+
+        def __enter__(self) -> None:
+            raise term.LabError("in the guest failed: modprobe")
+
+        def __exit__(self, *why: object) -> None:
+            pass
+
+    written: list[dict[str, Any]] = []
+    monkeypatch.setattr(scope.record, "where", lambda: {"host": "x", "emulator": "y"})
+    monkeypatch.setattr(scope.record, "write", lambda document, name: written.append(document))
+    monkeypatch.setattr(scope.kernel, "build", lambda flavour: Built)
+    monkeypatch.setattr(scope, "ScopeGuest", Guest)
+    assert scope.main("rt", 1, sample=True) == term.INCONCLUSIVE
+    why = "in the guest failed: modprobe"
+    assert [one["void"] for one in written[0]["attempts"]] == [why] * scope.MAX_BOOTS
+    assert why in capsys.readouterr().out
 
 
 def test_document_fits_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
