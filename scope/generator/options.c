@@ -53,28 +53,30 @@ static const char help[] =
 "  1   an error, which says what to do about it\n"
 "  3   it could not be calibrated: there is no second CPU to answer\n";
 
+static void put(const char *format, va_list arguments)
+{
+	fflush(stdout);
+	fprintf(stderr, "isolator-generator: ");
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+}
+
 void say(const char *format, ...)
 {
 	va_list arguments;
 
-	fflush(stdout);
-	fprintf(stderr, "isolator-generator: ");
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	put(format, arguments);
 	va_end(arguments);
-	fputc('\n', stderr);
 }
 
 void fail(const char *format, ...)
 {
 	va_list arguments;
 
-	fflush(stdout);
-	fprintf(stderr, "isolator-generator: ");
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	put(format, arguments);
 	va_end(arguments);
-	fputc('\n', stderr);
 	exit(EXIT_ERROR);
 }
 
