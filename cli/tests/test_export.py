@@ -6,12 +6,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from clitest import FIXTURES, NOBODY, run, unpack
+from clitest import CLI, FIXTURES, NOBODY, run, unpack
 from exporttest import (
     clean,
     export,
@@ -182,8 +183,8 @@ def _names(laid_out: Path, *names: bytes) -> Path:
     return laid_out / "busy"
 
 
-HOSTILE = [b'a"} 1', b"back\\slash", b"\\", b'"', b"\\n", b"tab\tbell\a\033[2J", b"\xff\xfe", b"\xc3",
-           "prüf \u2028 \u0085".encode(), b"\xed\xa0\x80", b"# EOF", b"x\r", b"\x7f", b"{}=,",
+HOSTILE = [b'a"} 1', b"back\\slash", b"\\", b'"', b"\\n", b"tab\tbell\a\033[2J", b"\xff\xfe",
+           b"\xc3", "prüf \u2028 \u0085".encode(), b"\xed\xa0\x80", b"# EOF", b"x\r", b"\x7f", b"{}=,",
            b"\\\\\"", b"\xf4\x90\x80\x80"]
 
 
@@ -334,8 +335,7 @@ def test_damaged(isolator: Path, laid_out: Path) -> None:
 
 def test_dashboard_is_json() -> None:
     """One that Grafana takes: panels with queries, each of a place of its own."""
-    path = Path(__file__).resolve().parent.parent / "grafana/isolator.json"
-    board = json.loads(path.read_text())
+    board = json.loads((CLI / "grafana/isolator.json").read_text())
     assert board["uid"] and board["title"] and board["schemaVersion"] >= 30
     panels = [panel for panel in board["panels"] if panel["type"] != "row"]
     assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
@@ -347,3 +347,36 @@ def test_dashboard_is_json() -> None:
         assert not cells & taken and place["x"] + place["w"] <= 24
         taken |= cells
         assert panel["description"] and panel["targets"]
+
+
+def _documented() -> set[str]:
+    """The metrics of docs/metrics.md; those with an outcome for each."""
+    text = (CLI.parent / "docs/metrics.md").read_text().split("## Each metric")[1]
+    names = set(re.findall(r"`(isolator_\w+)`", text.split("**How many series.**")[0]))
+    for what in ("callback", "sender"):
+        names |= {f"isolator_{what}_{count}_total" for count in COUNTS}
+    return names
+
+
+def test_documented(isolator: Path, laid_out: Path, tmp_path: Path) -> None:
+    """Every metric is in the document and in the man page, and no other; its sample is real."""
+    full(laid_out / "busy")
+    arguments = ["--proc", laid_out / "busy", "--root", machine(tmp_path / "root")]
+    text = export(isolator, *arguments).stdout
+    found = {name for name, _ in parse(text)}
+    documented = _documented()
+    # One planned by a callback is in no fixture, and the names are of one pattern.
+    assert found <= documented, found - documented
+    assert {name for name in documented - found if not re.search("callback|sender", name)} == set()
+    page = (CLI / "man/isolator-export.1").read_text()
+    for name in found:
+        plain = re.fullmatch(r"isolator_(?:callback_|sender_)?(?:%s)_total" % "|".join(COUNTS),
+                             name)
+        assert plain or name in page, name
+    document = (CLI.parent / "docs/metrics.md").read_text()
+    shown = document.split("# isolator export\n")[1].split("```")[0].splitlines()
+    assert len(shown) > 10 and set(shown) <= set(text.splitlines()), \
+        set(shown) - set(text.splitlines())
+    top = export(isolator, *arguments, "--top", "1").stdout
+    for line in page.split("isolator export \\-\\-top 1\n")[1].split(".EE")[0].splitlines():
+        assert line in top.splitlines(), line
