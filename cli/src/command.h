@@ -9,6 +9,7 @@ extern const struct command attach_command;
 extern const struct command attribute_command;
 extern const struct command audit_command;
 extern const struct command detach_command;
+extern const struct command export_command;
 extern const struct command interfere_command;
 extern const struct command measure_command;
 extern const struct command prove_command;

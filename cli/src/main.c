@@ -27,6 +27,7 @@ static const struct command *const subcommands[] = {
 	&top_command,
 	&watch_command,
 	&why_command,
+	&export_command,
 	&audit_command,
 	&run_command,
 	&attach_command,

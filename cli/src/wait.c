@@ -68,8 +68,14 @@ bool wait_until(uint64_t when_ns)
 enum wait_end wait_input(int file, uint64_t when_ns)
 {
 	struct pollfd input = { .fd = file, .events = POLLIN };
+
+	return wait_files(&input, 1, when_ns);
+}
+
+enum wait_end wait_files(struct pollfd *files, nfds_t count, uint64_t when_ns)
+{
 	uint64_t left;
-	int ready = nap_until(when_ns, &input, 1, &left);
+	int ready = nap_until(when_ns, files, count, &left);
 
 	if (ended)
 		return WAIT_OVER;

@@ -29,7 +29,7 @@ check() {
 	fi
 }
 
-check '--help --version attach audit completion detach help interfere measure prove restore run shield stat status top watch why ' ''
+check '--help --version attach audit completion detach export help interfere measure prove restore run shield stat status top watch why ' ''
 check 'stat status ' st
 check '--version ' --v
 check '--json ' stat --j
@@ -57,6 +57,9 @@ check 'keep ' attach 4711 --policy k
 check '--help --json ' detach --
 check 'set show ' shield s
 check '--all ' shield set --a
+check 'openmetrics prometheus ' export --format ''
+check '--textfile --top ' export --t
+check 'busy busy-later ' export --proc bu
 check 'cache compile ' interfere c
 check 'random sequential stride ' interfere cache --pattern ''
 check ' ' interfere cache --size 4

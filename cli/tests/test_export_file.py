@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isolator export --textfile: whole or not at all, and nothing beside it."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from clitest import NOBODY, PATIENCE_S, swap
+from exporttest import clean, export, one, parse, parse_plain, stock
+
+
+@pytest.fixture
+def collector(tmp_path: Path) -> Path:
+    """The directory that a collector reads."""
+    directory = tmp_path / "collector"
+    directory.mkdir()
+    return directory
+
+
+def test_once(isolator: Path, laid_out: Path, collector: Path) -> None:
+    """In the format of the collector, for everybody, with nothing beside it."""
+    path = collector / "isolator.prom"
+    path.write_text("old\n")
+    path.chmod(0o600)
+    done = export(isolator, "--proc", laid_out / "busy", "--textfile", path, umask=0o077)
+    assert not done.stdout and not done.stderr
+    assert os.listdir(collector) == ["isolator.prom"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    assert one(parse_plain(path.read_text()), "isolator_held_total", cpu="1") == 58
+    export(isolator, "--proc", laid_out / "busy", "--textfile", path, "--format", "openmetrics")
+    parse(path.read_text())
+
+
+def test_in_this_directory(isolator: Path, laid_out: Path, collector: Path) -> None:
+    """A name without a slash."""
+    export(isolator, "--proc", laid_out / "busy", "--textfile", "i.prom", cwd=collector)
+    assert os.listdir(collector) == ["i.prom"]
+
+
+def test_stock_kernel(isolator: Path, collector: Path, tmp_path: Path) -> None:
+    """A machine without Isolator has a file that says so."""
+    done = export(isolator, "--root", stock(tmp_path / "root"), "--textfile", collector / "i.prom")
+    assert "has no Isolator" in done.stderr
+    assert one(parse_plain((collector / "i.prom").read_text()), "isolator_available") == 0
+
+
+def _writing(isolator: Path, proc: Path, path: Path, interval: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([isolator, "export", "--proc", proc, "--textfile", path,
+                             "--interval", interval], stderr=subprocess.PIPE, text=True)
+
+
+def _until(path: Path, pattern: str) -> None:
+    stop = time.monotonic() + PATIENCE_S
+    while not (path.exists() and re.search(pattern, path.read_text(), re.MULTILINE)):
+        assert time.monotonic() < stop
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_again(isolator: Path, laid_out: Path, collector: Path, number: int) -> None:
+    """It follows the kernel until a signal ends it, which is no error."""
+    link, path = laid_out / "proc", collector / "i.prom"
+    swap(link, laid_out / "busy")
+    process = _writing(isolator, link, path, "0.05")
+    _until(path, r'^isolator_held_total{cpu="1"} 58$')
+    swap(link, laid_out / "busy-later")
+    _until(path, r'^isolator_held_total{cpu="1"} 71$')
+    process.send_signal(number)
+    said = process.communicate(timeout=PATIENCE_S)[1]
+    assert process.returncode == 0 and not said
+    assert os.listdir(collector) == ["i.prom"]
+
+
+def test_again_until_it_cannot(isolator: Path, laid_out: Path, collector: Path) -> None:
+    """What cannot be read any more is an error, and what was read before stays, with its time."""
+    link, path = laid_out / "proc", collector / "i.prom"
+    swap(link, laid_out / "busy")
+    process = _writing(isolator, link, path, "0.05")
+    _until(path, "isolator_held_total")
+    swap(link, laid_out / "nowhere")
+    said = process.communicate(timeout=PATIENCE_S)[1]
+    clean(said)
+    assert process.returncode == 1 and "--proc wants" in said
+    assert one(parse_plain(path.read_text()), "isolator_sample_timestamp_seconds") > 0
+    assert os.listdir(collector) == ["i.prom"]
+
+
+def test_killed(plain: Path, laid_out: Path, collector: Path) -> None:
+    """At whatever moment: who reads sees a whole text, and the next one takes over."""
+    chance = random.Random(11)
+    path = collector / "i.prom"
+    left_behind = 0
+    for _ in range(120):
+        process = _writing(plain, laid_out / "busy", path, "0.0001")
+        stop = time.monotonic() + 0.004 + chance.random() * 0.02
+        while time.monotonic() < stop:
+            if path.exists():
+                text = path.read_text()
+                # The last line that it has.
+                assert re.search(r'^isolator_sender_others{cpu="3",outcome="planned"} 0\n\Z', text,
+                                 re.MULTILINE), text[-200:]
+        process.kill()
+        process.communicate()
+        assert set(os.listdir(collector)) <= {"i.prom", "i.prom.new"}
+        left_behind += (collector / "i.prom.new").exists()
+    parse_plain(path.read_text())
+    # It has been killed while it wrote, too: else nothing is shown.
+    assert left_behind
+    export(plain, "--proc", laid_out / "busy", "--textfile", path)
+    assert os.listdir(collector) == ["i.prom"]
+
+
+def test_two_at_once(plain: Path, laid_out: Path, collector: Path) -> None:
+    """They do not mix: each file is one of them, and who meets the other says so."""
+    path = collector / "i.prom"
+    processes = [_writing(plain, laid_out / fixture, path, "0.0001")
+                 for fixture in ("busy", "busy-later")]
+    stop = time.monotonic() + PATIENCE_S
+    while all(process.poll() is None for process in processes):
+        assert time.monotonic() < stop, "the two never met"
+        if path.exists():
+            parse_plain(path.read_text())
+    for process in processes:
+        process.terminate()
+        said = process.communicate(timeout=PATIENCE_S)[1]
+        assert process.returncode == 0 or "another one" in said
+    assert {process.returncode for process in processes} <= {0, 1}
+    parse_plain(path.read_text())
+
+
+def _refused(isolator: Path, proc: Path, path: Path, says: str, **how: object) -> None:
+    before = sorted(os.listdir(path.parent)) if path.parent.is_dir() else []
+    done = export(isolator, "--proc", proc, "--textfile", path, code=1, **how)
+    assert says in done.stderr and str(path) in done.stderr and not done.stdout
+    assert (sorted(os.listdir(path.parent)) if path.parent.is_dir() else []) == before
+
+
+def test_refused(isolator: Path, laid_out: Path, collector: Path) -> None:
+    """An error that names the file, and leaves nothing."""
+    (collector / "directory").mkdir()
+    _refused(isolator, laid_out / "busy", collector / "directory", "Is a directory")
+    _refused(isolator, laid_out / "busy", collector / "no/i.prom", "make its directory")
+    _refused(isolator, laid_out / "busy", Path("/proc/self/i.prom"), "cannot make")
+    _refused(isolator, laid_out / "busy", collector / ("n" * 255), "too long")
+
+
+def test_not_overwritten(isolator: Path, laid_out: Path, collector: Path, tmp_path: Path) -> None:
+    """What another one has put in its way is left alone: a link, a second name, a FIFO."""
+    victim, beside = tmp_path / "victim", collector / "i.prom.new"
+    victim.write_text("precious\n")
+    beside.symlink_to(victim)
+    _refused(isolator, laid_out / "busy", collector / "i.prom", "cannot make")
+    beside.unlink()
+    beside.hardlink_to(victim)
+    _refused(isolator, laid_out / "busy", collector / "i.prom", "not a file that this one made")
+    beside.unlink()
+    os.mkfifo(beside)
+    _refused(isolator, laid_out / "busy", collector / "i.prom", "cannot make")
+    assert victim.read_text() == "precious\n"
+
+
+def test_no_permission(isolator: Path, laid_out: Path, collector: Path) -> None:
+    """A directory that this user may not write to."""
+    program = laid_out / "isolator"
+    program.write_bytes(isolator.read_bytes())
+    program.chmod(0o755)
+    for path in [laid_out, *laid_out.parents][:4]:
+        path.chmod(path.stat().st_mode | 0o055)
+    collector.chmod(0o555)
+    _refused(program, laid_out / "quiet", collector / "i.prom", "may write there", **NOBODY)
+    assert not os.listdir(collector)
+
+
+def test_no_room(isolator: Path, laid_out: Path, collector: Path) -> None:
+    """A file that grows too large is an error, and the old one stays."""
+    path = collector / "i.prom"
+    path.write_text("old 1\n")
+    done = subprocess.run(["sh", "-c", 'trap "" XFSZ; ulimit -f 1; exec "$@"', "sh", isolator,
+                           "export", "--proc", laid_out / "busy", "--textfile", path],
+                          capture_output=True, text=True, check=False)
+    clean(done.stderr)
+    assert done.returncode == 1 and "cannot write" in done.stderr
+    assert os.listdir(collector) == ["i.prom"] and path.read_text() == "old 1\n"
