@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -6,7 +7,6 @@
 
 #include "array.h"
 #include "wait.h"
-
 
 static volatile sig_atomic_t ended;
 static sigset_t outside;	/* the mask while asleep: the signals come only there */
@@ -81,5 +81,14 @@ enum wait_end wait_files(struct pollfd *files, nfds_t count, uint64_t when_ns)
 		return WAIT_OVER;
 	if (ready > 0)
 		return WAIT_INPUT;
-	return ready ? WAIT_SIGNAL : WAIT_TIME;
+	if (ready < 0 && errno == EINTR)
+		return WAIT_SIGNAL;
+	if (ready < 0) {
+		/* More files than the limit allows, or no memory: at once again would be for ever. */
+		uint64_t pause_ns = wait_clock_ns() + WAIT_SECOND;
+
+		if (!wait_until(pause_ns < when_ns ? pause_ns : when_ns))
+			return WAIT_OVER;
+	}
+	return WAIT_TIME;
 }

@@ -23,7 +23,10 @@ enum wait_end {
 /* The same, until there is something to read from @file, or any signal. */
 enum wait_end wait_input(int file, uint64_t when_ns);
 
-/* The same of @count files, each with what is waited for, as of poll(2). */
+/*
+ * The same of @count files, each with what is waited for, as of poll(2). WAIT_TIME may come early
+ * where the kernel cannot wait for so many: after a second, or at @when.
+ */
 enum wait_end wait_files(struct pollfd *files, nfds_t count, uint64_t when_ns);
 
 #define WAIT_SECOND UINT64_C(1000000000)	/* in ns */
