@@ -9,7 +9,7 @@ MINUTES ?= 20
 KERNEL ?= rt
 PORT ?= 8350
 SECONDS ?=
-.PHONY: help run check matrix hunt scope scope-report bench campaign lint units clean
+.PHONY: help run check matrix hunt scope scope-report bench deb campaign lint units clean
 
 help: ## this list
 	@echo 'Isolator: a CPU core that nothing interrupts, proven from outside.'
@@ -38,6 +38,9 @@ scope-report: ## every mechanism, idle and loaded, stock and isolated: make scop
 
 bench: ## what it costs: the kernel in instructions, channel, allocator and tick in ns; measuring
 	@tools/bench
+
+deb: ## Debian packages of the library, the commands and a kernel, in out/deb
+	@tools/deb
 
 campaign: ## what takes hours, resumable: make campaign HOURS=2
 	@tools/campaign --hours $(HOURS)

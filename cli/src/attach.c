@@ -13,6 +13,7 @@
 #include "device.h"
 #include "error.h"
 #include "journal.h"
+#include "kernels.h"
 #include "proc_json.h"
 #include "run.h"
 #include "run_options.h"
@@ -82,8 +83,10 @@ static int check_options(struct run *run, const char *tid)
 static int check_task(const struct run *run, const struct task *task)
 {
 	if (!device_there(run->root)) {
-		error_say("there is no %s: attach needs a kernel with Isolator; on this one: isolator run",
-			  DEVICE_PATH);
+		char *text = kernels_without(run->root);
+
+		error_say("there is no %s: %s; on this one: isolator run", DEVICE_PATH, text);
+		free(text);
 		return -1;
 	}
 	if (task->kernel) {

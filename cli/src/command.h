@@ -8,6 +8,7 @@
 extern const struct command attach_command;
 extern const struct command attribute_command;
 extern const struct command audit_command;
+extern const struct command configure_command;
 extern const struct command detach_command;
 extern const struct command export_command;
 extern const struct command interfere_command;

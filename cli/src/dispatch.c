@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "array.h"
+#include "completion.h"
 #include "dispatch.h"
 #include "error.h"
 #include "help.h"
@@ -54,11 +56,24 @@ int dispatch_manual(int argc, char **argv)
 
 int dispatch_completion(int argc, char **argv)
 {
+	static const struct {
+		const char *name;
+		void (*write)(FILE *out, const struct command *program,
+			      const struct command *const *subcommands);
+	} shells[] = {
+		{ "bash", completion_bash },
+		{ "zsh", completion_zsh },
+		{ "fish", completion_fish },
+	};
+
 	(void)argc;
-	if (strcmp(argv[0], "bash"))
-		return error_say("no completion for \"%s\" here; it knows bash", argv[0]);
-	help_bash(stdout, running->command, running->subcommands);
-	return EXIT_PASS;
+	for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
+		if (strcmp(argv[0], shells[i].name))
+			continue;
+		shells[i].write(stdout, running->command, running->subcommands);
+		return EXIT_PASS;
+	}
+	return error_say("no completion for \"%s\" here; it knows bash, zsh and fish", argv[0]);
 }
 
 static int run(const struct command *command, int argc, char **argv)

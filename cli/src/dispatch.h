@@ -35,12 +35,12 @@ int dispatch(const struct program *program, int argc, char **argv);
 
 #define DISPATCH_COMPLETION(...) { \
 	.name = "completion", \
-	.operands = "bash", \
-	.words = "bash", \
+	.operands = "bash|zsh|fish", \
+	.words = "bash zsh fish", \
 	.min_operands = 1, \
 	.max_operands = 1, \
 	.summary = "a script for the shell that completes this command's words", \
-	.about = "Prints a script that teaches bash this command's subcommands and options.", \
+	.about = "Prints a script that teaches a shell this command's subcommands and options.", \
 	.options = dispatch_options, \
 	.examples = (const char *const []){ __VA_ARGS__, NULL }, \
 	.exits = dispatch_exits, \

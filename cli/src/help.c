@@ -62,8 +62,7 @@ static bool is_program(const struct command *command)
 	return !strcmp(command->name, error_program_name());
 }
 
-/* The first from @spec on that is for users; the table's end if there is none. */
-static const struct option_spec *visible(const struct option_spec *spec)
+const struct option_spec *help_visible(const struct option_spec *spec)
 {
 	while (spec->name && !spec->about)
 		spec++;
@@ -79,8 +78,8 @@ static void print_usage(FILE *out, const struct command *command)
 	lines.column = lines.indent = (size_t)printed;
 	lines.indent++;
 	lines.begun = true;
-	for (const struct option_spec *spec = visible(command->options); spec->name;
-	     spec = visible(spec + 1))
+	for (const struct option_spec *spec = help_visible(command->options); spec->name;
+	     spec = help_visible(spec + 1))
 		word(&lines, "[--%s%s%s]", spec->name, spec->argument ? " " : "",
 		     spec->argument ? spec->argument : "");
 	if (command->operands)
@@ -105,7 +104,7 @@ static void print_options(FILE *out, const struct option_spec *spec)
 	char term[WORD];
 
 	fputs("\noptions:\n", out);
-	for (spec = visible(spec); spec->name; spec = visible(spec + 1)) {
+	for (spec = help_visible(spec); spec->name; spec = help_visible(spec + 1)) {
 		char letter[] = { '-', spec->letter, ',', ' ', '\0' };
 
 		snprintf(term, sizeof(term), "%s--%s%s%s", spec->letter ? letter : "",
@@ -155,8 +154,8 @@ static void put_roff(FILE *out, const char *text)
 void help_manual(FILE *out, const struct command *command)
 {
 	fputs(".SH OPTIONS\n", out);
-	for (const struct option_spec *spec = visible(command->options); spec->name;
-	     spec = visible(spec + 1)) {
+	for (const struct option_spec *spec = help_visible(command->options); spec->name;
+	     spec = help_visible(spec + 1)) {
 		fprintf(out, ".TP\n.%s \"", spec->argument ? "BI" : "B");
 		if (spec->letter)
 			fprintf(out, "\\-%c, ", spec->letter);
@@ -169,99 +168,4 @@ void help_manual(FILE *out, const struct command *command)
 		put_roff(out, spec->about);
 		fputc('\n', out);
 	}
-}
-
-/* What completes one option's argument, as compgen's; nothing: nothing does. */
-static void bash_argument(FILE *out, const struct option_spec *spec)
-{
-	switch (spec->type) {
-	case OPTION_CPUS:
-		fputs("-W \"$(sed -n 's/^isolated //p' /proc/isolator/status 2>/dev/null)\"", out);
-		break;
-	case OPTION_DIRECTORY:
-		fputs("-d", out);
-		break;
-	case OPTION_FILE:
-		fputs("-f", out);
-		break;
-	case OPTION_USER:
-		fputs("-u", out);
-		break;
-	case OPTION_WORD:
-		fputs("-W '", out);
-		for (const char *at = spec->argument; *at; at++)
-			fputc(*at == '|' ? ' ' : *at, out);
-		fputc('\'', out);
-		break;
-	default:
-		break;
-	}
-}
-
-static void bash_option(FILE *out, const struct command *command,
-			const struct option_spec *spec)
-{
-	bool completed = spec->type == OPTION_CPUS || spec->type == OPTION_DIRECTORY ||
-		spec->type == OPTION_FILE || spec->type == OPTION_USER || spec->type == OPTION_WORD;
-
-	fprintf(out, "\t%s:--%s", command->name, spec->name);
-	if (spec->letter)
-		fprintf(out, " | %s:-%c", command->name, spec->letter);
-	fputs(")\n", out);
-	if (completed) {
-		fputs("\t\tmapfile -t COMPREPLY < <(compgen ", out);
-		bash_argument(out, spec);
-		fputs(" -- \"$word\")\n", out);
-	}
-	fputs("\t\treturn\n\t\t;;\n", out);
-}
-
-static void bash_words(FILE *out, const struct command *command,
-		       const struct command *const *subcommands)
-{
-	const char *space = "";
-
-	for (; subcommands && *subcommands; subcommands++) {
-		if ((*subcommands)->hidden)
-			continue;
-		fprintf(out, "%s%s", space, (*subcommands)->name);
-		space = " ";
-	}
-	for (const struct option_spec *spec = visible(command->options); spec->name;
-	     spec = visible(spec + 1)) {
-		fprintf(out, "%s--%s", space, spec->name);
-		space = " ";
-	}
-}
-
-void help_bash(FILE *out, const struct command *program,
-	       const struct command *const *subcommands)
-{
-	fprintf(out,
-		"# bash completion for %s; written by: %s completion bash\n"
-		"_%s()\n{\n"
-		"\tlocal word=${COMP_WORDS[COMP_CWORD]} words=\n\n"
-		"\tCOMPREPLY=()\n"
-		"\tcase ${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD - 1]} in\n",
-		program->name, program->name, program->name);
-	for (const struct command *const *c = subcommands; *c; c++)
-		for (const struct option_spec *spec = visible((*c)->options); spec->name;
-		     spec = visible(spec + 1))
-			if (spec->argument && !(*c)->hidden)
-				bash_option(out, *c, spec);
-	fputs("\tesac\n\tif ((COMP_CWORD == 1)); then\n\t\twords=\"", out);
-	bash_words(out, program, subcommands);
-	fputs("\"\n\telse\n\t\tcase ${COMP_WORDS[1]} in\n", out);
-	for (const struct command *const *c = subcommands; *c; c++) {
-		if ((*c)->hidden)
-			continue;
-		fprintf(out, "\t\t%s) words=\"", (*c)->name);
-		bash_words(out, *c, (*c)->names_commands ? subcommands : NULL);
-		if ((*c)->words)
-			fprintf(out, " %s", (*c)->words);
-		fputs("\" ;;\n", out);
-	}
-	fprintf(out, "\t\tesac\n\tfi\n"
-		"\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n}\n"
-		"complete -F _%s %s\n", program->name, program->name);
 }

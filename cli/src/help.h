@@ -14,8 +14,7 @@ void help_print(FILE *out, const struct command *command,
 /* The OPTIONS section of a manual page. */
 void help_manual(FILE *out, const struct command *command);
 
-/* A bash script that completes the words of @program. */
-void help_bash(FILE *out, const struct command *program,
-	       const struct command *const *subcommands);
+/* The first from @spec on that is for users; the table's end if there is none. */
+const struct option_spec *help_visible(const struct option_spec *spec);
 
 #endif

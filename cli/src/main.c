@@ -35,6 +35,7 @@ static const struct command *const subcommands[] = {
 	&shield_command,
 	&interfere_command,
 	&restore_command,
+	&configure_command,
 	&completion_command,
 	&help_command,
 	&manual_command,
@@ -68,9 +69,9 @@ static const struct command program = {
 	.exits = (const char *const []){
 		"0", "done, and nothing exceeded a deadline, or the machine is fit",
 		"1", "an error, which says what to do about it",
-		"2", "a deadline was exceeded: there was a breach (why); the machine is not fit (audit); a CPU was not quiet (prove); something is against the rule (shield); or a limit was exceeded (measure)",
+		"2", "a deadline was exceeded: there was a breach (why); the machine is not fit (audit); a CPU was not quiet (prove); the kernel has something else than its file says (configure); something is against the rule (shield); or a limit was exceeded (measure)",
 		"3", "inconclusive: no CPU is isolated, nothing could be judged, or what counts does not (prove); or a run that is invalid (measure)",
-		"77", "skipped: this machine has nothing to look with (prove)",
+		"77", "skipped: this machine has nothing to look with (prove); the running kernel has no Isolator (configure)",
 		NULL,
 	},
 };

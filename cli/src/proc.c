@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "file.h"
+#include "kernels.h"
 #include "parse.h"
 #include "text.h"
 #include "wait.h"
@@ -20,6 +21,14 @@ static const char *const file_names[PROC_FILES] = {
 	[PROC_BREACHES] = "breaches",
 };
 
+static void say_without(void)
+{
+	char *text = kernels_without("/");
+
+	error_say("there is no %s: %s", PROC_DIRECTORY, text);
+	free(text);
+}
+
 /* Why @path could not be read, and what helps.  Returns -1. */
 static int unreadable(const char *directory, const char *path, enum proc_file file, int error)
 {
@@ -30,8 +39,7 @@ static int unreadable(const char *directory, const char *path, enum proc_file fi
 		error_say("there is no %s: --proc wants a directory with the files of %s",
 			  path, PROC_DIRECTORY);
 	else if (error == ENOENT && file == PROC_STATUS)
-		error_say("the running kernel, %s, has no Isolator (no %s): boot one that has (kernel/build of the Isolator sources makes it, CONFIG_ISOLATOR=y), or mount /proc",
-			  kernel.release, PROC_DIRECTORY);
+		say_without();
 	else if (error == ENOENT)
 		error_say("the running kernel, %s, has no %s: install the isolator command that belongs to it",
 			  kernel.release, path);

@@ -7,6 +7,7 @@
 #include "culprit.h"
 #include "hint.h"
 #include "json.h"
+#include "kernels.h"
 #include "proc_json.h"
 #include "proc_text.h"
 #include "run.h"
@@ -25,8 +26,12 @@ void run_isolation_begin(FILE *out, const struct run *run)
 	char time[TERM_TIME];
 
 	if (!run->isolator) {
+		char *text = kernels_without(run->root);
+
+		fprintf(out, "  isolation: none: %s\n", text);
+		free(text);
 		if (isolate_wish_given(&run->wish) || run->nr_threads)
-			fputs("  isolation: none, this kernel has no Isolator; --beat, --deadline and --spin do nothing, a thread of --thread is only pinned\n",
+			fputs("  without it --beat, --deadline and --spin do nothing, a thread of --thread is only pinned\n",
 			      out);
 		return;
 	}

@@ -29,7 +29,7 @@ check() {
 	fi
 }
 
-check '--help --version attach audit completion detach export help interfere measure prove restore run shield stat status top watch why ' ''
+check '--help --version attach audit completion configure detach export help interfere measure prove restore run shield stat status top watch why ' ''
 check 'stat status ' st
 check '--version ' --v
 check '--json ' stat --j

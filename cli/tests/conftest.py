@@ -96,6 +96,12 @@ def kernel(build: Build) -> Path:
 
 
 @pytest.fixture(scope="session")
+def rules(build: Build) -> Path:
+    """The command on a kernel that keeps limits in a directory (rules.c)."""
+    return build("rules", ("rules.c",), "-Wl,--wrap=rules_set")
+
+
+@pytest.fixture(scope="session")
 def interval(build: Build) -> Path:
     """What isolator watch shows of two looks (interval.c)."""
     return build("interval", ("interval.c",), "-Wl,--wrap=main")

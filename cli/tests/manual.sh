@@ -31,7 +31,7 @@ sample() {
 
 set +e
 : >differ
-for name in '' attach audit detach export interfere measure prove restore run shield stat status top watch why; do
+for name in '' attach audit configure detach export interfere measure prove restore run shield stat status top watch why; do
 	page=$man/isolator${name:+-$name}.1
 	# shellcheck disable=SC2086 # none is no word
 	"$isolator" manual-options $name >wanted

@@ -42,6 +42,8 @@ enum isolator_step {
 	STEP_OPEN,
 	STEP_START,
 	STEP_MAP,
+	STEP_PAGE_OLDER,	/* than this library: the kernel's page */
+	STEP_PAGE_NEWER,
 	STEP_TICK,
 	STEP_STOP,
 	STEP_TASK_OPTIONS,

@@ -87,10 +87,24 @@ static int open_device(const char *path)
 	return 0;
 }
 
+/*
+ * The version changes only where a field gets another meaning: what is new stands behind
+ * what is known, and is 0 in the page of a kernel that does not have it.
+ */
+static enum isolator_step page_fits(const struct isolator_page *page)
+{
+	if (page->magic != ISOLATOR_PAGE_MAGIC)
+		return STEP_MAP;
+	if (page->version == ISOLATOR_PAGE_VERSION)
+		return STEP_NONE;
+	return page->version < ISOLATOR_PAGE_VERSION ? STEP_PAGE_OLDER : STEP_PAGE_NEWER;
+}
+
 /* The page belongs to one isolation: a start that is not nested needs its own. */
 static int map_page(void)
 {
 	const struct isolator_page *page;
+	enum isolator_step step;
 	void *address;
 
 	drop_page();
@@ -99,9 +113,10 @@ static int map_page(void)
 	if (address == MAP_FAILED)
 		return isolator_failed(STEP_MAP, errno);
 	page = address;
-	if (page->magic != ISOLATOR_PAGE_MAGIC || page->version != ISOLATOR_PAGE_VERSION) {
+	step = page_fits(page);
+	if (step) {
 		isolator_sys.munmap(address, page_size());
-		return isolator_failed(STEP_MAP, EPROTO);
+		return isolator_failed(step, EPROTO);
 	}
 	isolator_thread_page = page;
 	return 0;
@@ -120,6 +135,21 @@ static int check_options(const struct isolator_options *options)
 	if (options->flags & ~OPT_KNOWN)
 		return isolator_failed(STEP_OPTIONS, EINVAL);
 	return 0;
+}
+
+/*
+ * The errno of a start.  The number of a request has the size of its structure in it: a
+ * kernel of another version does not know that of this library's start.  It is told from
+ * another device by what it says of a stop without a size, which stops nothing.
+ */
+static int start_error(int error)
+{
+	struct isolator_stop_args nothing = { 0 };
+
+	if (error == ENOTTY && isolator_sys.ioctl(thread_fd - 1, ISOLATOR_IOC_STOP, &nothing) < 0 &&
+	    errno == EINVAL)
+		return EPROTO;
+	return error;
 }
 
 EXPORT int isolator_start_opts(const struct isolator_options *options,
@@ -144,7 +174,7 @@ EXPORT int isolator_start_opts(const struct isolator_options *options,
 			return error;
 	}
 	if (isolator_sys.ioctl(thread_fd - 1, ISOLATOR_IOC_START, &arguments) < 0)
-		return isolator_failed(STEP_START, errno);
+		return isolator_failed(STEP_START, start_error(errno));
 	if (arguments.depth == 1) {
 		error = map_page();
 		if (error) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -55,7 +56,8 @@ static void new_page(void)
 	if (fake.page == MAP_FAILED)
 		abort();
 	fake.page->magic = ISOLATOR_PAGE_MAGIC;
-	fake.page->version = fake.page_version ? fake.page_version : ISOLATOR_PAGE_VERSION;
+	fake.page->version = !fake.page_version ? ISOLATOR_PAGE_VERSION :
+		fake.page_version < 0 ? 0 : (unsigned int)fake.page_version;
 	fake.page->state = ISOLATOR_STATE_ON;
 	fake.page->cpu = 1;
 }
@@ -178,6 +180,10 @@ static int fake_ioctl(int fd, unsigned long request, void *argument)
 {
 	if (fcntl(fd, F_GETFD) < 0)
 		return -1;
+	if (fake.foreign || (fake.unknown & 1U << _IOC_NR(request))) {
+		errno = ENOTTY;
+		return -1;
+	}
 	switch (request) {
 	case ISOLATOR_IOC_START:
 		return do_start(argument);

@@ -25,8 +25,12 @@ struct fake {
 	unsigned int cannot_do;
 	/* Bits of a start's mask that the kernel cannot provide. */
 	unsigned int cannot_mask;
-	/* The version that the next page has, 0 for the right one. */
-	unsigned int page_version;
+	/* The version that the next page has, 0 for the right one, -1 for version 0. */
+	int page_version;
+	/* A bit 1 << N: a kernel that does not know the request of number N in this form. */
+	unsigned int unknown;
+	/* The device of something else: it knows no request. */
+	bool foreign;
 };
 
 extern struct fake fake;

@@ -121,11 +121,11 @@ static const struct expected expected[] = {
 	{ &fake.fail_task_start, ECANCELED, "isolator_stop_task()" },
 	{ &fake.fail_task_start, EAGAIN, "high-resolution" },
 	{ &fake.fail_task_start, EOPNOTSUPP, "dmesg" },
-	{ &fake.fail_task_start, ENOTTY, "boot the kernel" },
+	{ &fake.fail_task_start, ENOTTY, "older or newer" },
 	{ &fake.fail_task_start, ENOMEM, "memory" },
 	{ &fake.fail_task_stop, ESRCH, "not isolated" },
 	{ &fake.fail_task_stop, EPERM, "CAP_SYS_NICE" },
-	{ &fake.fail_task_stop, ENOTTY, "boot the kernel" },
+	{ &fake.fail_task_stop, ENOTTY, "older or newer" },
 };
 
 static void each_error(void)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The packages: versions agree, and what is built is in one of them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from importlib.metadata import version as installed
+from pathlib import Path
+
+import pytest
+from steps import ROOT
+
+DEBIAN = ROOT / "packaging/debian"
+
+
+def _changelog() -> str:
+    match = re.match(r"isolator \(([^)]+)\)", (DEBIAN / "changelog").read_text())
+    assert match
+    return match[1]
+
+
+def test_versions() -> None:
+    """One number for the library, the command, their pages and the packages."""
+    for part in ("lib", "cli"):
+        assert f"  version: '{_changelog()}'," in (ROOT / part / "meson.build").read_text()
+    assert f'"{_changelog()}"' in (ROOT / "cli/src/version.h").read_text()
+
+
+def test_parts() -> None:
+    """isolator-report is shipped with what its tests run with, each by its content."""
+    lines = [line for line in (ROOT / "packaging/parts").read_text().splitlines()
+             if "==" in line]
+    assert len(lines) == 3
+    for line in lines:
+        match = re.fullmatch(r"(\w+)==(\S+) --hash=sha256:[0-9a-f]{64}", line)
+        assert match and installed(match[1]) == match[2], line
+        # As debian/copyright has it, with its licence.
+        text = (DEBIAN / "copyright").read_text()
+        assert f"Files: parts/{match[1]}/*" in text
+        assert re.search(rf" {re.escape(match[2])}[ ,]", text), line
+
+
+def test_build_packages() -> None:
+    """What debian/control asks for is what tools/install-packages installs."""
+    control = (DEBIAN / "control").read_text()
+    match = re.search(r"^Build-Depends: (.*?)^\S", control, re.MULTILINE | re.DOTALL)
+    assert match
+    asked = {re.split(r"[ :(]", word.strip())[0] for word in match[1].split(",")}
+    asked = {"debhelper" if word == "debhelper-compat" else word for word in asked}
+    group = {line.split("#")[0].strip()
+             for line in (ROOT / "tools/packages/deb").read_text().splitlines()} - {""}
+    assert asked <= group, asked - group
+
+
+def test_symbols() -> None:
+    """The package's symbols are those that the library promises."""
+    promised = {line.replace("@@", "@") for line in
+                (ROOT / "lib/tests/abi.symbols").read_text().splitlines() if line[0] != "#"}
+    listed = {line.split()[0] for line in
+              (DEBIAN / "libisolator0.symbols").read_text().splitlines()
+              if line.startswith(" isolator_")}
+    assert listed == promised
+
+
+def test_every_page_and_schema_is_in_a_package() -> None:
+    """One that is new and in none would stop no build."""
+    text = "".join(file.read_text() for file in DEBIAN.glob("*.install"))
+    patterns = [line.split()[0] for line in text.splitlines() if line.startswith("usr/share/")]
+    assert "usr/share/man/man3" in patterns
+    cli = (ROOT / "cli/meson.build").read_text() + (ROOT / "cli/bpf/meson.build").read_text()
+    for file in [*(ROOT / "cli/man").iterdir(), *(ROOT / "cli/schema").glob("*.json")]:
+        assert f"/{file.name}'" in cli, f"meson does not install {file.name}"
+        place = (f"usr/share/man/man{file.suffix[1:]}/{file.name}" if file.parent.name == "man"
+                 else f"usr/share/isolator/schema/{file.name}")
+        assert any(Path(place).match(pattern) or place.startswith(f"{pattern}/")
+                   for pattern in patterns), place
+
+
+@pytest.mark.skipif(not shutil.which("systemd-sysusers"), reason="it needs systemd-sysusers")
+def test_group(tmp_path: Path) -> None:
+    """systemd makes the group of the file, which the udev rule names."""
+    (tmp_path / "etc").mkdir()
+    subprocess.run(["systemd-sysusers", f"--root={tmp_path}", DEBIAN / "isolator.sysusers"],
+                   check=True)
+    assert re.search(r"^isolator:", (tmp_path / "etc/group").read_text(), re.MULTILINE)
+    assert 'GROUP="isolator", MODE="0660"' in (DEBIAN / "isolator.udev").read_text()
+
+
+def test_tools_deb_says_what_is_wrong() -> None:
+    """Wrong words, and a kernel where nothing makes one."""
+    done = subprocess.run([ROOT / "tools/deb", "users"], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 1 and "usage: tools/deb" in done.stderr
+    assert subprocess.run([ROOT / "tools/deb", "--help"], check=True, capture_output=True,
+                          text=True).stdout.startswith("usage: tools/deb")
