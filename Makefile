@@ -9,7 +9,7 @@ MINUTES ?= 20
 KERNEL ?= rt
 PORT ?= 8350
 SECONDS ?=
-.PHONY: help run check matrix hunt scope scope-report bench campaign lint units clean
+.PHONY: help run check matrix hunt scope scope-report bench campaign deb-kernel lint units clean
 
 help: ## this list
 	@echo 'Isolator: a CPU core that nothing interrupts, proven from outside.'
@@ -41,6 +41,9 @@ bench: ## what it costs: the kernel in instructions, channel, allocator and tick
 
 campaign: ## what takes hours, resumable: make campaign HOURS=2
 	@tools/campaign --hours $(HOURS)
+
+deb-kernel: ## packages of a kernel for Debian 12: make deb-kernel RT=1 CONFIG=/boot/config-...
+	@tools/deb-kernel $(if $(CONFIG),--config $(CONFIG)) $(if $(RT),--rt)
 
 lint: ## the linters only
 	@tools/check --group prepare --group lint
