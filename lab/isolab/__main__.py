@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="rt, nort, debug, stock-rt, stock-nort, debug+kasan, debug+kcsan, "
         "distro-plain, distro-rt, distro-isolator-rt, distro-isolator-nort, distro-deb-cloud, "
-        "distro-deb-cloud-rt, arm64",
+        "distro-deb-cloud-rt or of another name that tools/deb-kernel was given, arm64",
     )
     test.add_argument(
         "--only",

@@ -75,7 +75,7 @@ def kernel(name: str) -> Kernel:
     if name in OURS:
         built = kernels.build(OURS[name])
         return Kernel(PREFIX + name, built.path, disk=image() / "root.ext2")
-    if name in packaged.NAMES:
+    if name.startswith(packaged.PREFIX):
         packaged.debs(name)  # what is missing is said before a disk is made
         with_stock = image(packaged.BESIDE, packaged.STOCK)
         return packaged.kernel(name, PREFIX + name, with_stock)
@@ -87,7 +87,8 @@ def kernel(name: str) -> Kernel:
 
 
 def is_ours(which: Kernel) -> bool:
-    return which.name.removeprefix(PREFIX) in (*OURS, *packaged.NAMES)
+    name = which.name.removeprefix(PREFIX)
+    return name in OURS or name.startswith(packaged.PREFIX)
 
 
 def _modules(archive: initramfs.Archive, which: Kernel) -> None:

@@ -12,8 +12,10 @@ from . import term
 from .kernel import Kernel
 from .paths import BUILD, OUT
 
-# Which of the kernels that are packed, by its name in the lab.
-NAMES = {"deb-cloud": "cloud", "deb-cloud-rt": "cloud-rt"}
+# A kernel that is packed is called by what its release ends with: deb-cloud-rt.
+PREFIX = "deb-"
+# Those of the suite.
+NAMES = ("deb-cloud", "deb-cloud-rt")
 STOCK = {"cloud": "linux-image-6.12-cloud-amd64"}
 # On the disk beside the lab's packages: the stock kernel, as it is installed on a real machine, and
 # what the packages depend on, as there is no archive in the guest.
@@ -38,11 +40,12 @@ USER = ("libisolator0_*.deb", "isolator_*.deb")
 
 def _image(name: str) -> Path:
     """The package of that kernel."""
-    flavour = NAMES[name]
+    flavour = name.removeprefix(PREFIX)
     found = sorted(KERNEL_DEBS.glob(f"linux-image-*-isolator-{flavour}_*.deb"))
     if len(found) == 1:
         return found[0]
-    how = "tools/deb-kernel --name cloud" + (" --rt" if flavour.endswith("-rt") else "")
+    how = f"tools/deb-kernel --name {flavour.removesuffix('-rt')}"
+    how += " --rt" if flavour.endswith("-rt") else ""
     if found:
         raise term.LabError(f"more than one kernel -{flavour} in {KERNEL_DEBS}: keep one")
     raise term.LabError(
@@ -53,7 +56,7 @@ def _image(name: str) -> Path:
 
 def debs(name: str) -> list[Path]:
     """What is installed in the guest; nothing for a kernel that is not packed."""
-    if name not in NAMES:
+    if not name.startswith(PREFIX):
         return []
     release = _image(name).name.removeprefix("linux-image-").partition("_")[0]
     packages = (f"linux-image-{release}", f"linux-headers-{release}", "isolator-boot")

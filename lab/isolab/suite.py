@@ -395,7 +395,7 @@ def _choose(kernels: list[str], only: list[str], suite: Suite) -> list[tuple[str
             _DISTRO_OURS
             if spec.removeprefix(distro.PREFIX) in distro.OURS
             else _DISTRO_DEB
-            if spec.removeprefix(distro.PREFIX) in packaged.NAMES
+            if spec.startswith(distro.PREFIX + packaged.PREFIX)
             else _DISTRO
             if spec.startswith(distro.PREFIX)
             else _ARM64

@@ -10,7 +10,7 @@
 # SOURCE_DATE_EPOCH and make_kernel, die and say of tools/deb-kernel.
 # shellcheck shell=sh disable=SC2154
 
-MAINTAINER='Isolator packages <isolator@packages.invalid>'
+MAINTAINER='Isolator maintainers <maintainers@isolator.invalid>'
 HOMEPAGE='https://www.kernel.org/'
 
 # All that a package holds has the date of the source, root's ownership and plain rights.
@@ -37,7 +37,8 @@ documents() {
 	{
 		echo "$2 ($deb_version) bookworm; urgency=medium"
 		echo
-		echo "  * Linux $release from $package $version, with Isolator."
+		echo "  * Linux $release, with Isolator, from"
+		echo "    $package $version."
 		echo
 		echo " -- $MAINTAINER  $(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")"
 	} | zipped "$doc/changelog.Debian.gz"

@@ -29,7 +29,7 @@ case "$*" in
 *) echo hd0 ;;
 esac
 """
-STOCK, OLDER = "6.12.100+deb12-cloud-amd64", "6.1.0-40-cloud-amd64"
+STOCK, OLDER = "6.12.117+deb12-cloud-amd64", "6.1.0-40-cloud-amd64"
 NEWER = "6.12.200+deb12-cloud-amd64"
 OURS, OURS_OLD, OURS_RT = (
     "6.12.117-isolator-cloud", "6.12.90-isolator-cloud", "6.12.117-isolator-cloud-rt")

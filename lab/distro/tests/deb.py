@@ -157,7 +157,7 @@ def install() -> None:
     keep("own", own)
     keep("before", inventory.take())
     keep("menu", MENU.read_text())
-    said = run("apt-get", "install", "-y", "-q", "--no-download", *map(str, DEBS),
+    said = run("apt-get", "install", "-y", "-q", *map(str, DEBS),
                what=f"apt install of {len(DEBS)} packages")
     note("\n".join(line for line in said.splitlines() if "isolator" in line)[-1500:])
     image = next(d.name for d in DEBS if d.name.startswith("linux-image-"))
