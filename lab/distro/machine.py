@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import snapshot
 
-ISOLATOR = "/lab/bin/isolator"
+ISOLATOR = os.environ.get("ISOLATOR", "/lab/bin/isolator")
 PATIENCE_S = 60.0
 
 _count = 0

@@ -78,14 +78,15 @@ def _parser() -> argparse.ArgumentParser:
         default="check",
         help="check (default), full-rt, full-nort, "
         "full-debug, kasan, kcsan, rcutorture, scftorture, distro, distro-check, full-distro, "
-        "programs, arm64",
+        "programs, deb, arm64",
     )
     test.add_argument(
         "--kernel",
         action="append",
         default=[],
         help="rt, nort, debug, stock-rt, stock-nort, debug+kasan, debug+kcsan, "
-        "distro-plain, distro-rt, distro-isolator-rt, distro-isolator-nort, arm64",
+        "distro-plain, distro-rt, distro-isolator-rt, distro-isolator-nort, distro-deb-cloud, "
+        "distro-deb-cloud-rt or of another name that tools/deb-kernel was given, arm64",
     )
     test.add_argument(
         "--only",

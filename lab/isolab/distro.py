@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from . import header, initramfs, term
+from . import header, initramfs, packaged, term
 from . import kernel as kernels
 from .kernel import Kernel
 from .paths import BUILD, LAB, TOP, cache
@@ -75,14 +75,20 @@ def kernel(name: str) -> Kernel:
     if name in OURS:
         built = kernels.build(OURS[name])
         return Kernel(PREFIX + name, built.path, disk=image() / "root.ext2")
+    if name.startswith(packaged.PREFIX):
+        packaged.debs(name)  # what is missing is said before a disk is made
+        with_stock = image(packaged.BESIDE, packaged.STOCK)
+        return packaged.kernel(name, PREFIX + name, with_stock)
     if name not in KERNELS:
-        raise term.LabError(f"no kernel {PREFIX}{name}; there are {', '.join((*KERNELS, *OURS))}")
+        known = (*KERNELS, *OURS, *packaged.NAMES)
+        raise term.LabError(f"no kernel {PREFIX}{name}; there are {', '.join(known)}")
     where = image()
     return Kernel(PREFIX + name, where / name, disk=where / "root.ext2")
 
 
 def is_ours(which: Kernel) -> bool:
-    return which.name.removeprefix(PREFIX) in OURS
+    name = which.name.removeprefix(PREFIX)
+    return name in OURS or name.startswith(packaged.PREFIX)
 
 
 def _modules(archive: initramfs.Archive, which: Kernel) -> None:
@@ -146,6 +152,8 @@ def with_job(
         archive.file(f"lab/schema/{path.name}", path.read_bytes())
     for name, program in (programs or {}).items():
         archive.file(name, program, 0o755)
+    for path in packaged.debs(which.name.removeprefix(PREFIX)):
+        archive.file(f"lab/debs/{path.name}", path.read_bytes())
     if is_ours(which):
         _programs(archive, guest, BUILD / "lab" / "programs")
     target.write_bytes(archive.bytes())

@@ -23,6 +23,7 @@ KERNELS = (
     "distro",
     "distro-stock",
     "distro-isolator",
+    "distro-deb",
     "arm64",
 )
 BRINGS = ("isolator-bpf",)

@@ -39,11 +39,12 @@ def test_every_test_of_the_distribution_guest_is_in_a_suite() -> None:
     found = {
         name: {spec: {t.name for t in tests} for spec, tests in suite._choose([], [], one)}
         for name, one in suite.SUITES.items()
-        if "distro" in name
+        if "distro" in name or name == "deb"
     }
     assert all(spec.startswith(distro.PREFIX) for one in found.values() for spec in one)
-    assert set().union(*found["full-distro"].values()) == known
-    assert found["distro"]["distro-plain"] == known - {"programs"}
+    assert set().union(*found["full-distro"].values()) == known - {"deb"}
+    assert found["deb"] == {"distro-deb-cloud": {"deb"}, "distro-deb-cloud-rt": {"deb"}}
+    assert found["distro"]["distro-plain"] == known - {"programs", "deb"}
     assert found["distro-check"] == {"distro-isolator-rt": {"programs"}}
     # And nowhere else: they need systemd.
     for _, tests in suite._choose([], [], suite.SUITES["full-debug"]):

@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import signal
 import subprocess
 import time
@@ -23,13 +22,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from counting import (
+    CPU,
+    HOUSEKEEPING,
+    PRELOAD,
+    PROGRAMS,
+    Trigger,
+    counts,
+    grown,
+    interrupts,
+    mark,
+    owner,
+    triggers,
+)
 from machine import ISOLATOR, PATIENCE_S, check, done, note, read, until
 
-CPU, REST, HOUSEKEEPING = 1, 2, 0
-LAB = Path("/lab")
-PROGRAMS = LAB / "programs"
-PRELOAD = str(LAB / "lib" / "libisolator-preload.so")
-STATS, STATUS = Path("/proc/isolator/stats"), Path("/proc/isolator/status")
+REST = 2
 REPORT = Path("/run/programs.json")
 WINDOW_S = float(os.environ.get("WINDOW_S") or 6)
 CONTROL_S = min(WINDOW_S, 4)
@@ -43,9 +51,6 @@ BEAT = ("--beat", str(DEADLINE_MS * 3 // 4), "--deadline", str(DEADLINE_MS),
 LEAST_USER = 1_000_000
 # The tick of a CPU that is not isolated comes 1000 times a second; this is enough to tell.
 LEAST_PER_S = 20
-TRIGGER_S = 30
-# What they say of a CPU that may not be had: they did what they can.
-REFUSED = ("perf-open", "affinity-task")
 
 
 @dataclass(frozen=True)
@@ -79,58 +84,6 @@ STATIC = RUNS[1]
 
 windows = 0
 claims: list[dict[str, Any]] = []
-
-
-def counts(line: str) -> dict[str, int]:
-    """CPU 1's line of the statistics of that name; empty if it has none yet."""
-    found = re.search(rf"^cpu {CPU} {line} (.*)$", STATS.read_text(), re.MULTILINE)
-    words = found[1].split() if found else []
-    return {key: int(value) for key, value in zip(words[::2], words[1::2], strict=True)}
-
-
-def interrupts() -> dict[str, int]:
-    """Those of CPU 1, by the kernel's own count."""
-    head, *lines = Path("/proc/interrupts").read_text().splitlines()
-    at = head.split().index(f"CPU{CPU}")
-    found = {}
-    for line in lines:
-        name, *fields = line.split()
-        if len(fields) > at and fields[at].isdigit():
-            found[name.rstrip(":")] = int(fields[at])
-    return found
-
-
-def grown(now: dict[str, int], before: dict[str, int]) -> dict[str, int]:
-    return {key: n - before.get(key, 0) for key, n in now.items() if n != before.get(key, 0)}
-
-
-def mark(*words: str, cpu: int = HOUSEKEEPING) -> None:
-    subprocess.run(["taskset", "-c", str(cpu), "/lab/bin/mark", *words], check=True)
-
-
-@dataclass
-class Trigger:
-    name: str
-    fired: int = 0
-    bad: str = ""
-
-    def fire(self, tid: int) -> None:
-        environment = {**os.environ, "TASK_TID": str(tid), "TASK_PID": str(tid)}
-        self.fired += 1
-        try:
-            answer = subprocess.run([f"/lab/triggers/{self.name}"], env=environment, text=True,
-                                    capture_output=True, timeout=TRIGGER_S, check=False)
-        except subprocess.TimeoutExpired:
-            self.bad = self.bad or f"not back after {TRIGGER_S} s"
-            return
-        last = (answer.stdout.strip().splitlines() or ["{}"])[-1]
-        said = json.loads(last) if last.startswith("{") else {}
-        if not said.get("worked") or (said["outcome"] == "refused" and self.name not in REFUSED):
-            self.bad = self.bad or f"{answer.stdout}{answer.stderr}".strip()
-
-
-def triggers() -> list[Trigger]:
-    return [Trigger(path.name) for path in sorted((LAB / "triggers").iterdir())]
 
 
 def disturb(seconds: float, those: list[Trigger], tid: int, runs: subprocess.Popen[str]) -> int:
@@ -208,12 +161,6 @@ def ready(runs: subprocess.Popen[str]) -> bool:
     """It takes signals now; false: it has ended."""
     assert runs.stdout
     return runs.stdout.readline() == "ready\n"
-
-
-def owner() -> int:
-    """The thread that has CPU 1 for itself; 0: none."""
-    found = re.search(rf"^cpu {CPU} isolated .* owner (\d+) ", STATUS.read_text(), re.MULTILINE)
-    return int(found[1]) if found else 0
 
 
 def end(runs: subprocess.Popen[str], number: int = signal.SIGTERM) -> tuple[int, dict[str, Any]]:

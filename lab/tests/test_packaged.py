@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The packages for the distribution guest: found, or said how they are made."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from isolab import distro, packaged, suite, term
+
+RELEASE = "6.12.9-isolator-cloud"
+
+
+@pytest.fixture(name="debs")
+def _debs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    kernel, user = tmp_path / "kernel", tmp_path / "user"
+    kernel.mkdir()
+    user.mkdir()
+    monkeypatch.setattr(packaged, "KERNEL_DEBS", kernel)
+    monkeypatch.setattr(packaged, "USER_DEBS", user)
+    return kernel
+
+
+def made(where: Path, *names: str) -> None:
+    for name in names:
+        (where / f"{name}_1_amd64.deb").write_text(name)
+
+
+def test_missing_packages_say_how_they_are_made(debs: Path) -> None:
+    with pytest.raises(term.LabError, match="make it with tools/deb-kernel --name cloud$") as e:
+        distro.kernel("deb-cloud")
+    assert e.value.code == term.SKIPPED
+    with pytest.raises(term.LabError, match="tools/deb-kernel --name cloud --rt$"):
+        packaged.debs("deb-cloud-rt")
+    assert packaged.debs("plain") == []
+
+
+def test_what_is_installed_together(debs: Path) -> None:
+    rt = f"{RELEASE}-rt"
+    made(debs, *(f"linux-{kind}-{r}" for kind in ("image", "headers") for r in (RELEASE, rt)))
+    with pytest.raises(term.LabError, match="not one isolator-boot_"):
+        packaged.debs("deb-cloud")
+    made(debs, "isolator-boot")
+    made(debs.parent / "user", "libisolator0", "libisolator-dev", "isolator", "isolator-report")
+    assert [p.name.partition("_")[0] for p in packaged.debs("deb-cloud")] == [
+        f"linux-image-{RELEASE}", f"linux-headers-{RELEASE}", "isolator-boot",
+        "libisolator0", "isolator"]
+    assert packaged.debs("deb-cloud-rt")[0].name.startswith(f"linux-image-{rt}_")
+    made(debs, "linux-image-6.12.10-isolator-cloud")
+    with pytest.raises(term.LabError, match="more than one kernel -cloud") as e:
+        packaged.debs("deb-cloud")
+    assert e.value.code == term.ERROR
+
+
+def test_a_suite_without_its_packages_is_skipped(
+    debs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(suite, "OUT", tmp_path / "out")
+    assert suite.main("deb", [], [], False) == term.SKIPPED
+    said = capsys.readouterr().out
+    assert "0 passed, 0 failed, 2 skipped" in said
+    assert "make it with tools/deb-kernel --name cloud --rt" in said
+
+
+def test_a_disk_with_room(tmp_path: Path) -> None:
+    disk = tmp_path / "root.ext2"
+    with open(disk, "wb") as file:
+        file.truncate(8 << 20)
+    subprocess.run(["/sbin/mke2fs", "-q", "-F", disk], check=True)
+    roomy = packaged._roomy(disk)
+    assert roomy.stat().st_size == disk.stat().st_size + (packaged.ROOM_MIB << 20)
+    shown = subprocess.run(["/sbin/dumpe2fs", "-h", roomy], capture_output=True, text=True,
+                           check=True).stdout
+    blocks = {k: int(v) for k, _, v in (line.partition(":") for line in shown.splitlines())
+              if k in ("Block count", "Block size")}
+    assert blocks["Block count"] * blocks["Block size"] > packaged.ROOM_MIB << 20
+    before = roomy.stat().st_mtime_ns
+    assert packaged._roomy(disk) == roomy and roomy.stat().st_mtime_ns == before
