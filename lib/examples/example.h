@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,6 +37,38 @@ static inline uint64_t example_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * Isolate where the kernel can, and say what is in force; where it cannot, say why and
+ * go on as an ordinary thread.  Returns whether this thread is isolated.
+ */
+static inline int example_isolate(void)
+{
+	int achieved = isolator_start(ISOLATOR_MASK_ALL);
+
+	if (achieved < 0)
+		printf("not isolated: %s\n", isolator_strerror(achieved));
+	else
+		printf("isolated: mask %#x\n", (unsigned int)achieved);
+	return achieved >= 0;
+}
+
+/* Page faults of this thread, and how often the scheduler took its CPU away. */
+struct example_usage {
+	long faults;
+	long switches;
+};
+
+static inline struct example_usage example_used(void)
+{
+	struct example_usage usage;
+	struct rusage now;
+
+	getrusage(RUSAGE_THREAD, &now);
+	usage.faults = now.ru_minflt + now.ru_majflt;
+	usage.switches = now.ru_nivcsw;
+	return usage;
 }
 
 /* Leave with the reason: 77 where the kernel cannot, 1 where it would not. */
