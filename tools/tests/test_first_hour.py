@@ -101,7 +101,7 @@ class Machines:
         """The exit code and the output of @command there."""
         words = shlex.split(command)
         assert words[0] == "isolator", command
-        here = [self.program, words[1]]
+        here: list[str | Path] = [self.program, words[1]]
         rest = words[2:]
         if machine == "stock":
             assert words[1] in BY_ROOT, command
