@@ -195,7 +195,7 @@ def test_attach_on_a_stock_kernel(kernel: Path, lay: Lay) -> None:
     """Nothing is changed."""
     root = lay({**STOCK, **task()})
     before = tree(root)
-    assert "needs a kernel with Isolator" in attach(kernel, root, code=1)["said"]
+    assert "has no Isolator" in attach(kernel, root, code=1)["said"]
     assert tree(root) == before
 
 
