@@ -38,6 +38,21 @@ def unpack(fixture: str, directory: Path) -> None:
                    check=True)
 
 
+def open_to_all(directory: Path) -> None:
+    """Somebody else may enter it, and what pytest has made above it."""
+    for path in [directory, *directory.parents][:4]:
+        path.chmod(path.stat().st_mode | 0o055)
+
+
+def copy_for_all(program: Path, directory: Path) -> Path:
+    """A copy of the program there, which somebody else may run."""
+    copy = directory / program.name
+    copy.write_bytes(program.read_bytes())
+    copy.chmod(0o755)
+    open_to_all(directory)
+    return copy
+
+
 def capture(name: str) -> dict[str, tuple[str, int]]:
     """A recorded machine: each file's text and mode, by its path."""
     files: dict[str, tuple[str, int]] = {}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from clitest import CLI, FIXTURES, Build, capture, unpack
+from clitest import CLI, FIXTURES, Build, capture, open_to_all, unpack
 from watchtest import Files, Looks
 
 COMPILE = ["gcc", "-std=gnu11", "-D_GNU_SOURCE=", "-Wall", "-Wextra", "-Werror", "-O1", "-g",
@@ -162,8 +162,7 @@ def lay(good: dict[str, tuple[str, int]], tmp_path: Path) -> Callable[..., Path]
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text if isinstance(text, bytes) else text.encode())
             file.chmod(mode)
-        for path in [tmp_path, *tmp_path.parents][:4]:
-            path.chmod(path.stat().st_mode | 0o055)
+        open_to_all(tmp_path)
         return root
 
     return run

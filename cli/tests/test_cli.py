@@ -13,7 +13,19 @@ from typing import Any
 
 import jsonschema
 import pytest
-from clitest import FIXTURES, NOBODY, PATIENCE_S, Terminal, run, schema, swap, unpack, valid, waits
+from clitest import (
+    FIXTURES,
+    NOBODY,
+    PATIENCE_S,
+    Terminal,
+    copy_for_all,
+    run,
+    schema,
+    swap,
+    unpack,
+    valid,
+    waits,
+)
 
 COUNTS = ["deferred", "excluded", "held", "breached", "broken", "refused", "planned"]
 
@@ -46,11 +58,7 @@ def test_schemas_are_closed(isolator: Path, laid_out: Path, name: str) -> None:
 def test_unprivileged(isolator: Path, laid_out: Path) -> None:
     """Who is not root sees totals, and null instead of names."""
     unpack("unprivileged", laid_out / "unprivileged")
-    program = laid_out / "isolator"
-    program.write_bytes(isolator.read_bytes())
-    program.chmod(0o755)
-    for path in [laid_out, *laid_out.parents][:4]:
-        path.chmod(path.stat().st_mode | 0o055)
+    program = copy_for_all(isolator, laid_out)
     documents = {}
     for name, code in (("stat", 0), ("why", 2)):
         done = subprocess.run([program, name, "--json", "--proc", laid_out / "unprivileged"],

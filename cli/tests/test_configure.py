@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import CLI, ROOT, valid
+from clitest import CLI, ROOT, open_to_all, valid
 
 LIMITS = "deadline_ns 3600000000000\nspin_ns 1000000000\nperf refuse\nmsr refuse\n"
 STATUS = "version 1\nallowed {allowed}\nisolated {isolated}\n"
@@ -171,8 +171,7 @@ def test_isolated(rules: Path, tmp_path: Path) -> None:
 def test_unprivileged(isolator: Path, tmp_path: Path) -> None:
     """Who may not write is told what helps."""
     root = _machine(tmp_path / "root", "cpus = 1\n")
-    for path in [tmp_path, *tmp_path.parents][:4]:
-        path.chmod(path.stat().st_mode | 0o055)
+    open_to_all(tmp_path)
     done = subprocess.run([isolator, "configure", "--root", root], capture_output=True, text=True,
                           check=False, user=65534, group=65534, extra_groups=[])
     assert done.returncode == 1 and "run it as root; nothing is changed" in done.stderr

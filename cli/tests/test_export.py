@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from clitest import CLI, FIXTURES, NOBODY, run, unpack
+from clitest import CLI, FIXTURES, NOBODY, copy_for_all, run, unpack
 from exporttest import (
     clean,
     export,
@@ -234,11 +234,7 @@ def test_no_names(isolator: Path, laid_out: Path, tmp_path: Path) -> None:
 def test_unprivileged(isolator: Path, laid_out: Path) -> None:
     """Totals without names, which is said."""
     unpack("unprivileged", laid_out / "unprivileged")
-    program = laid_out / "isolator"
-    program.write_bytes(isolator.read_bytes())
-    program.chmod(0o755)
-    for path in [laid_out, *laid_out.parents][:4]:
-        path.chmod(path.stat().st_mode | 0o055)
+    program = copy_for_all(isolator, laid_out)
     found = parse(export(program, "--proc", laid_out / "unprivileged", **NOBODY).stdout)
     assert one(found, "isolator_names_seen") == 0
     assert one(found, "isolator_held_total", cpu="1") == 58

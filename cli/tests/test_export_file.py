@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from clitest import NOBODY, PATIENCE_S, swap
+from clitest import NOBODY, PATIENCE_S, copy_for_all, swap
 from exporttest import clean, export, one, parse, parse_plain, stock
 
 
@@ -169,11 +169,7 @@ def test_not_overwritten(isolator: Path, laid_out: Path, collector: Path, tmp_pa
 
 def test_no_permission(isolator: Path, laid_out: Path, collector: Path) -> None:
     """A directory that this user may not write to."""
-    program = laid_out / "isolator"
-    program.write_bytes(isolator.read_bytes())
-    program.chmod(0o755)
-    for path in [laid_out, *laid_out.parents][:4]:
-        path.chmod(path.stat().st_mode | 0o055)
+    program = copy_for_all(isolator, laid_out)
     collector.chmod(0o555)
     _refused(program, laid_out / "quiet", collector / "i.prom", "may write there", **NOBODY)
     assert not os.listdir(collector)
