@@ -160,23 +160,42 @@ def test_order_is_judged_where_a_trigger_had_the_machine_for_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "against", "mostly", "holds"),
+    ("after", "against", "instead", "holds"),
     [
-        (100, 0, False, True),
-        (100, 1, False, False),
-        (499, 1, False, True),
-        (498, 2, False, False),
-        (0, 0, False, False),
-        (80, 20, True, True),
-        (79, 21, True, False),
+        (100, 0, None, True),
+        (100, 1, None, False),
+        (499, 1, None, True),
+        (498, 2, None, False),
+        (0, 0, None, False),
+        (100, 0, 200, True),
+        (100, 1, 200, False),
+        (0, 0, 200, False),
     ],
 )
-def test_an_order_holds_or_mostly_does(
-    after: int, against: int, mostly: bool, holds: bool
+def test_an_order_holds_or_the_tables_other_one(
+    after: int, against: int, instead: int | None, holds: bool
 ) -> None:
     row = {"first": "a", "then": "b", "near": 0, "unsure": 0}
-    row |= {"after": after, "against": against, "mostly": mostly}
+    row |= {"after": after, "against": against, "instead": instead}
     assert scopeclaims.ordered(row).held == holds
+
+
+def test_softirqs_that_are_left_are_left_all() -> None:
+    """The user's task may come before tasklet if it comes before softirq too."""
+    names = {"softirq": 0, "tasklet": 1, "user": 2}
+    run = run_of(
+        trigger(1, (0, 3000, 0), (1, 5000, 0), (2, 9000, 0)),
+        trigger(2, (0, 3000, 0), (1, 5000, 0), (2, 9000, 0)),
+        trigger(3, (0, 5000, 0), (1, 9000, 0), (2, 3000, 0)),
+        trigger(4, (0, 3000, 0), (1, 9000, 0), (2, 5000, 0)),
+    )
+    rows = {row["then"]: row for row in scopeclaims.order(run, names, PLAIN, 60)}
+    row = rows["user"]
+    assert (row["first"], row["after"], row["instead"], row["against"]) == ("tasklet", 1, 1, 1)
+    assert rows["tasklet"]["instead"] is None
+    del names["softirq"]
+    (row,) = scopeclaims.order(run, names, PLAIN, 60)
+    assert (row["instead"], row["against"]) == (None, 2)
 
 
 def test_order_by_what_is_there() -> None:

@@ -17,7 +17,8 @@ TRIGGER = "trigger"
 class Place:
     """What a mechanism comes directly after, and why.
 
-    `mostly`: seldom it does not, and `why` says when.  `beside`: ordinary threads that may run
+    `instead`: at times it comes before that one, and so before all from there to `after`;
+    `why` says when.  `beside`: ordinary threads that may run
     on its CPU before it or in its middle, so that a delay in one of them may show in it too, or
     in a part of it.
     """
@@ -25,7 +26,7 @@ class Place:
     after: str
     why: str
     beside: frozenset[str] = frozenset()
-    mostly: bool = False
+    instead: str = ""
 
 
 _SOFTIRQS = frozenset({"softirq", "bh-work", "tasklet"})
@@ -49,8 +50,9 @@ PLAIN: dict[str, Place] = {
     "softirq": Place("irq", "runs where the interrupt ends; its number is below the tasklets'"),
     "bh-work": Place("softirq", _BH_WORK),
     "tasklet": Place("bh-work", _TASKLET),
-    "user": Place("tasklet", f"{_USER}; but after an interrupt amid softirqs those that it raised "
-                  "are left to ksoftirqd, as a thread waits", mostly=True),
+    "user": Place("tasklet", f"{_USER}; or before `softirq`, after an interrupt amid softirqs: "
+                  "those that it raised are left to ksoftirqd, as a thread waits",
+                  instead="softirq"),
     "kthread": Place("user", _KTHREAD),
     "irq-thread": Place("kthread", _IRQ_THREAD),
     "work-high": Place("irq-thread", _HIGH, _WORKERS - {"work-high"}),
@@ -125,9 +127,9 @@ def chain(answers: Sequence[tuple[int, int, bool]], names: Sequence[str],
         name = names[line] if line < len(names) and names[line] else f"line {line}"
         after = _before(name, table, here)
         since = None if after is None else ns - (0 if after == TRIGGER else here[after])
-        mostly = name in table and table[name].mostly
+        instead = here.get(table[name].instead) if name in table else None
         hops.append(Hop(name, line, ns, ns - last, after, since, late,
-                        since is not None and since < 0 and not mostly))
+                        since is not None and since < 0 and (instead is None or ns > instead)))
         last = ns
     return hops
 

@@ -196,3 +196,14 @@ def test_chain_against_order() -> None:
     hops = chain([(0, 9000, False), (1, 5000, False)], ("irq", "softirq"), PLAIN)
     assert [(hop.name, hop.against) for hop in hops] == [("softirq", True), ("irq", False)]
     assert chain([], (), PLAIN) == [] and culprit([]) is None
+
+
+def test_chain_in_the_tables_other_order() -> None:
+    """Softirqs that were left to ksoftirqd come after the user's task, all of them."""
+    names = ("softirq", "tasklet", "user")
+    left = chain([(0, 7000, False), (1, 9000, False), (2, 5000, False)], names, PLAIN)
+    assert [hop.name for hop in left] == ["user", "softirq", "tasklet"]
+    assert not any(hop.against for hop in left)
+    amid = chain([(0, 3000, False), (1, 9000, False), (2, 5000, False)], names, PLAIN)
+    assert [(hop.name, hop.against) for hop in amid] == [
+        ("softirq", False), ("user", True), ("tasklet", False)]
