@@ -39,13 +39,13 @@ scope-report: ## every mechanism, idle and loaded, stock and isolated: make scop
 bench: ## what it costs: the kernel in instructions, channel, allocator and tick in ns; measuring
 	@tools/bench
 
-deb: ## Debian packages of the library, the commands and a kernel, in out/deb
-	@tools/deb
+deb: ## Debian packages, the kernel's too: make deb CONFIG=/boot/config-... RT=1
+	@tools/deb $(if $(CONFIG),--config $(CONFIG)) $(if $(RT),--rt)
 
 campaign: ## what takes hours, resumable: make campaign HOURS=2
 	@tools/campaign --hours $(HOURS)
 
-deb-kernel: ## packages of a kernel for Debian 12: make deb-kernel RT=1 CONFIG=/boot/config-...
+deb-kernel: ## the kernel's packages alone, in out/deb/kernel: make deb-kernel RT=1 CONFIG=...
 	@tools/deb-kernel $(if $(CONFIG),--config $(CONFIG)) $(if $(RT),--rt)
 
 lint: ## the linters only

@@ -33,7 +33,7 @@ BESIDE = (
 )
 # For what is installed, with the image for an initramfs as it is made.
 ROOM_MIB = 1500
-KERNEL_DEBS, USER_DEBS = OUT / "deb" / "kernel", OUT / "deb" / "user"
+KERNEL_DEBS, USER_DEBS = OUT / "deb" / "kernel", OUT / "deb"
 # Of user space: what `isolator run` takes.
 USER = ("libisolator0_*.deb", "isolator_*.deb")
 
@@ -60,14 +60,17 @@ def debs(name: str) -> list[Path]:
         return []
     release = _image(name).name.removeprefix("linux-image-").partition("_")[0]
     packages = (f"linux-image-{release}", f"linux-headers-{release}", "isolator-boot")
-    wanted = [f"{package}_*.deb" for package in packages]
+    wanted = [(KERNEL_DEBS, f"{package}_*.deb") for package in packages]
     found = []
-    for pattern in wanted:
-        matches = sorted(KERNEL_DEBS.glob(pattern))
+    for where, pattern in [*wanted, *((USER_DEBS, pattern) for pattern in USER)]:
+        matches = sorted(where.glob(pattern))
         if len(matches) != 1:
-            raise term.LabError(f"not one {pattern} in {KERNEL_DEBS} but {len(matches)}")
+            raise term.LabError(
+                f"not one {pattern} in {where} but {len(matches)}: tools/deb user and "
+                "tools/deb-kernel make them"
+            )
         found += matches
-    return found + [path for pattern in USER for path in sorted(USER_DEBS.glob(pattern))]
+    return found
 
 
 def kernel(name: str, called: str, beside: Path) -> Kernel:

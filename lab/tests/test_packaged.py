@@ -42,7 +42,11 @@ def test_what_is_installed_together(debs: Path) -> None:
     with pytest.raises(term.LabError, match="not one isolator-boot_"):
         packaged.debs("deb-cloud")
     made(debs, "isolator-boot")
-    made(debs.parent / "user", "libisolator0", "libisolator-dev", "isolator", "isolator-report")
+    user = debs.parent / "user"
+    made(user, "libisolator0", "libisolator-dev", "isolator-report")
+    with pytest.raises(term.LabError, match=r"not one isolator_\*.deb .* tools/deb user"):
+        packaged.debs("deb-cloud")
+    made(user, "isolator")
     assert [p.name.partition("_")[0] for p in packaged.debs("deb-cloud")] == [
         f"linux-image-{RELEASE}", f"linux-headers-{RELEASE}", "isolator-boot",
         "libisolator0", "isolator"]

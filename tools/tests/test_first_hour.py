@@ -30,7 +30,7 @@ ELSEWHERE = {
 }
 README_ELSEWHERE = {
     "make deb": "tools/deb-test",
-    "make deb && sudo apt install ./out/deb/*.deb": "tools/deb-test",
+    "tools/deb user && sudo apt install ./out/deb/*.deb": "tools/deb-test",
     "make run": "the transcript in the page is its output",
     "make check": "the transcript in the page is its output",
     "make matrix": "make check, step matrix",
