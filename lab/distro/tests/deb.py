@@ -15,8 +15,10 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import time
+import urllib.request
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -52,6 +54,8 @@ LEAST_PER_S = 20  # interrupts of a CPU that has its tick
 # Of the triggers those that need nothing but what every Debian kernel has.
 TRIGGERS = ("bpf-load", "compact-memory", "drop-caches", "rcu-sync", "static-keys",
             "thread-churn", "timerfd-storm", "vmalloc-churn")
+CONF, ALLOWED = Path("/etc/isolator.conf"), Path("/proc/isolator/cpus")
+METRICS = "127.0.0.1:9971"
 MODULE = Path("/usr/src/isolab-1.0")
 SOURCE = """#include <linux/module.h>
 static int answer = 42;
@@ -222,6 +226,53 @@ def measured(name: str, command: list[str], number: int, isolated: bool) -> None
     note(f"window {json.dumps(claim)}")
 
 
+def configured() -> None:
+    """The service has given the kernel what the file says, and does so again when it is changed."""
+    state = run("systemctl", "show", "-p", "ActiveState", "-p", "Result", "isolator")
+    check("ActiveState=active" in state and "Result=success" in state, "isolator.service", state)
+    device = os.stat("/dev/isolator")
+    group = run("getent", "group", "isolator").split(":")[2]
+    check((stat.S_IMODE(device.st_mode), device.st_gid) == (0o660, int(group)),
+          f"udev gave /dev/isolator to the group: {device.st_mode:o} {device.st_gid}")
+    check(not ALLOWED.read_text().strip(), "as delivered no CPU may be isolated")
+    before = CONF.read_text()
+    CONF.write_text(before.replace("cpus = none", f"cpus = {CPU}"))
+    run(ISOLATOR, "configure", "--show", what="isolator configure --show: not so yet", wanted=2)
+    run("systemctl", "reload", "isolator")
+    check(ALLOWED.read_text().strip() == str(CPU), "after a reload the kernel has the change",
+          ALLOWED.read_text())
+    note(run(ISOLATOR, "configure", "--show"))
+    CONF.write_text(before)
+    run("systemctl", "restart", "isolator")
+    check(not ALLOWED.read_text().strip(), "and none again")
+
+
+def metrics(text: str) -> dict[str, float]:
+    return {name: float(value) for name, _, value in
+            (line.rpartition(" ") for line in text.splitlines() if line and line[0] != "#")}
+
+
+def exported(command: list[str]) -> None:
+    """What is exported of an isolated CPU is what the kernel counts, at the socket too."""
+    with subprocess.Popen([ISOLATOR, "export", "--socket", METRICS]) as serves:
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as runs:
+            check(until(lambda: owner() or runs.poll() is not None) and owner(), "it is isolated")
+            before = counts("own").get("ticks", 0)
+            found = metrics(run(ISOLATOR, "export"))
+            with urllib.request.urlopen(f"http://{METRICS}/metrics", timeout=30) as answer:
+                scraped = metrics(answer.read().decode())
+            after = counts("own").get("ticks", 0)
+            runs.terminate()
+        serves.terminate()
+    label = f'{{cpu="{CPU}"}}'
+    for name, of in (("isolator export", found), ("its socket", scraped)):
+        check(of.get("isolator_available") == 1 and of.get(f"isolator_cpu_isolated{label}") == 1,
+              f"{name}: CPU {CPU} is isolated", *of)
+        ticks = of.get(f"isolator_ticks_total{label}", -1)
+        check(before <= ticks <= after, f"{name}: {before} <= {ticks:.0f} <= {after} ticks")
+    check(serves.returncode == 0, f"the socket's command ended in order: {serves.returncode}")
+
+
 def dkms() -> None:
     MODULE.mkdir()
     (MODULE / "isolab.c").write_text(SOURCE)
@@ -244,10 +295,12 @@ def ours() -> None:
         check(said.returncode in (0, 2), f"isolator {words[0]}: exit {said.returncode}",
               said.stdout, said.stderr)
         note("\n".join(said.stdout.splitlines()[:6]))
+    configured()
     os.sched_setaffinity(0, {HOUSEKEEPING})
     program = f"{PROGRAMS}/control-dynamic"
-    measured("isolator run", [ISOLATOR, "run", "-c", str(CPU), "--preload", PRELOAD, "--", program],
-             1, isolated=True)
+    isolated = [ISOLATOR, "run", "-c", str(CPU), "--preload", PRELOAD, "--", program]
+    exported(isolated)
+    measured("isolator run", isolated, 1, isolated=True)
     measured("pinned only", ["taskset", "-c", str(CPU), program], 2, isolated=False)
     os.sched_setaffinity(0, range(os.cpu_count() or 1))
     dkms()
