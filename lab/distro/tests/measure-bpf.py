@@ -29,6 +29,7 @@ PINNED = Path("/sys/fs/bpf")
 FAULTS = Path("/sys/kernel/tracing/instances/isolab-faults")
 # Emulated, the kernel takes half a minute to verify the programs.
 PATIENCE_S = 150.0
+RARE = 0.001  # of all events, that came amid the same program
 SYS_BPF = 321
 NEXT_ID = {"program": 11, "map": 12, "link": 31}  # commands of bpf(2)
 
@@ -152,13 +153,17 @@ with counting_faults():
     process.send_signal(signal.SIGINT)
     text, errors = process.communicate(timeout=PATIENCE_S)
     outer = {row: count - outer.get(row, 0) for row, count in counters().items()}
-check(process.returncode == 0, f"within its limit it ends with {process.returncode}", errors)
 found: Document = valid(text, "noise", "bpf-noise")
 if not found:
     done()
+# An emulated CPU is so long in one program that an interrupt in its middle may want the same one:
+# seldom, and then the run has to say that it is inconclusive.
+account, attribution = found["account"], found["attribution"]
+verdict, code = ("inconclusive", 3) if account["missed"] else ("passed", 0)
+check(process.returncode == code, f"within its limit it ends with {process.returncode}", errors)
 note(json.dumps(said))
 note(json.dumps({key: found[key] for key in ("kernel", "seconds", "account", "cost", "losses")}))
-check(found["verdict"] == "passed" and found["early"], "SIGINT: its result is kept")
+check(found["verdict"] == verdict and found["early"], f"SIGINT: its result is kept, {verdict}")
 check(not found["notes"], "this kernel tells all", found["notes"])
 
 
@@ -190,8 +195,9 @@ for call in calls:
     check(any("membarrier" in function for function in call["stack"]), "by its stack", call)
 
 # Nothing is lost, nothing twice.
-account, attribution = found["account"], found["attribution"]
-check(account["complete"] and not account["crowded"], "all was counted", account)
+check(account["complete"] == (not account["missed"]) and not account["crowded"]
+      and not account["uncounted"] and account["missed"] <= RARE * found["cost"]["events"],
+      f"all was counted but {account['missed']} of {found['cost']['events']}", account)
 check(attribution["seen"] == attribution["looked"] > 0 == attribution["lost"],
       f"each of {attribution['seen']} losses above the threshold was told", attribution["lost"])
 rows = [*found["sources"], *found["losses"]]
