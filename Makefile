@@ -9,7 +9,7 @@ MINUTES ?= 20
 KERNEL ?= rt
 PORT ?= 8350
 SECONDS ?=
-.PHONY: help run check matrix hunt scope scope-report bench deb deb-kernel campaign lint units clean
+.PHONY: help run check matrix hunt scope scope-report bench deb deb-kernel campaign site lint units clean
 
 help: ## this list
 	@echo 'Isolator: a CPU core that nothing interrupts, proven from outside.'
@@ -47,6 +47,9 @@ campaign: ## what takes hours, resumable: make campaign HOURS=2
 
 deb-kernel: ## the kernel's packages alone, in out/deb/kernel: make deb-kernel RT=1 CONFIG=...
 	@tools/deb-kernel $(if $(CONFIG),--config $(CONFIG)) $(if $(RT),--rt)
+
+site: ## the documentation and man pages as a site, links checked: out/site/index.html
+	@tools/site
 
 lint: ## the linters only
 	@tools/check --group prepare --group lint

@@ -44,8 +44,8 @@ def serving(*words: str) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def browser(expected: str = "") -> Iterator[Any]:
-    """A page that may complain of nothing but what is expected."""
+def browser(expected: str = "", home: str = "//127.0.0.1:") -> Iterator[Any]:
+    """A page that may complain of nothing but what is expected, and load from `home` only."""
     playwright = pytest.importorskip("playwright.sync_api", reason="no playwright")
     if CHROMIUM is None:
         pytest.skip("no chromium: tools/install-packages scope")
@@ -60,7 +60,7 @@ def browser(expected: str = "") -> Iterator[Any]:
         page.on("console", lambda said: complaints.append(said.text)
                 if said.type == "error" else None)
         page.on("request", lambda one: complaints.append(one.url)
-                if "//127.0.0.1:" not in one.url and not one.url.startswith(("data:", "blob:"))
+                if home not in one.url and not one.url.startswith(("data:", "blob:"))
                 else None)
         try:
             yield page
