@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import re
@@ -196,6 +197,18 @@ def test_two_at_once(plain: Path, laid_out: Path, collector: Path) -> None:
         assert process.returncode == 0 or "another one" in said
     assert {process.returncode for process in processes} <= {0, 1}
     parse_plain(path.read_text())
+
+
+def test_locked(isolator: Path, laid_out: Path, collector: Path) -> None:
+    """One that another one writes at the moment is neither waited for nor touched."""
+    with (collector / "i.prom.new").open("w") as beside:
+        beside.write("half of")
+        beside.flush()
+        fcntl.flock(beside, fcntl.LOCK_EX)
+        done = export(isolator, "--proc", laid_out / "busy", "--textfile", collector / "i.prom",
+                      code=1)
+    assert "another one writes" in done.stderr
+    assert (collector / "i.prom.new").read_text() == "half of"
 
 
 def _refused(isolator: Path, proc: Path, path: Path, says: str, **how: object) -> None:

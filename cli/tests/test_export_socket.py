@@ -40,6 +40,13 @@ def _has_answer(made: socket.socket) -> bool:
     return bool(select.select([made], [], [], 0)[0])
 
 
+def _is_heard(server: Server, made: socket.socket) -> None:
+    """From the answer on it has as much time again: what it still sends meets no reset."""
+    for _ in range(3):
+        made.sendall(ASK)
+        assert server.scrape()[0] == 200
+
+
 def _until_open(server: Server, count: int) -> None:
     """Until it has so many files open."""
     stop = time.monotonic() + PATIENCE_S
@@ -112,7 +119,8 @@ def test_one_format(isolator: Path, laid_out: Path, format: str) -> None:
     (b"GET /metrics HTTP/1.1", 200), (b"GET /metrics HTTP/1.0", 200),
     (b"GET /metrics?x=1&y HTTP/1.1", 200), (b"GET /metrics? HTTP/1.1", 200),
     (b"GET / HTTP/1.1", 404), (b"GET /metricsx HTTP/1.1", 404), (b"GET /metric HTTP/1.1", 404),
-    (b"GET ?/metrics HTTP/1.1", 404), (b"GET /../metrics HTTP/1.1", 404),
+    (b"GET /Metrics HTTP/1.1", 404), (b"GET ?/metrics HTTP/1.1", 404),
+    (b"GET /../metrics HTTP/1.1", 404),
     (b"POST /metrics HTTP/1.1", 405), (b"get /metrics HTTP/1.1", 405),
     (b"GETX /metrics HTTP/1.1", 405), (b"GET /metrics HTTP/2.0", 505),
     (b"GET /metrics HTTP/1.11", 505), (b"GET /metrics SMTP/1.1", 400), (b"GET /metrics", 400),
@@ -179,8 +187,18 @@ def test_huge(server: Server) -> None:
     within = b"GET /metrics HTTP/1.1\r\nX: " + b"x" * (8192 - 30) + b"\r\n\r\n"
     assert len(within) == 8192
     assert server.ask(within).startswith(b"HTTP/1.1 200 ")
+    with server.connect() as pieces:
+        pieces.sendall(within[:-1])
+        assert server.scrape()[0] == 200 and not _has_answer(pieces)
+        pieces.sendall(within[-1:])
+        assert pieces.recv(15) == b"HTTP/1.1 200 OK"
     for huge in (b"GET /metrics HTTP/1.1\r\nX: " + b"x" * 8192, b"A" * 8192, b"A" * 300_000):
         assert server.ask(huge).startswith(b"HTTP/1.1 431 "), huge[:30]
+    with server.connect() as full_up:
+        full_up.sendall(b"A" * 8192)
+        while full_up.recv(1000):
+            pass
+        _is_heard(server, full_up)
     assert server.ask(ASK + b"x" * 100_000).startswith(b"HTTP/1.1 200 ")
 
 
@@ -204,10 +222,7 @@ def test_silence(server: Server) -> None:
             answer += part
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert time.monotonic() - began < 20
-        # From the answer on it has as much time again: what it sends meets no reset.
-        for _ in range(2):
-            slow.sendall(b"x")
-            assert server.scrape()[0] == 200
+        _is_heard(server, slow)
 
 
 @pytest.fixture
