@@ -276,6 +276,8 @@ def test_no_proc(isolator: Path, tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     done = export(isolator, "--root", tmp_path / "root", code=1)
     assert "mount /proc" in done.stderr and not done.stdout
+    done = export(isolator, "--root", tmp_path / "root", "--socket", "127.0.0.1:0", code=1)
+    assert "mount /proc" in done.stderr and "listening" not in done.stderr
 
 
 @pytest.mark.parametrize(("arguments", "says"), [
