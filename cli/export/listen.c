@@ -29,16 +29,16 @@ union address {
 static socklen_t parse(const char *text, union address *address)
 {
 	const char *colon = strrchr(text, ':');
-	char host[HOST_MOST], *end;
+	char host[HOST_MOST];
 	size_t length = colon ? (size_t)(colon - text) : 0;
 	unsigned long port;
 
 	if (!length || length >= sizeof(host) || !colon[1] ||
 	    colon[1 + strspn(colon + 1, "0123456789")])
 		return 0;
-	errno = 0;
-	port = strtoul(colon + 1, &end, 10);
-	if (errno || port > PORT_MOST)
+	/* Of more digits than it has room for it makes its largest number. */
+	port = strtoul(colon + 1, NULL, 10);
+	if (port > PORT_MOST)
 		return 0;
 	*address = (union address){ 0 };
 	memcpy(host, text, length);

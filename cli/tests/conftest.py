@@ -96,6 +96,13 @@ def kernel(build: Build) -> Path:
 
 
 @pytest.fixture(scope="session")
+def frail(build: Build) -> Path:
+    """The command where calls fail, and signals come, just then (frail.c)."""
+    return build("frail", ("frail.c",), *(
+        f"-Wl,--wrap={call}" for call in ("close", "flock", "fsync", "listen", "ppoll", "rename")))
+
+
+@pytest.fixture(scope="session")
 def rules(build: Build) -> Path:
     """The command on a kernel that keeps limits in a directory (rules.c)."""
     return build("rules", ("rules.c",), "-Wl,--wrap=rules_set")

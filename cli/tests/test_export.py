@@ -276,11 +276,16 @@ def test_no_proc(isolator: Path, tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     done = export(isolator, "--root", tmp_path / "root", code=1)
     assert "mount /proc" in done.stderr and not done.stdout
+    done = export(isolator, "--root", tmp_path / "root", "--socket", "127.0.0.1:0", code=1)
+    assert "mount /proc" in done.stderr and "listening" not in done.stderr
 
 
 @pytest.mark.parametrize(("arguments", "says"), [
     (["--top", "-1"], "--top wants a whole number"),
-    (["--interval", "0"], "--interval wants seconds"),
+    (["--interval", "0", "--textfile", "x"], "--interval wants seconds"),
+    (["--interval", "-1", "--textfile", "x"], "--interval wants seconds"),
+    (["--interval", "nan", "--textfile", "x"], "--interval wants seconds"),
+    (["--interval", "1000000001", "--textfile", "x"], "--interval wants seconds"),
     (["--interval", "1"], "--interval is for --textfile"),
     (["--interval", "1", "--socket", "127.0.0.1:0"], "--interval is for --textfile"),
     (["--remote"], "--remote is for --socket"),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import re
@@ -13,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from clitest import NOBODY, PATIENCE_S, copy_for_all, swap
+from clitest import NOBODY, PATIENCE_S, ROOT, copy_for_all, swap
 from exporttest import clean, export, one, parse, parse_plain, stock
 
 
@@ -62,6 +63,68 @@ def _until(path: Path, pattern: str) -> None:
     while not (path.exists() and re.search(pattern, path.read_text(), re.MULTILINE)):
         assert time.monotonic() < stop
         time.sleep(0.01)
+
+
+def test_left_longer(isolator: Path, laid_out: Path, collector: Path) -> None:
+    """Of what a killed one left beside it nothing stays, also where that was longer."""
+    (collector / "i.prom.new").write_text("left behind\n" * 100_000)
+    export(isolator, "--proc", laid_out / "busy", "--textfile", collector / "i.prom")
+    assert "left behind" not in (collector / "i.prom").read_text()
+    assert os.listdir(collector) == ["i.prom"]
+
+
+def _frail(frail: Path, proc: Path, path: Path, code: int, *arguments: str, **how: str) -> str:
+    """Where calls fail, or a signal comes (frail.c): what it says."""
+    done = export(frail, "--proc", proc, "--textfile", path, *arguments, code=code,
+                  env={**os.environ, **how})
+    assert os.listdir(path.parent) == [path.name]
+    return done.stderr
+
+
+def test_on_the_disk(frail: Path, laid_out: Path, collector: Path, tmp_path: Path) -> None:
+    """Its content is there before its name, and the name before it says that it is written."""
+    calls = tmp_path / "calls"
+    _frail(frail, laid_out / "busy", collector / "i.prom", 0, CALLS=str(calls))
+    assert calls.read_text().splitlines() == [
+        "fsync i.prom.new", "rename i.prom.new", "fsync collector", "close i.prom"]
+
+
+@pytest.mark.parametrize(("call", "stays"), [
+    ("fsync i.prom.new", True), ("rename i.prom.new", True),
+    ("fsync collector", False), ("close i.prom", False)])
+def test_disk_fails(frail: Path, laid_out: Path, collector: Path, call: str, stays: bool) -> None:
+    """It is said; until the file has its name the old one stays."""
+    path = collector / "i.prom"
+    path.write_text("old 1\n")
+    said = _frail(frail, laid_out / "busy", path, 1, FAILS=call)
+    assert f"cannot write {path}: Input/output error" in said
+    assert (path.read_text() == "old 1\n") == stays
+    if not stays:
+        parse_plain(path.read_text())
+
+
+@pytest.mark.parametrize("call", ["fsync i.prom.new", "rename", "fsync collector", "ppoll"])
+def test_signal_waits(frail: Path, laid_out: Path, collector: Path, call: str) -> None:
+    """One that comes while it writes, or just before it sleeps, ends it when all is whole."""
+    path = collector / "i.prom"
+    assert not _frail(frail, laid_out / "busy", path, 0, "--interval", "1000", ENDS=call)
+    assert one(parse_plain(path.read_text()), "isolator_held_total", cpu="1") == 58
+
+
+def test_signal_at_the_first(isolator: Path, laid_out: Path, collector: Path) -> None:
+    """While it reads for the first time, too."""
+    senders = laid_out / "busy/senders"
+    text = senders.read_bytes()
+    senders.unlink()
+    os.mkfifo(senders)
+    process = _writing(isolator, laid_out / "busy", collector / "i.prom", "1000")
+    with senders.open("wb") as out:  # which waits until it reads
+        process.send_signal(signal.SIGTERM)
+        out.write(text)
+    said = process.communicate(timeout=PATIENCE_S)[1]
+    assert process.returncode == 0 and not said
+    assert one(parse_plain((collector / "i.prom").read_text()),
+               "isolator_held_total", cpu="1") == 58
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -136,6 +199,18 @@ def test_two_at_once(plain: Path, laid_out: Path, collector: Path) -> None:
     parse_plain(path.read_text())
 
 
+def test_locked(isolator: Path, laid_out: Path, collector: Path) -> None:
+    """One that another one writes at the moment is neither waited for nor touched."""
+    with (collector / "i.prom.new").open("w") as beside:
+        beside.write("half of")
+        beside.flush()
+        fcntl.flock(beside, fcntl.LOCK_EX)
+        done = export(isolator, "--proc", laid_out / "busy", "--textfile", collector / "i.prom",
+                      code=1)
+    assert "another one writes" in done.stderr
+    assert (collector / "i.prom.new").read_text() == "half of"
+
+
 def _refused(isolator: Path, proc: Path, path: Path, says: str, **how: object) -> None:
     before = sorted(os.listdir(path.parent)) if path.parent.is_dir() else []
     done = export(isolator, "--proc", proc, "--textfile", path, code=1, **how)
@@ -164,7 +239,27 @@ def test_not_overwritten(isolator: Path, laid_out: Path, collector: Path, tmp_pa
     beside.unlink()
     os.mkfifo(beside)
     _refused(isolator, laid_out / "busy", collector / "i.prom", "cannot make")
+    reader = os.open(beside, os.O_RDONLY | os.O_NONBLOCK)
+    _refused(isolator, laid_out / "busy", collector / "i.prom", "not a file that this one made")
+    os.close(reader)
+    if ROOT:
+        beside.unlink()
+        beside.write_text("of somebody who still has it open\n")
+        os.chown(beside, NOBODY["user"], NOBODY["group"])
+        _refused(isolator, laid_out / "busy", collector / "i.prom",
+                 "not a file that this one made")
+        assert beside.read_text() == "of somebody who still has it open\n"
     assert victim.read_text() == "precious\n"
+
+
+def test_taken_away(frail: Path, laid_out: Path, collector: Path) -> None:
+    """What another one gives its name to meanwhile is not emptied below who reads it."""
+    path, beside = collector / "i.prom", collector / "i.prom.new"
+    beside.write_text("of the other one\n")
+    done = export(frail, "--proc", laid_out / "busy", "--textfile", path, code=1,
+                  env={**os.environ, "MOVES": str(path)})
+    assert "another one replaces it just now" in done.stderr
+    assert path.read_text() == "of the other one\n" and not beside.read_text()
 
 
 def test_no_permission(isolator: Path, laid_out: Path, collector: Path) -> None:

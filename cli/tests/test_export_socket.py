@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
+import re
 import resource
+import select
 import signal
 import socket
 import stat
@@ -14,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clitest import swap
+from clitest import NOBODY, PATIENCE_S, copy_for_all, swap
 from exporttest import (
     OPEN_TYPE,
     PLAIN_TYPE,
@@ -30,6 +33,26 @@ from exporttest import (
 )
 
 ASK = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+def _has_answer(made: socket.socket) -> bool:
+    """Is there something to read, or its end?"""
+    return bool(select.select([made], [], [], 0)[0])
+
+
+def _is_heard(server: Server, made: socket.socket) -> None:
+    """From the answer on it has as much time again: what it still sends meets no reset."""
+    for _ in range(3):
+        made.sendall(ASK)
+        assert server.scrape()[0] == 200
+
+
+def _until_open(server: Server, count: int) -> None:
+    """Until it has so many files open."""
+    stop = time.monotonic() + PATIENCE_S
+    while descriptors(server.process.pid) != count:
+        assert time.monotonic() < stop
+        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -75,6 +98,10 @@ def test_format(server: Server) -> None:
     for accept in ("text/plain", "*/*", ""):
         _, headers, body = server.scrape(accept)
         assert headers["content-type"] == PLAIN_TYPE and parse_plain(body)
+    for header, content in ((b"ACCEPT: text/plain, application/openmetrics-text", OPEN_TYPE),
+                            (b"X-Accept: application/openmetrics-text", PLAIN_TYPE)):
+        answer = server.ask(b"GET /metrics HTTP/1.1\r\n" + header + b"\r\n\r\n")
+        assert f"\r\nContent-Type: {content}\r\n".encode() in answer
 
 
 @pytest.mark.parametrize("format", ["openmetrics", "prometheus"])
@@ -92,10 +119,11 @@ def test_one_format(isolator: Path, laid_out: Path, format: str) -> None:
     (b"GET /metrics HTTP/1.1", 200), (b"GET /metrics HTTP/1.0", 200),
     (b"GET /metrics?x=1&y HTTP/1.1", 200), (b"GET /metrics? HTTP/1.1", 200),
     (b"GET / HTTP/1.1", 404), (b"GET /metricsx HTTP/1.1", 404), (b"GET /metric HTTP/1.1", 404),
-    (b"GET ?/metrics HTTP/1.1", 404), (b"GET /../metrics HTTP/1.1", 404),
+    (b"GET /Metrics HTTP/1.1", 404), (b"GET ?/metrics HTTP/1.1", 404),
+    (b"GET /../metrics HTTP/1.1", 404),
     (b"POST /metrics HTTP/1.1", 405), (b"get /metrics HTTP/1.1", 405),
     (b"GETX /metrics HTTP/1.1", 405), (b"GET /metrics HTTP/2.0", 505),
-    (b"GET /metrics HTTP/1.11", 505), (b"GET /metrics FTP/1.1", 400), (b"GET /metrics", 400),
+    (b"GET /metrics HTTP/1.11", 505), (b"GET /metrics SMTP/1.1", 400), (b"GET /metrics", 400),
     (b"GET  HTTP/1.1", 400), (b"", 400), (b" ", 400), (b"GET", 400), (b"GET /metrics HTTP/", 400),
     (b"\x16\x03\x01\x02\x00\x01\x00\x01", 400), (b"GET /metrics\0 HTTP/1.1", 400)])
 def test_requests(server: Server, request_line: bytes, status: int) -> None:
@@ -103,7 +131,10 @@ def test_requests(server: Server, request_line: bytes, status: int) -> None:
     answer = server.ask(request_line + b"\r\nHost: x\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 %d " % status), answer[:200]
     head, _, body = answer.partition(b"\r\n\r\n")
-    assert b"Connection: close" in head and body.endswith(b"\n")
+    for header in (b"Connection: close", b"Content-Length: %d" % len(body),
+                   b"Cache-Control: no-store", b"X-Content-Type-Options: nosniff"):
+        assert header in head.split(b"\r\n")
+    assert body.endswith(b"\n")
     assert (b"Allow: GET, HEAD" in head) == (status == 405)
 
 
@@ -118,6 +149,8 @@ def test_head(server: Server) -> None:
     status, headers, body = server.scrape(method="HEAD")
     assert status == 200 and not body
     assert abs(int(headers["content-length"]) - int(full_head["content-length"])) < 40
+    status, headers, body = server.scrape(method="HEAD", path="/")
+    assert status == 404 and int(headers["content-length"]) and not body
 
 
 def test_cut_and_slow(server: Server) -> None:
@@ -136,39 +169,141 @@ def test_cut_and_slow(server: Server) -> None:
         assert half.recv(1) == b""
 
 
+def test_nothing_before_the_end(server: Server) -> None:
+    """A request ends where its own empty line is, not where that of an earlier one was."""
+    before = descriptors(server.process.pid)
+    assert server.ask(b"GET /metrics HTTP/1.0\n\n").startswith(b"HTTP/1.1 200 ")
+    _until_open(server, before)  # the next one has its place
+    with server.connect() as begun:
+        begun.sendall(b"GET /metrics HTTP/1.0\n")
+        assert server.scrape()[0] == 200  # by then it has been looked at
+        assert not _has_answer(begun)
+        begun.sendall(b"\n")
+        assert begun.recv(15) == b"HTTP/1.1 200 OK"
+
+
 def test_huge(server: Server) -> None:
     """What has no end is not read for ever; a long one that ends within bounds is answered."""
-    within = b"GET /metrics HTTP/1.1\r\nX: " + b"x" * (8192 - 35) + b"\r\n\r\n"
+    within = b"GET /metrics HTTP/1.1\r\nX: " + b"x" * (8192 - 30) + b"\r\n\r\n"
+    assert len(within) == 8192
     assert server.ask(within).startswith(b"HTTP/1.1 200 ")
+    with server.connect() as pieces:
+        pieces.sendall(within[:-1])
+        assert server.scrape()[0] == 200 and not _has_answer(pieces)
+        pieces.sendall(within[-1:])
+        assert pieces.recv(15) == b"HTTP/1.1 200 OK"
     for huge in (b"GET /metrics HTTP/1.1\r\nX: " + b"x" * 8192, b"A" * 8192, b"A" * 300_000):
         assert server.ask(huge).startswith(b"HTTP/1.1 431 "), huge[:30]
+    with server.connect() as full_up:
+        full_up.sendall(b"A" * 8192)
+        while full_up.recv(1000):
+            pass
+        _is_heard(server, full_up)
     assert server.ask(ASK + b"x" * 100_000).startswith(b"HTTP/1.1 200 ")
 
 
 def test_silence(server: Server) -> None:
     """Who asks for too long is told so; who says nothing is closed; others wait for neither."""
-    with server.connect() as silent, server.connect() as slow:
+    with server.connect() as silent, server.connect() as slow, server.connect() as trickle:
         slow.sendall(ASK[:10])
+        trickle.sendall(ASK[:-2])
         began = time.monotonic()
         assert server.scrape()[0] == 200
         assert time.monotonic() - began < 4
+        # A little now and then gives nobody more time.
+        while not _has_answer(trickle):
+            assert time.monotonic() - began < 20
+            trickle.sendall(b"x")
+            time.sleep(0.2)
+        assert trickle.recv(20).startswith(b"HTTP/1.1 408 ")
         assert silent.recv(1) == b""
-        assert slow.recv(20).startswith(b"HTTP/1.1 408 ")
+        answer = b""
+        while part := slow.recv(1000):
+            answer += part
+        assert answer.startswith(b"HTTP/1.1 408 ")
         assert time.monotonic() - began < 20
+        _is_heard(server, slow)
 
 
-def test_does_not_read(server: Server) -> None:
+@pytest.fixture
+def large(isolator: Path, laid_out: Path, tmp_path: Path) -> Iterator[Server]:
+    """One at a socket that takes no whole answer without its being read."""
+    senders = laid_out / "quiet/senders"
+    senders.write_text(senders.read_text() + "".join(
+        f"cpu 1 sender callback {number}{'f' * 800} kind call deferred 1 excluded 0 held 0 "
+        "breached 0 broken 0 refused 0 longest_ns 0 comm sender\n" for number in range(800)))
+    with serving(isolator, tmp_path / "socket", "--proc", laid_out / "quiet", "--top",
+                 "0") as server:
+        yield server
+        # Also with clients that wait for the rest of their answers.
+        with server.connect() as half:
+            half.sendall(ASK)
+            assert half.recv(15) == b"HTTP/1.1 200 OK"
+            server.end(signal.SIGTERM)
+        assert server.code == 0 and not Path(server.address).exists()
+
+
+def test_does_not_read(large: Server) -> None:
     """Who never takes its answer is closed in the end, and holds up nobody."""
+    before = descriptors(large.process.pid)
+    with large.connect() as silent, large.connect() as all_read:
+        silent.sendall(ASK)
+        all_read.sendall(b"HEAD" + ASK[3:])
+        # In pieces, and whole: it waits for who reads.
+        status, headers, body = large.scrape()
+        assert status == 200 and int(headers["content-length"]) == len(body) > 500_000
+        assert body.count("\nisolator_sender_deferred_total{") == 800
+        while all_read.recv(1000):
+            pass
+        _until_open(large, before)
+
+
+def test_goes_away(large: Server) -> None:
+    """Who asks and does not wait for the answer, or for all of it, ends nobody but itself."""
+    before = descriptors(large.process.pid)
+    with large.connect() as silent:
+        for take in (0, 0, 100):
+            with large.connect() as gone:
+                gone.sendall(ASK)
+                if take:
+                    gone.recv(take)
+        _until_open(large, before + 1)
+        assert not _has_answer(silent)  # not for want of patience, then
+
+
+def test_the_oldest_goes(server: Server) -> None:
+    """Where there is no place left, who has had one for longest makes room, and nobody else."""
     before = descriptors(server.process.pid)
-    silent = server.connect()
-    silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
-    silent.sendall(ASK)
+    made = [server.connect() for _ in range(16)]
+    _until_open(server, before + 16)
+    made.pop(0).close()
+    _until_open(server, before + 15)
+    made.append(server.connect())  # in the first place, and the last that came
+    made[-1].sendall(ASK[:10])
+    _until_open(server, before + 16)
     assert server.scrape()[0] == 200
-    stop = time.monotonic() + 30
-    while descriptors(server.process.pid) > before:
-        assert time.monotonic() < stop
-        time.sleep(0.1)
-    silent.close()
+    assert made[0].recv(1) == b""
+    made[-1].sendall(ASK[10:])
+    assert made[-1].recv(15) == b"HTTP/1.1 200 OK"
+    for one_of_them in made:
+        one_of_them.close()
+
+
+@pytest.mark.parametrize("kind", ["127.0.0.1:0", "path"])
+def test_waits_for_none(isolator: Path, laid_out: Path, tmp_path: Path, kind: str) -> None:
+    """No call waits for one client, which may be gone by then."""
+    with serving(isolator, tmp_path / "socket" if kind == "path" else kind, "--proc",
+                 laid_out / "quiet") as server:
+        before = descriptors(server.process.pid)
+        with server.connect():
+            _until_open(server, before + 1)
+            process = Path(f"/proc/{server.process.pid}")
+            flags = [int(re.findall(r"^flags:\s+([0-7]+)$", (process / "fdinfo" / fd.name)
+                                    .read_text(), re.MULTILINE)[0], 8)
+                     for fd in (process / "fd").iterdir()
+                     if os.readlink(fd).startswith("socket:") and int(fd.name) > 2]
+        assert len(flags) == 2 and all(flag & os.O_NONBLOCK and flag & os.O_CLOEXEC
+                                       for flag in flags)
 
 
 def test_crowd(server: Server) -> None:
@@ -200,18 +335,28 @@ def test_noise(server: Server) -> None:
                 pass
 
 
-def test_no_more_files(isolator: Path, laid_out: Path) -> None:
-    """Without a descriptor for one more it neither ends nor spins, and answers later."""
-    with serving(isolator, "127.0.0.1:0", "--proc", laid_out / "quiet") as server:
+@pytest.mark.parametrize("crowd", [0, 14])
+def test_no_more_files(isolator: Path, laid_out: Path, crowd: int) -> None:
+    """Without a descriptor for one more, or for poll(2), it neither ends nor spins."""
+    with serving(isolator, "127.0.0.1:0", "--proc", laid_out / "quiet") as server, \
+            contextlib.ExitStack() as silent:
+        before = descriptors(server.process.pid)
+        for _ in range(crowd):
+            silent.enter_context(server.connect())
+        _until_open(server, before + crowd)
         used = max(int(fd) for fd in os.listdir(f"/proc/{server.process.pid}/fd")) + 1
         limits = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (used, limits[1]))
         with server.connect() as waiting:
             waiting.sendall(ASK)
-            time.sleep(2.5)
-            ticks = sum(map(int, Path(f"/proc/{server.process.pid}/stat").read_text()
-                            .rpartition(")")[2].split()[11:13]))
-            assert ticks < 100  # of some 250
+            # However little it gets of a CPU: one that spins never sleeps.
+            stop = time.monotonic() + 4
+            asleep = 0
+            while asleep < 3 and time.monotonic() < stop:
+                time.sleep(0.1)
+                state = Path(f"/proc/{server.process.pid}/stat").read_text()
+                asleep += state.rpartition(")")[2].split()[0] == "S"
+            assert asleep == 3
             resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, limits)
             assert waiting.recv(15) == b"HTTP/1.1 200 OK"
         server.end(signal.SIGTERM)
@@ -242,7 +387,7 @@ def test_stock_kernel(isolator: Path, tmp_path: Path) -> None:
         assert server.code == 0 and server.said.count("has no Isolator") == 1
 
 
-@pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", "10.1.2.3:0", "[::ffff:127.0.0.1]:0",
+@pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", "126.1.2.3:0", "[::ffff:127.0.0.1]:0",
                                      "128.0.0.1:0", "[fe80::1]:0"])
 def test_not_for_others(isolator: Path, address: str) -> None:
     """What other machines reach is refused."""
@@ -265,15 +410,62 @@ def test_for_others_if_asked(isolator: Path, laid_out: Path) -> None:
     ("127.0.0.1:x", "--socket wants"), ("127.0.0.1:65536", "--socket wants"),
     ("127.0.0.1:-1", "--socket wants"), ("127.0.0.1:99999999999999999999", "--socket wants"),
     ("localhost:1", "--socket wants"), ("::1:1", "--socket wants"), ("[::1]", "--socket wants"),
-    ("[]:1", "--socket wants"), ("[:1", "--socket wants"), ("1" * 300 + ":1", "--socket wants"),
+    ("[]:1", "--socket wants"), ("[:1", "--socket wants"), ("[::1:1", "--socket wants"),
+    ("1" * 300 + ":1", "--socket wants"), ("./" + "x" * 106, "too long"),
     ("./" + "x" * 200, "too long"), ("./no/socket", "make its directory"),
-    ("./file", "is there and no socket"), (".//", "cannot listen")])
+    ("./file", "is there and no socket"), ("./link", "is there and no socket"),
+    (".//", "is there and no socket"), ("192.0.2.1:0 --remote", "none of this machine's")])
 def test_bad_addresses(isolator: Path, tmp_path: Path, address: str, says: str) -> None:
     """An error that says which there are, and leaves all as it was."""
     (tmp_path / "file").write_text("x")
-    done = export(isolator, "--socket", address, code=1, cwd=tmp_path)
-    assert says in done.stderr or (address == ".//" and "no socket" in done.stderr)
-    assert os.listdir(tmp_path) == ["file"]
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(tmp_path / "dead"))
+    (tmp_path / "link").symlink_to("dead")
+    done = export(isolator, "--socket", *address.split(" "), code=1, cwd=tmp_path)
+    assert says in done.stderr
+    assert sorted(os.listdir(tmp_path)) == ["dead", "file", "link"]
+
+
+def test_longest_path(isolator: Path, laid_out: Path, tmp_path: Path) -> None:
+    """As long as a socket's may be."""
+    path = "./" + "x" * 105
+    with serving(isolator, path, "--proc", laid_out / "quiet", cwd=tmp_path) as server:
+        assert (tmp_path / path).is_socket()
+        server.end(signal.SIGTERM)
+        assert server.code == 0 and not (tmp_path / path).exists()
+
+
+def test_only_version_6(isolator: Path, laid_out: Path) -> None:
+    """An address of IPv6 lets nobody in by IPv4."""
+    with serving(isolator, "[::]:0", "--remote", "--proc", laid_out / "quiet") as server, \
+            pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.8.7.6", server.pair()[1]))
+
+
+def test_again_at_once(isolator: Path, laid_out: Path) -> None:
+    """A port can be taken again while its last connections are not forgotten yet."""
+    address = "127.9.8.7:0"
+    for _ in range(2):
+        with serving(isolator, address, "--proc", laid_out / "quiet") as server:
+            assert server.scrape()[0] == 200
+            server.end(signal.SIGTERM)
+            assert server.code == 0
+        address = server.address
+
+
+def test_signal_at_once(frail: Path, laid_out: Path, tmp_path: Path) -> None:
+    """One that comes before it sleeps for the first time ends it, and leaves nothing."""
+    for call in ("listen", "ppoll"):
+        done = export(frail, "--socket", tmp_path / "socket", "--proc", laid_out / "quiet",
+                      env={**os.environ, "ENDS": call})
+        assert "listening at" in done.stderr and not (tmp_path / "socket").exists()
+
+
+def test_cannot_listen(frail: Path, laid_out: Path, tmp_path: Path) -> None:
+    """The path that it has made by then is removed."""
+    done = export(frail, "--socket", tmp_path / "socket", "--proc", laid_out / "quiet", code=1,
+                  env={**os.environ, "FAILS": "listen"})
+    assert "cannot listen" in done.stderr and not (tmp_path / "socket").exists()
 
 
 def test_taken(isolator: Path, laid_out: Path, tmp_path: Path) -> None:
@@ -285,6 +477,37 @@ def test_taken(isolator: Path, laid_out: Path, tmp_path: Path) -> None:
             assert server.scrape()[0] == 200
             server.end(signal.SIGTERM)
             assert server.code == 0
+
+
+def test_taken_and_busy(isolator: Path, laid_out: Path, tmp_path: Path) -> None:
+    """One that does not answer at the moment lives, too."""
+    path = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as busy, contextlib.ExitStack() as waiting:
+        busy.bind(str(path))
+        busy.listen(0)
+        with pytest.raises(BlockingIOError):
+            while True:
+                made = waiting.enter_context(socket.socket(socket.AF_UNIX))
+                made.setblocking(False)
+                made.connect(str(path))
+        done = export(isolator, "--socket", path, "--proc", laid_out / "quiet", code=1)
+        assert "another program listens" in done.stderr and path.is_socket()
+
+
+def test_no_permission(isolator: Path, laid_out: Path, tmp_path: Path) -> None:
+    """One that was left behind where this user may remove nothing, and make nothing."""
+    program = copy_for_all(isolator, laid_out)
+    directory = tmp_path / "directory"
+    directory.mkdir()
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(directory / "dead"))
+    (directory / "dead").chmod(0o777)
+    directory.chmod(0o555)
+    for name in ("dead", "new"):
+        done = export(program, "--socket", directory / name, "--proc", laid_out / "quiet",
+                      code=1, **NOBODY)
+        assert "a directory that this user may write to" in done.stderr
+    assert os.listdir(directory) == ["dead"]
 
 
 def test_left_behind(isolator: Path, laid_out: Path, tmp_path: Path) -> None:
