@@ -144,6 +144,15 @@ def test_campaign_begins_nothing_without_time(results: Path) -> None:
     assert "run the same command again" in out.getvalue()
 
 
+@pytest.mark.parametrize(("tool", "column"), [("check", 1), ("campaign", 0)])
+def test_each_step_has_a_name_of_its_own(tool: str, column: int) -> None:
+    """Logs are kept, and steps that passed remembered, by it."""
+    listed = subprocess.run([steps.ROOT / "tools" / tool, "--list"], capture_output=True,
+                            text=True, check=True).stdout.splitlines()
+    names = [line.split()[column] for line in listed]
+    assert len(names) > 10 and len(set(names)) == len(names)
+
+
 def test_sigterm_takes_the_step_along(tmp_path: Path) -> None:
     """A runner that is told to end leaves nothing running."""
     mark = tmp_path / "survivor"
