@@ -14,6 +14,7 @@ from .paths import BUILD, OUT
 
 # A kernel that is packed is called by what its release ends with: deb-cloud-rt.
 PREFIX = "deb-"
+FLAVOURS = ("amd64", "cloud")  # tools/deb-kernel knows the configurations of these
 # Those of the suite.
 NAMES = ("deb-cloud", "deb-cloud-rt")
 STOCK = {"cloud": "linux-image-6.12-cloud-amd64"}
@@ -44,7 +45,8 @@ def _image(name: str) -> Path:
     found = sorted(KERNEL_DEBS.glob(f"linux-image-*-isolator-{flavour}_*.deb"))
     if len(found) == 1:
         return found[0]
-    how = f"tools/deb-kernel --name {flavour.removesuffix('-rt')}"
+    kind = flavour.removesuffix("-rt")
+    how = f"tools/deb-kernel --{'flavour' if kind in FLAVOURS else 'name'} {kind}"
     how += " --rt" if flavour.endswith("-rt") else ""
     if found:
         raise term.LabError(f"more than one kernel -{flavour} in {KERNEL_DEBS}: keep one")

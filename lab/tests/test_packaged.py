@@ -28,11 +28,13 @@ def made(where: Path, *names: str) -> None:
 
 
 def test_missing_packages_say_how_they_are_made(debs: Path) -> None:
-    with pytest.raises(term.LabError, match="make it with tools/deb-kernel --name cloud$") as e:
+    with pytest.raises(term.LabError, match="make it with tools/deb-kernel --flavour cloud$") as e:
         distro.kernel("deb-cloud")
     assert e.value.code == term.SKIPPED
-    with pytest.raises(term.LabError, match="tools/deb-kernel --name cloud --rt$"):
+    with pytest.raises(term.LabError, match="tools/deb-kernel --flavour cloud --rt$"):
         packaged.debs("deb-cloud-rt")
+    with pytest.raises(term.LabError, match="tools/deb-kernel --name laptop$"):
+        packaged.debs("deb-laptop")
     assert packaged.debs("plain") == []
 
 
@@ -64,7 +66,7 @@ def test_a_suite_without_its_packages_is_skipped(
     assert suite.main("deb", [], [], False) == term.SKIPPED
     said = capsys.readouterr().out
     assert "0 passed, 0 failed, 2 skipped" in said
-    assert "make it with tools/deb-kernel --name cloud --rt" in said
+    assert "make it with tools/deb-kernel --flavour cloud --rt" in said
 
 
 def test_a_disk_with_room(tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ def sh(script: str, **how: str) -> subprocess.CompletedProcess[str]:
         (["--config", "/nowhere/config"], "cannot read the configuration /nowhere/config"),
         (["--sign", "/nowhere/key", "/nowhere/cert"], "cannot read /nowhere/key"),
         (["--name", "My_Kernel"], "small letters, digits and dots"),
+        (["--flavour", "server"], "--flavour server: cloud or amd64"),
+        (["--flavour", "cloud", "--config", "/dev/null"], "give one of them"),
         (["--maybe"], "usage: tools/deb-kernel"),
     ],
 )
