@@ -24,7 +24,7 @@ BESIDE = (
     *STOCK.values(),
     "adduser",
     "dkms",
-    "gcc-12",
+    "gcc",
     "initramfs-tools",
     "libelf1",
     "libssl3",

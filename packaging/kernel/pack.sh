@@ -155,11 +155,12 @@ pack_headers() {
 	mkdir -p "$root/DEBIAN" "$root/usr/share/lintian/overrides"
 	template headers.lintian >"$root/usr/share/lintian/overrides/linux-headers-$release"
 	template headers.postinst >"$root/DEBIAN/postinst"
+	# Kbuild calls it gcc, which gcc-12 alone does not bring.
 	compiler=$(gcc -dumpversion)
 	depends=$(headers_depends "$to")
 	[ -n "$depends" ] || die "dpkg-shlibdeps found nothing in $to"
 	finish "$root" "linux-headers-$release" amd64 "$1" <<END
-Depends: $depends, gcc-${compiler%%.*} | gcc, make
+Depends: $depends, gcc (>= 4:$compiler), make
 Section: kernel
 Priority: optional
 Homepage: $HOMEPAGE

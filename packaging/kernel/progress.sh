@@ -6,7 +6,7 @@
 # How many objects there will be: as many as the last time, else as options tell.
 expected_objects() {
 	cat "$cache/deb/objects-$name" 2>/dev/null ||
-		awk '/=[ym]$/ { n++ } END { print int(n * 1.9) }' "$objects/.config"
+		awk '/=[ym]$/ { n++ } END { print int(n * 2.24) }' "$objects/.config"
 }
 
 # Every object that make says it compiles is noted, so that a second call knows of the first;
