@@ -242,18 +242,24 @@ def test_a_signal_ends_it(live: Path) -> None:
             assert time.monotonic() < stop, "programs are left behind"
 
 
-def test_same_causes_as_tracefs(live: Path, provoke: Path) -> None:
+def test_same_causes_as_tracefs(live: Path, provoke: Path, tmp_path: Path) -> None:
     """isolator measure noise --why and this, beside it on the same run: the same main causes."""
-    measuring = [str(BUILD / "isolator"), "measure", "noise", "-c", str(CPU), "-t", "3",
-                 "--why", "300us", "--json"]
-    with subprocess.Popen([provoke, str(CPU), str(OTHER), "30"],
+    output = tmp_path / "result.json"
+    # It begins when the other one counts, whose programs may take longer to load than it runs.
+    measuring = ["sh", "-c", 'read _ && exec "$@"', "sh", str(BUILD / "isolator"), "measure",
+                 "noise", "-c", str(CPU), "-t", "3", "--why", "300us", "--json"]
+    with subprocess.Popen([provoke, str(CPU), str(OTHER), "120"],
                           stdout=subprocess.DEVNULL) as disturber:
-        with subprocess.Popen(measuring, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True) as measure, \
+        with subprocess.Popen(measuring, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as measure, \
                 subprocess.Popen([live, "noise", "-c", str(CPU), "-t", "60", "--threshold", "300us",
-                                  "--of", str(measure.pid), "--json"],
+                                  "--of", str(measure.pid), "--json", "--output", output],
                                  stdout=subprocess.PIPE, text=True) as counting:
-            text, errors = measure.communicate(timeout=PATIENCE_S)
+            stop = time.monotonic() + PATIENCE_S
+            while not output.exists():
+                assert time.monotonic() < stop and counting.poll() is None
+                time.sleep(0.01)
+            text, errors = measure.communicate("\n", timeout=PATIENCE_S)
             counting.terminate()
             mine = valid("bpf-noise", counting.communicate(timeout=PATIENCE_S)[0])["attribution"]
         disturber.kill()
