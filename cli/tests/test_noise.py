@@ -57,9 +57,13 @@ def machine(tmp_path: Path) -> Machine:
     return run
 
 
+# What a busy machine may take until the command has begun to look, and how long it looks then.
+BEGINS_S, LOOKS_S = 3.0, "5.5"
+
+
 def _line(after_s: float, text: str) -> str:
-    """As the tracer writes it @after_s from now."""
-    at = time.monotonic() + after_s
+    """As the tracer writes it: so long before now, or after the command has begun."""
+    at = time.monotonic() + after_s + (BEGINS_S if after_s > 0 else 0)
     return f"           <...>-861     [{CPU:03}] d.h.. {at:12.6f}: {text}\n"
 
 
@@ -145,7 +149,7 @@ def test_a_limit_decides(isolator: Path, machine: Machine) -> None:
     pipe = f"per_cpu/cpu{CPU}/trace_pipe"
     root = machine({pipe: _line(
         1.2, "sample_threshold: start 1.0 duration 60000 ns interference 1")})
-    document = _measure(isolator, "noise", "-t", "2.5", "--method", "osnoise", "--root", root,
+    document = _measure(isolator, "noise", "-t", LOOKS_S, "--method", "osnoise", "--root", root,
                         "--limit", "max=50us", codes=(2,))
     assert document["verdict"] == "exceeded" and document["gate"][0]["value_ns"] == 60_000
     _restored(root)
@@ -222,7 +226,7 @@ def test_classes(isolator: Path, machine: Machine) -> None:
         _line(1.7, "1000000        190  99.98100       66     1      1   2    1      1"),
         _line(60, "irq_noise: after:1 start 1.0 duration 9999999 ns"),
     ])})
-    document = _measure(isolator, "noise", "--method", "osnoise", "-t", "2.5", "--root", root)
+    document = _measure(isolator, "noise", "--method", "osnoise", "-t", LOOKS_S, "--root", root)
     series = _series(document)
     assert {name: (s["triggers"], s["max"]) for name, s in series.items()} == {
         "noise": (2, 66000), "hw": (1, 12000), "nmi": (1, 9), "irq": (2, 7001),
@@ -243,7 +247,7 @@ def test_of_a_program(isolator: Path, machine: Machine) -> None:
         _line(1.3, "thread_noise: swapper/1:0 start 1.0 duration 80000 ns"),
         _line(1.4, "thread_noise: other:999999999 start 1.0 duration 70000 ns"),
     ])})
-    document = _measure(isolator, "noise", "--of", str(own), "-t", "2.5", "--root", root)
+    document = _measure(isolator, "noise", "--of", str(own), "-t", LOOKS_S, "--root", root)
     series = _series(document)
     assert list(series) == ["nmi", "irq", "softirq", "thread"]
     assert (series["thread"]["triggers"], series["thread"]["max"]) == (1, 70000)
@@ -257,7 +261,7 @@ def test_lost_events_are_missing(isolator: Path, machine: Machine) -> None:
     root = machine({f"per_cpu/cpu{CPU}/trace_pipe":
                     _line(1.2, "irq_noise: eth0:33 start 1.0 duration 7001 ns") +
                     f"CPU:{CPU} [LOST 12 EVENTS]\n"})
-    document = _measure(isolator, "noise", "--method", "osnoise", "-t", "2.5", "--root", root,
+    document = _measure(isolator, "noise", "--method", "osnoise", "-t", LOOKS_S, "--root", root,
                         "--limit", "max=1ms", codes=(3,))
     assert document["verdict"] == "inconclusive"
     for series in document["parts"][0]["series"]:
@@ -278,7 +282,7 @@ def test_hardware(isolator: Path, stubborn: Path, machine: Machine) -> None:
         _line(1.2, "#1     inner/outer(us):   12/13    ts:1500.000000012 count:1"),
         _line(1.3, "#2     inner/outer(us):   44/2     ts:1500.000000012 count:3 nmi-count:2"),
     ])})
-    document = _measure(isolator, "hardware", "-t", "2.5", "--root", root, "--period", "200ms",
+    document = _measure(isolator, "hardware", "-t", LOOKS_S, "--root", root, "--period", "200ms",
                         "--width", "50ms", "--threshold", "11us")
     assert [_setting(document, name)["got"] for name in ("window", "width", "tracing_thresh")] == [
         "200000", "50000", "11"]
@@ -315,7 +319,7 @@ def test_timerlat(isolator: Path, machine: Machine) -> None:
         _line(1.2, "#1     context user-ret timer_latency     12800 ns"),
         _line(1.3, "#2     context    irq timer_latency       900 ns"),
     ])})
-    document = _measure(isolator, "latency", "--method", "timerlat", "-t", "2.5", "--root", root,
+    document = _measure(isolator, "latency", "--method", "timerlat", "-t", LOOKS_S, "--root", root,
                         "--policy", "other", "--period", "2ms")
     assert {name: (s["triggers"], s["max"]) for name, s in _series(document).items()} == {
         "irq": (2, 932), "thread": (1, 11700), "user": (1, 12800)}
