@@ -24,6 +24,7 @@ BESIDE = (
     *STOCK.values(),
     "adduser",
     "dkms",
+    "e2fsprogs",
     "gcc",
     "initramfs-tools",
     "libelf1",

@@ -135,12 +135,14 @@ def fresh() -> None:
     """Debian with GRUB as its installer leaves it, but for the parameters of this boot."""
     STATE.mkdir()
     keep("stock", RELEASE)
-    Path("/etc/fstab").write_text("/dev/vda / ext2 defaults 0 0\n")
+    Path("/etc/fstab").write_text("/dev/vda / ext2 errors=remount-ro 0 1\n")
     text = Path("/usr/share/grub/default/grub").read_text().replace('"quiet"', '""')
     Path("/etc/default/grub").write_text(text.replace(
         'GRUB_CMDLINE_LINUX=""',
         f'GRUB_CMDLINE_LINUX="{Path("/proc/cmdline").read_text().strip()}"'))
     MENU.parent.mkdir(exist_ok=True)
+    # It was made when there was no fstab, and would go without fsck.
+    run("update-initramfs", "-u", "-k", RELEASE)
     run("grub-editenv", "/boot/grub/grubenv", "create")
     run("update-grub")
     check(next_boot().release == RELEASE, f"GRUB starts the stock kernel, {RELEASE}")
@@ -312,7 +314,9 @@ def ours() -> None:
 def purge() -> None:
     check(kept("stock") == RELEASE, f"the stock kernel runs again: {RELEASE}")
     said = isolator("status")
-    note(f"isolator status there, exit {said.returncode}: " + said.stdout.strip()[:200])
+    check(said.returncode == 1 and "has no Isolator" in said.stderr
+          and kept("ours") in said.stderr, "isolator status says so, and which kernel has",
+          said.returncode, said.stdout, said.stderr)
     names = [d.name.partition("_")[0] for d in DEBS]
     run("apt-get", "purge", "-y", "-q", *names, what="apt purge of them")
     check(not Path(f"/lib/modules/{kept('ours')}").exists(), "no module is left, nor DKMS's",
