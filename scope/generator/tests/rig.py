@@ -64,6 +64,9 @@ class Host:
         self.packets: list[Packet] = []
         self.closed = False
         self.said = self.ask(hello or Hello())
+        # The WELCOME follows the answer, not always in the same read.
+        if self.said.status == Status.OK:
+            assert self.until(lambda: bool(self.welcomes)), "no WELCOME"
 
     @property
     def session(self) -> int:
