@@ -113,6 +113,9 @@ class Site:
                       for path in sorted(place.rglob("*")) if path.is_file()}
         self.pages = {name: read(path) for name, path in self.files.items()
                       if name.endswith(".html")}
+        self.loads = {name: page.loads for name, page in self.pages.items()}
+        self.loads |= {name: style_urls(path.read_text()) for name, path in self.files.items()
+                       if name.endswith(".css")}
 
     def dead(self, name: str, address: str) -> str:
         """Why an address on page `name` leads nowhere; empty if it leads somewhere."""
@@ -127,21 +130,15 @@ class Site:
 
     def dead_links(self) -> list[str]:
         """Links, pictures and parts that are not there."""
-        return [reason for name, page in self.pages.items()
-                for address in dict.fromkeys(page.links + page.loads)
+        links = {name: page.links for name, page in self.pages.items()}
+        return [reason for name, loads in self.loads.items()
+                for address in dict.fromkeys(links.get(name, []) + loads)
                 if not elsewhere(address) and (reason := self.dead(name, address))]
 
     def foreign(self) -> list[str]:
         """What would be loaded from another host."""
-        loads = {name: page.loads for name, page in self.pages.items()}
-        loads |= {name: style_urls(path.read_text()) for name, path in self.files.items()
-                  if name.endswith(".css")}
-        found = [f"{name}: loaded from elsewhere: {address}" for name, addresses in loads.items()
-                 for address in dict.fromkeys(addresses) if elsewhere(address)]
-        return found + [
-            reason for name, addresses in loads.items() if name not in self.pages
-            for address in dict.fromkeys(addresses)
-            if not elsewhere(address) and (reason := self.dead(name, address))]
+        return [f"{name}: loaded from elsewhere: {address}" for name, loads in self.loads.items()
+                for address in dict.fromkeys(loads) if elsewhere(address)]
 
     def twice(self) -> list[str]:
         """Anchors that a page has more than once: a link leads to the first only."""

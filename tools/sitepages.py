@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from docutils import nodes
     from sphinx.application import Sphinx
 
+DOCUMENT = re.compile(r"README\.md|docs/[^/]+\.md")
 PICTURES = {".svg", ".png"}
 LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]+)")
 MANUAL = re.compile(r"(?:.*/)?([^/]+\.[1-8])")
@@ -42,7 +43,7 @@ def page_of(path: str) -> str:
     """The page that the file `path` of the repository is shown on, without a suffix."""
     if path == "README.md":
         return "index"
-    if re.fullmatch(r"docs/[^/]+\.md", path):
+    if DOCUMENT.fullmatch(path):
         return path.removesuffix(".md")
     if re.fullmatch(r"(?:.*/)?man", path):
         return "man/index"
@@ -90,7 +91,7 @@ class Tree:
         return (self.root / path).read_text()
 
     def add(self, page: str, text: str) -> None:
-        """One page that is not a file of the repository."""
+        """One page."""
         self.pages[f"{page}.md"] = text.encode()
 
 
@@ -110,14 +111,14 @@ def add_documents(tree: Tree, navigation: Navigation) -> list[str]:
     """README.md with the navigation, docs/*.md and their pictures; gives what they link to."""
     linked = set()
     for path in tree.files:
-        if path != "README.md" and not re.fullmatch(r"docs/[^/]+\.md", path):
-            if path.startswith("docs/") and Path(path).suffix in PICTURES:
-                tree.pages[path] = (tree.root / path).read_bytes()
-            continue
-        text = tree.text(path)
-        tree.pages[f"{page_of(path)}.md"] = text.encode()
-        place = posixpath.dirname(path)
-        linked |= {posixpath.normpath(posixpath.join(place, link)) for link in LINK.findall(text)}
+        if DOCUMENT.fullmatch(path):
+            text = tree.text(path)
+            tree.add(page_of(path), text)
+            place = posixpath.dirname(path)
+            linked |= {posixpath.normpath(posixpath.join(place, link))
+                       for link in LINK.findall(text)}
+        elif path.startswith("docs/") and Path(path).suffix in PICTURES:
+            tree.pages[path] = (tree.root / path).read_bytes()
     tree.pages["index.md"] += "\n".join(
         ["", *(toctree(pages, caption) for caption, pages in navigation.items())]).encode()
     return sorted(linked)
