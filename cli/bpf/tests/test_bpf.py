@@ -52,6 +52,14 @@ def provoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def _until_it_counts(process: subprocess.Popen[str], output: Path) -> None:
+    """It writes there what it counts: once it does."""
+    stop = time.monotonic() + PATIENCE_S
+    while not output.exists():
+        assert time.monotonic() < stop and process.poll() is None
+        time.sleep(0.01)
+
+
 @pytest.fixture(scope="session")
 def scene(live: Path, provoke: Path, tmp_path_factory: pytest.TempPathFactory) -> Scene:
     """One run for all tests that look at figures."""
@@ -60,10 +68,7 @@ def scene(live: Path, provoke: Path, tmp_path_factory: pytest.TempPathFactory) -
     with subprocess.Popen([live, "noise", "-c", str(CPU), "-t", "5", "--threshold", "20us",
                            "--json", "--output", output, "--top", "50"],
                           stdout=subprocess.PIPE, text=True) as process:
-        stop = time.monotonic() + PATIENCE_S
-        while not output.exists():  # it writes what it counts: so it does
-            assert time.monotonic() < stop and process.poll() is None
-            time.sleep(0.01)
+        _until_it_counts(process, output)
         inner = Counters.look()
         done = subprocess.run([provoke, str(CPU), str(OTHER), "1.5"], capture_output=True,
                               text=True, check=True, timeout=PATIENCE_S)
@@ -255,10 +260,7 @@ def test_same_causes_as_tracefs(live: Path, provoke: Path, tmp_path: Path) -> No
                 subprocess.Popen([live, "noise", "-c", str(CPU), "-t", "60", "--threshold", "300us",
                                   "--of", str(measure.pid), "--json", "--output", output],
                                  stdout=subprocess.PIPE, text=True) as counting:
-            stop = time.monotonic() + PATIENCE_S
-            while not output.exists():
-                assert time.monotonic() < stop and counting.poll() is None
-                time.sleep(0.01)
+            _until_it_counts(counting, output)
             text, errors = measure.communicate("\n", timeout=PATIENCE_S)
             counting.terminate()
             mine = valid("bpf-noise", counting.communicate(timeout=PATIENCE_S)[0])["attribution"]
