@@ -100,12 +100,15 @@ static __always_inline __u32 find(struct record_state *s, __u32 type, __u64 matc
 	return depth;
 }
 
-/* The topmost frame ends, or only rests; its whole length is nested in the one below. */
-static __always_inline void leave(struct record_state *s, __u32 depth, bool whole, __u64 now)
+/*
+ * The topmost frame ends, or only rests; its whole length is nested in the one below.  Returns
+ * for how long interrupts had the CPU since @now, as parts of a loss that is open.
+ */
+static __always_inline __u64 leave(struct record_state *s, __u32 depth, bool whole, __u64 now)
 {
 	struct record_frame *frame = frame_at(s, depth);
 	struct record_frame *below = frame_at(s, depth - 1);
-	__u64 nested = frame->nested_ns, length = now - frame->since_ns;
+	__u64 nested = frame->nested_ns, length = now - frame->since_ns, since;
 
 	account(s, frame, length > nested ? length - nested : 0, whole, now);
 	below->nested_ns += length;
@@ -113,15 +116,17 @@ static __always_inline void leave(struct record_state *s, __u32 depth, bool whol
 	s->depth = depth - 1;
 	BARRIER();
 	/* An interrupt that came since has its time here, and not below. */
-	below->nested_ns += frame->nested_ns - nested;
+	since = frame->nested_ns - nested;
+	below->nested_ns += since;
 	frame->nested_ns = 0;
+	return since;
 }
 
 __noinline int end(__u32 type, __u64 match)
 {
 	struct record_state *s = here();
+	__u64 now, since;
 	__u32 depth;
-	__u64 now;
 
 	if (!s)
 		return 0;
@@ -131,9 +136,9 @@ __noinline int end(__u32 type, __u64 match)
 	depth = find(s, type, match);
 	if (!depth)
 		return 0;
-	leave(s, depth, true, now);
+	since = leave(s, depth, true, now);
 	if (depth == 1)
-		end_loss(s, now);
+		end_loss(s, now + since);
 	sample(s, now);
 	return 0;
 }
