@@ -10,79 +10,135 @@
 
 #include "internal.h"
 
-static long isolator_ioctl_start(void __user *arg)
+/* What every version has. */
+#define ISOLATOR_START_FIRST	offsetofend(struct isolator_start_args, beat_ns)
+#define ISOLATOR_TICK_FIRST	offsetofend(struct isolator_tick_args, lent_ns)
+#define ISOLATOR_STOP_FIRST	offsetofend(struct isolator_stop_args, depth)
+#define ISOLATOR_TASK_FIRST	(offsetof(struct isolator_task_args, start) + \
+				 ISOLATOR_START_FIRST)
+
+/*
+ * Structures grow at their end, and the number of a request has the caller's size
+ * in it.  A newer caller is served as long as all that this kernel does not know
+ * is 0; of an older one, what it does not know is.  The first field of each is its
+ * size, which is this kernel's from here on.
+ *
+ * Returns 0, -EINVAL for another size, -E2BIG for what is not known, -EFAULT.
+ */
+static int isolator_copy_in(void *args, size_t known, size_t first, const void __user *from,
+			    size_t size)
+{
+	u32 *said = args;
+	int ret;
+
+	if (size < first)
+		return -EINVAL;
+	ret = copy_struct_from_user(args, known, from, size);
+	if (ret)
+		return ret;
+	if (*said != size)
+		return -EINVAL;
+	*said = known;
+	return 0;
+}
+
+/* Its own size is what the caller finds again.  Returns 0 or -EFAULT. */
+static int isolator_copy_out(void __user *to, size_t size, void *args, size_t known)
+{
+	u32 *said = args;
+
+	*said = size;
+	return copy_to_user(to, args, min(size, known)) ? -EFAULT : 0;
+}
+
+static long isolator_ioctl_start(void __user *arg, size_t size)
 {
 	struct isolator_start_args args;
 	int ret;
 
-	if (copy_from_user(&args, arg, sizeof(args)))
-		return -EFAULT;
+	ret = isolator_copy_in(&args, sizeof(args), ISOLATOR_START_FIRST, arg, size);
+	if (ret)
+		return ret;
 	ret = isolator_begin(&args);
 	if (ret)
 		return ret;
-	if (copy_to_user(arg, &args, sizeof(args))) {
+	ret = isolator_copy_out(arg, size, &args, sizeof(args));
+	if (ret) {
 		/* The caller cannot know what it got: undo it. */
 		struct isolator_stop_args stop = { .size = sizeof(stop) };
 
 		isolator_finish(&stop);
-		return -EFAULT;
 	}
-	return 0;
+	return ret;
 }
 
-static long isolator_ioctl_tick(void __user *arg)
+static long isolator_ioctl_tick(void __user *arg, size_t size)
 {
 	struct isolator_tick_args args;
 	int ret;
 
-	if (copy_from_user(&args, arg, sizeof(args)))
-		return -EFAULT;
+	ret = isolator_copy_in(&args, sizeof(args), ISOLATOR_TICK_FIRST, arg, size);
+	if (ret)
+		return ret;
 	ret = isolator_do_tick(&args);
 	if (ret)
 		return ret;
-	return copy_to_user(arg, &args, sizeof(args)) ? -EFAULT : 0;
+	return isolator_copy_out(arg, size, &args, sizeof(args));
 }
 
-static long isolator_ioctl_stop(void __user *arg)
+static long isolator_ioctl_stop(void __user *arg, size_t size)
 {
 	struct isolator_stop_args args;
 	int ret;
 
-	if (copy_from_user(&args, arg, sizeof(args)))
-		return -EFAULT;
+	ret = isolator_copy_in(&args, sizeof(args), ISOLATOR_STOP_FIRST, arg, size);
+	if (ret)
+		return ret;
 	ret = isolator_finish(&args);
 	if (ret)
 		return ret;
-	return copy_to_user(arg, &args, sizeof(args)) ? -EFAULT : 0;
+	return isolator_copy_out(arg, size, &args, sizeof(args));
 }
 
-static long isolator_ioctl_task(unsigned int cmd, struct isolator_task_args __user *arg)
+/* The start within, at its end, grows with it. */
+static long isolator_ioctl_task(bool stop, void __user *arg, size_t size)
 {
 	struct isolator_task_args args;
+	u32 start = size - offsetof(struct isolator_task_args, start);
 	int ret;
 
-	if (copy_from_user(&args, arg, sizeof(args)))
-		return -EFAULT;
-	if (cmd == ISOLATOR_IOC_STOP_TASK)
+	ret = isolator_copy_in(&args, sizeof(args), ISOLATOR_TASK_FIRST, arg, size);
+	if (ret)
+		return ret;
+	if (stop)
 		return isolator_stop_task(&args);
+	if (args.start.size != start)
+		return -EINVAL;
+	args.start.size = sizeof(args.start);
 	ret = isolator_start_task(&args);
 	if (ret)
 		return ret;
-	return copy_to_user(arg, &args, sizeof(args)) ? -EFAULT : 0;
+	args.start.size = start;
+	return isolator_copy_out(arg, size, &args, sizeof(args));
 }
 
 static long isolator_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	switch (cmd) {
-	case ISOLATOR_IOC_START:
-		return isolator_ioctl_start((void __user *)arg);
-	case ISOLATOR_IOC_TICK:
-		return isolator_ioctl_tick((void __user *)arg);
-	case ISOLATOR_IOC_STOP:
-		return isolator_ioctl_stop((void __user *)arg);
-	case ISOLATOR_IOC_START_TASK:
-	case ISOLATOR_IOC_STOP_TASK:
-		return isolator_ioctl_task(cmd, (void __user *)arg);
+	void __user *to = (void __user *)arg;
+	size_t size = _IOC_SIZE(cmd);
+
+	/* Without its size a request is told by the rest of its number. */
+	switch (cmd & ~IOCSIZE_MASK) {
+	case ISOLATOR_IOC_START & ~IOCSIZE_MASK:
+		return isolator_ioctl_start(to, size);
+	case ISOLATOR_IOC_TICK & ~IOCSIZE_MASK:
+		return isolator_ioctl_tick(to, size);
+	case ISOLATOR_IOC_STOP & ~IOCSIZE_MASK:
+		return isolator_ioctl_stop(to, size);
+	case ISOLATOR_IOC_START_TASK & ~IOCSIZE_MASK:
+		return isolator_ioctl_task(false, to, size);
+	case ISOLATOR_IOC_STOP_TASK & ~IOCSIZE_MASK:
+		return isolator_ioctl_task(true, to, size);
 	}
 	return -ENOTTY;
 }

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -35,25 +36,42 @@ static unsigned long any_command(void)
 {
 	static const unsigned long commands[] = {
 		ISOLATOR_IOC_START, ISOLATOR_IOC_TICK, ISOLATOR_IOC_STOP,
+		ISOLATOR_IOC_START_TASK, ISOLATOR_IOC_STOP_TASK,
 	};
+	unsigned long command = commands[random() % 5];
 
-	return random() % 8 ? commands[random() % 3] : (unsigned long)random();
+	switch (random() % 8) {
+	case 0:
+		return (unsigned long)random();
+	case 1:	/* of a caller that knows more, or less */
+		command &= ~(unsigned long)IOCSIZE_MASK;
+		return command | (unsigned long)(random() % 128) << IOCSIZE_SHIFT;
+	}
+	return command;
 }
 
 static void any_ioctl(int fd, char *edge)
 {
-	static const size_t sizes[] = { 56, 32, 8 };
-	struct isolator_start_args args = { 0 };
+	union {
+		struct isolator_start_args start;
+		struct isolator_task_args task;
+		char bytes[128];
+	} args = { 0 };
 	unsigned long command = any_command();
 	void *where = &args;
 
 	fill(&args, sizeof(args));
 	if (random() % 2)
-		args.size = (uint32_t)sizes[random() % 3];
+		args.start.size = _IOC_SIZE(command);
 	if (random() % 3 == 0) {	/* a start that can succeed, then harm */
 		memset(&args, 0, sizeof(args));
-		args.size = sizeof(args);
-		args.mask = 1 + (uint32_t)random() % 7;
+		args.start.size = _IOC_SIZE(command);
+		if (_IOC_NR(command) == _IOC_NR(ISOLATOR_IOC_START_TASK)) {
+			args.task.start.size = args.task.size - offsetof(typeof(args.task), start);
+			args.task.start.mask = 1 + (uint32_t)random() % 7;
+		} else {
+			args.start.mask = 1 + (uint32_t)random() % 7;
+		}
 	}
 	switch (random() % 10) {
 	case 0:

@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,14 +23,20 @@
 
 static int device;
 
+static int stop(void)
+{
+	struct isolator_stop_args args = { .size = sizeof(args) };
+
+	return ioctl(device, ISOLATOR_IOC_STOP, &args) ? errno : 0;
+}
+
 static int start(const struct isolator_start_args *wanted)
 {
 	struct isolator_start_args args = *wanted;
-	struct isolator_stop_args stop = { .size = sizeof(stop) };
 
 	if (ioctl(device, ISOLATOR_IOC_START, &args))
 		return errno;
-	ioctl(device, ISOLATOR_IOC_STOP, &stop);
+	stop();
 	return 0;
 }
 
@@ -196,6 +203,61 @@ static void bad_arguments(void)
 	iso_pin(0);
 }
 
+/* What a caller has who knows a field more than the kernel, or one less. */
+struct other_start {
+	struct isolator_start_args known;
+	uint64_t later;
+};
+
+static int start_of_size(size_t size, struct other_start *other)
+{
+	return ioctl(device, _IOC(_IOC_READ | _IOC_WRITE, 0xB9, _IOC_NR(ISOLATOR_IOC_START), size),
+		     other) ? errno : 0;
+}
+
+static void other_sizes(void)
+{
+	static const struct {
+		const char *what;
+		int error;
+		size_t size;	/* of the request */
+		uint32_t said;	/* in the structure */
+		uint64_t later;
+	} cases[] = {
+		{ "a structure shorter than the first", EINVAL, sizeof(good) - 8, sizeof(good) - 8 },
+		{ "none at all", EINVAL, 0, sizeof(good) },
+		{ "a longer one that asks nothing unknown", 0, sizeof(struct other_start),
+		  sizeof(struct other_start) },
+		{ "a longer one that asks more", E2BIG, sizeof(struct other_start),
+		  sizeof(struct other_start), 1 },
+		{ "a longer one of a shorter request", EINVAL, sizeof(good),
+		  sizeof(struct other_start) },
+		{ "a shorter one of a longer request", EINVAL, sizeof(struct other_start),
+		  sizeof(good) },
+		{ "one that is not all mapped", EFAULT, 16000, 16000 },
+	};
+	char *edge = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct other_start *other = (void *)(edge + 4096 - sizeof(*other));
+
+	if (edge == MAP_FAILED || munmap(edge + 4096, 4096))
+		bail_out("no memory");
+	iso_pin(1);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		int error;
+
+		*other = (struct other_start){ { .size = cases[i].said, .mask = 7 }, cases[i].later };
+		error = start_of_size(cases[i].size, other);
+		ok(error == cases[i].error, "%s: %s", cases[i].what, error ? strerror(error) : "taken");
+		if (error)
+			continue;
+		ok(other->known.size == cases[i].said && other->known.depth == 1 &&
+		   other->known.deadline_ns && !other->later, "it is answered in its own size");
+		ok(!stop(), "and stopped");
+	}
+	iso_pin(0);
+	munmap(edge, 4096);
+}
+
 int main(void)
 {
 	iso_require(2);
@@ -213,6 +275,7 @@ int main(void)
 	ok(in_child(writes_cpus) == EPERM || in_child(writes_cpus) == EACCES,
 	   "the mask of CPUs without CAP_SYS_ADMIN: refused");
 	bad_arguments();
+	other_sizes();
 	put_file("/proc/isolator/cpus", "\n");
 	ok(in_child(pinned) == EACCES, "a CPU outside the administrator's mask: EACCES");
 	last_cpu();

@@ -48,7 +48,7 @@
 
 /**
  * struct isolator_start_args - ISOLATOR_IOC_START
- * @size: in: sizeof(struct isolator_start_args), so that it can grow
+ * @size: in: sizeof(struct isolator_start_args); it grows at its end, E2BIG: not known
  * @mask: in: ISOLATOR_MASK_*, at least one
  * @flags: in: ISOLATOR_START_*
  * @achieved: out: the part of @mask that is in force
