@@ -50,6 +50,7 @@ const char *device_fix(int error)
 		{ ERANGE, "--deadline, --spin, --lend or --beat is out of range: 1 ms to 1 h, a spin and a lend 1 s at most; the administrator's limits stand in /proc/isolator/limits" },
 		{ ESRCH, "there is no such task, or it has ended" },
 		{ EINVAL, "the kernel does not know what is asked, or the task is isolated already with other times: isolator detach it first, or install the isolator command that belongs to the kernel" },
+		{ E2BIG, "the kernel is older than this isolator command, and does not know what is asked: install the command that belongs to the kernel" },
 		{ EAGAIN, "the CPU has no high-resolution timer: see /proc/timer_list, and the clock source" },
 		{ EOPNOTSUPP, "the kernel lacks what isolation needs: dmesg | grep isolator names it" },
 		{ EINTR, "the task did not return to user mode in time, or it is ending; the start was taken back" },

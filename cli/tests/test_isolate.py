@@ -93,7 +93,8 @@ def test_stock_kernel(kernel: Path, lay: Lay) -> None:
 @pytest.mark.parametrize(("error", "fix"), [
     (errno.EPERM, "CAP_SYS_NICE"), (errno.EALREADY, "isolator detach"),
     (errno.ERANGE, "/proc/isolator/limits"), (errno.EOPNOTSUPP, "dmesg"),
-    (errno.ENOTTY, "belongs to the kernel"), (errno.EINVAL, "isolated already")])
+    (errno.ENOTTY, "belongs to the kernel"), (errno.E2BIG, "belongs to the kernel"),
+    (errno.EINVAL, "isolated already")])
 def test_refused_before_the_program(kernel: Path, lay: Lay, error: int, fix: str) -> None:
     """It does not run, unless told to; all goes back."""
     root = lay(files())

@@ -26,6 +26,7 @@ static const struct expected expected[] = {
 	{ &fake.fail_start, EALREADY, "another thread" },
 	{ &fake.fail_start, EAGAIN, "high-resolution" },
 	{ &fake.fail_start, EOPNOTSUPP, "dmesg" },
+	{ &fake.fail_start, E2BIG, "older than this libisolator" },
 	{ &fake.fail_start, EINTR, "again" },
 	{ &fake.fail_map, ENOMEM, "max_map_count" },
 	{ &fake.fail_map, EAGAIN, "RLIMIT_MEMLOCK" },

@@ -122,6 +122,7 @@ static const struct expected expected[] = {
 	{ &fake.fail_task_start, EAGAIN, "high-resolution" },
 	{ &fake.fail_task_start, EOPNOTSUPP, "dmesg" },
 	{ &fake.fail_task_start, ENOTTY, "older or newer" },
+	{ &fake.fail_task_start, E2BIG, "of the other thread" },
 	{ &fake.fail_task_start, ENOMEM, "memory" },
 	{ &fake.fail_task_stop, ESRCH, "not isolated" },
 	{ &fake.fail_task_stop, EPERM, "CAP_SYS_NICE" },
