@@ -191,16 +191,17 @@ def test_run_takes_turns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "has results already" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("command", "words"), [
-    ("/nonexistent/isolator", "No such file"),
-    ("false", "failed (exit 1)"),
-    ("true", "not JSON"),
-    ("sleep 60", "had not ended after 0.2 s"),
-    ("", "is empty"),
+@pytest.mark.parametrize(("command", "timeout", "words"), [
+    ("/nonexistent/isolator", "60", "No such file"),
+    ("false", "60", "failed (exit 1)"),
+    ("true", "60", "not JSON"),
+    ("sleep 60", "0.2", "had not ended after 0.2 s"),
+    ("", "60", "is empty"),
 ])
-def test_commands_that_fail(command: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_that_fail(command: str, timeout: str, words: str,
+                            capsys: pytest.CaptureFixture[str]) -> None:
     """Exit 1 at the first one."""
-    assert main(["compare", "--timeout", "0.2", "--run", command, command]) == ERROR
+    assert main(["compare", "--timeout", timeout, "--run", command, command]) == ERROR
     assert words in capsys.readouterr().err
 
 
