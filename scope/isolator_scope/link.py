@@ -120,8 +120,6 @@ class Link:
                     self._take(frame)
         finally:
             ping.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await ping
             self._writer = None
             writer.close()
             for _, future in self._waiting:
@@ -129,6 +127,8 @@ class Link:
                     future.set_exception(ScopeError("the link was cut before the answer came; "
                                                     "see whether it took effect, then repeat it"))
             self._waiting.clear()
+            # Last, as this may be cancelled itself meanwhile: that is not to be lost.
+            await asyncio.gather(ping, return_exceptions=True)
 
     def _take(self, frame: Frame) -> None:
         at = time.time_ns()

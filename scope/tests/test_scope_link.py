@@ -286,6 +286,39 @@ def test_token(tmp_path: Path) -> None:
     assert b"s3cret" not in (tmp_path / "a.scope").read_bytes()
 
 
+def test_ended_while_a_connection_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever cancels the link then is heard: it does not connect again for ever."""
+    monkeypatch.setattr(linking, "SILENCE", 0.1)
+
+    async def run() -> None:
+        ending = asyncio.Event()
+
+        async def ping(_: linking.Link) -> None:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                ending.set()
+                await asyncio.sleep(0.1)
+
+        async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()
+            writer.close()
+
+        monkeypatch.setattr(linking.Link, "_ping", ping)
+        server = await asyncio.start_server(silent, "127.0.0.1", 0)
+        target = linking.Target("127.0.0.1", server.sockets[0].getsockname()[1])
+        task = asyncio.create_task(
+            linking.Link(target, Instrument(tmp_path / "a.scope", live=False)).run())
+        await asyncio.wait_for(ending.wait(), 30)
+        task.cancel()
+        done, _ = await asyncio.wait({task}, timeout=3)
+        task.cancel()
+        server.close()
+        assert done
+
+    asyncio.run(run())
+
+
 def test_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A generator that says nothing is not one: the link is cut, and the pauses grow."""
     monkeypatch.setattr(linking, "SILENCE", 0.1)
