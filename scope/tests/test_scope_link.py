@@ -20,7 +20,9 @@ from isolator_scope.protocol import (
     Ping,
     SetDuty,
     SetFrequency,
+    SetPacket,
     Start,
+    Stop,
     Welcome,
     encode,
     encode_frame,
@@ -105,12 +107,17 @@ def test_kept_only_after_the_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 synced.append(before)
 
             monkeypatch.setattr(host.recording, "sync", sync)
-            await whole(host, made, 3000, packet=10)
-            await until(lambda: made.kept == made.next_packet)
+            assert host.link is not None
+            await asyncio.wait_for(host.link.connected.wait(), 10)
+            for message in (SetPacket(10), Start(0)):
+                assert (await host.link.command(message)).status == 0
+            await until(lambda: len(synced) > 6)
+            assert (await host.link.command(Stop())).status == 0
+            await until(lambda: made.target.idle and not made._records
+                        and made.kept == made.next_packet)
             assert made.first_packet == made.kept and not made.packets
 
     asyncio.run(run())
-    assert len(synced) > 3
 
 
 def test_generator_that_does_not_read(tmp_path: Path) -> None:
