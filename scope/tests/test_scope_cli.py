@@ -189,7 +189,8 @@ def test_a_run_leaves_signals_as_they_were(tmp_path: Path) -> None:
 def test_triggers_that_are_open_at_the_end_are_waited_for(tmp_path: Path) -> None:
     """The generator says that it does not run long before it has closed the last of them."""
     with simulated("--missing", "1") as (where, _):
-        plan = headless.Plan(Target(*address(where, 0)), tmp_path / "a.scope", seconds=0.5,
+        # Long enough for some triggers even if the generator is held up as it is to stop.
+        plan = headless.Plan(Target(*address(where, 0)), tmp_path / "a.scope", seconds=1.5,
                              settings=[SetFrequency(100_000), SetPatience(2_500_000_000)])
         outcome = asyncio.run(headless.record(plan))
     account = outcome.instrument.account
