@@ -9,6 +9,8 @@ from collections import Counter
 
 from isolator_scope.protocol import (
     ANSWER_UNSURE,
+    Answer,
+    Record,
     SetBurst,
     SetFrequency,
     SetLines,
@@ -49,6 +51,16 @@ def attributed(found: Account, acts: list[Act], base: int = 0, lost: int = 0) ->
         assert value >= given[key], "an answer before it was given"
 
 
+def slow_ones(records: list[Record]) -> list[Answer]:
+    """Answers after 20 ms of line 2 which the generator was there to see, but the last trigger's.
+
+    One that it was away for may come before the next trigger was sent, and is not late.
+    """
+    triggers = [record for record in records if isinstance(record, Trigger)]
+    return [answer for record in triggers[:-1] for answer in record.answers
+            if answer.line == 2 and answer.ns > 20 * MS and not answer.flags & ANSWER_UNSURE]
+
+
 def test_every_answer(rig: Rig) -> None:
     """Dropped, late, false: all as the target did it."""
     rig.generator()
@@ -56,8 +68,18 @@ def test_every_answer(rig: Rig) -> None:
     host = rig.host()
     assert host.until(lambda: host.welcomes[-1].names[:4] == ("irq", "work", "user", ""))
     host.order(SetFrequency(500_000), SetPhase(1, 9), SetPacket(7), SetPatience(200 * MS),
-               Start(600))
-    state = host.finish(600)
+               Start(0))
+
+    def enough() -> bool:
+        did = Counter((act.act, act.line, act.delay_ns > 20 * MS) for act in rig.acts())
+        return (did[DROP, 1, False] > 10 and did[ANSWER, 2, True] > 10
+                and sum(did[TWICE, line, slow] for line in range(3) for slow in (False, True)) > 25
+                and bool(host.states) and host.states[-1].lines[2].late > 10)
+
+    # A target that is held up sees few triggers of many, and does with those what it should.
+    assert host.until(enough, 60)
+    host.order(Stop())
+    state = host.finish()
     found, acts = account(host.records()), rig.acts()
     same(found, state)
     attributed(found, acts)
@@ -71,7 +93,7 @@ def test_every_answer(rig: Rig) -> None:
     slow = [value for (line, _), value in found.values.items() if value > 20 * MS and line == 2]
     assert len(slow) >= sum(
         act.act == ANSWER and act.line == 2 and act.delay_ns > 20 * MS for act in acts) > 10
-    assert found.late[2] >= len(slow)
+    assert all(answer.late for answer in slow_ones(host.records()))
     assert max(len(packet.records) for packet in host.packets) == 7
 
 
@@ -80,18 +102,19 @@ def test_later_than_patience(rig: Rig) -> None:
     rig.generator()
     rig.target("user,30000", "never,1,0,100")
     host = rig.host()
-    host.order(SetFrequency(100_000), SetPatience(2 * MS), Start(20))
-    state = host.finish(20)
+    host.order(SetFrequency(100_000), SetPatience(2 * MS), SetPacket(5), Start(0))
+    # A generator that is held up sees an answer before it looks at the clock again.
+    assert host.until(lambda: sum(record.KIND == 2 for record in host.records()) > 10, 60)
+    host.order(Stop())
+    state = host.finish()
     found, acts = account(host.records()), rig.acts()
     same(found, state)
     attributed(found, acts)
     # Triggers that the target saw merged are answered once.
-    given = sum(act.act == ANSWER and act.line == 0 for act in acts)
-    assert (found.answered[0] + found.late[0], found.missing(0)) == (given, 20 - given)
-    # A generator that is held up sees an answer before it looks at the clock again.
-    assert found.late[0] > given / 2 > 2
-    assert sum(record.KIND == 2 for record in host.records()) > 3
-    assert (found.answered[1], found.late[1], found.missing(1)) == (0, 0, 20)
+    given, sent = sum(act.act == ANSWER and act.line == 0 for act in acts), found.triggers
+    assert (found.answered[0] + found.late[0], found.missing(0)) == (given, sent - given)
+    assert found.late[0] > 10
+    assert (found.answered[1], found.late[1], found.missing(1)) == (0, 0, sent)
     assert min(found.values.values()) >= 30 * MS
 
 
@@ -100,14 +123,20 @@ def test_overload(rig: Rig) -> None:
     rig.generator()
     rig.target("irq,400,200", "user,900,900,2")
     host = rig.host()
-    host.order(SetFrequency(20_000_000), SetBurst(3, 5_000), SetPatience(50 * MS), Start(30_000))
-    state = host.finish(30_000)
+    host.order(SetFrequency(20_000_000), SetBurst(3, 5_000), SetPatience(50 * MS))
+    # A target that is held up for half a second sees the last trigger only: then once more.
+    for runs in range(1, 4):
+        host.order(Start(30_000))
+        state = host.finish(30_000 * runs, 60)
+        if state.lines[0].late > 300:
+            break
+    state = host.finish(30_000 * runs)  # with what came to the last ones after that
     found, acts = account(host.records()), rig.acts()
     same(found, state)
     attributed(found, acts)
     assert found.missing(0) > 300
     assert found.late[0] > 300
-    assert found.expected[0] == found.expected[1] == 30_000
+    assert found.expected[0] == found.expected[1] == 30_000 * runs
 
 
 def test_lines_change(rig: Rig) -> None:
@@ -115,12 +144,18 @@ def test_lines_change(rig: Rig) -> None:
     rig.generator()
     rig.target("irq,10", "work,10")
     host = rig.host()
+
+    def expecting(mask: int) -> bool:
+        return sum(isinstance(record, Trigger) and record.mask == mask
+                   for record in host.records()) >= 40
+
+    # Records that come after a change may be of triggers before it.
     host.order(SetFrequency(200_000), SetPatience(20 * MS), Start(0))
-    host.more_triggers(40)
+    assert host.until(lambda: expecting(0b11), 30)
     host.order(SetLines(1))
-    host.more_triggers(40)
+    assert host.until(lambda: expecting(1), 30)
     host.order(SetLines(0b111))
-    host.more_triggers(40)
+    assert host.until(lambda: expecting(0b111), 30)
     host.order(Stop())
     state = host.finish()
     found = account(host.records())
@@ -168,13 +203,19 @@ def test_generator_killed(rig: Rig) -> None:
     assert again.session != host.session
     assert again.welcomes[-1].names[:2] == ("irq", "user") or again.until(
         lambda: again.welcomes[-1].names[:2] == ("irq", "user"))
-    again.order(SetFrequency(500_000), SetPatience(500 * MS), Start(200))
-    state = again.finish(200)
+    again.order(SetFrequency(500_000), SetPatience(500 * MS), Start(0))
+    assert again.until(lambda: sum(len(record.answers) for record in again.records()
+                                   if isinstance(record, Trigger)) > 200, 60)
+    again.order(Stop())
+    state = again.finish()
     found, acts = account(again.records()), rig.acts()
     lines.close()
     same(found, state)
-    attributed(found, [act for act in acts if act.generation == 2], base)
-    attributed(first, [act for act in acts if act.generation == 1], lost=10_000)
+    # A target that was held up sees the first one's last trigger when the second one is there.
+    seconds = [act for act in acts if act.sequence > base]
+    assert {act.generation for act in seconds} == {2}
+    attributed(found, seconds, base)
+    attributed(first, [act for act in acts if act.sequence <= base], lost=10_000)
     assert found.answered[0] + found.late[0] > 50
     # Answers of the line that takes 100 ms came to the second one if it was there in time.
     for stray in found.strays:
@@ -192,16 +233,21 @@ def test_held_up(rig: Rig) -> None:
         generator.send_signal(signal.SIGSTOP)
         time.sleep(0.08)
         generator.send_signal(signal.SIGCONT)
+
+    def given() -> list[Answer]:
+        return [answer for record in host.records() if isinstance(record, Trigger)
+                for answer in record.answers]
+
+    # On a busy machine it is away for a little time and again: not always, as an answer comes.
+    assert host.until(lambda: any(not one.flags & ANSWER_UNSURE for one in given()), 60)
     host.order(Stop())
     state = host.finish()
     found = account(host.records())
     same(found, state)
     attributed(found, rig.acts())
-    answers = [answer for record in host.records() if isinstance(record, Trigger)
-               for answer in record.answers]
+    answers = given()
     unsure = [answer for answer in answers if answer.flags & ANSWER_UNSURE and answer.ns > 40 * MS]
     assert len(unsure) >= 3
-    assert any(not answer.flags & ANSWER_UNSURE for answer in answers)
     # Triggers that were due meanwhile are left out, and the first one after says how late it is.
     late = [record for record in host.records()
             if isinstance(record, Trigger) and record.jitter_ns > 40 * MS]
