@@ -13,6 +13,7 @@ import struct
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -120,9 +121,12 @@ class Host:
         return self.acks[-1]
 
     def order(self, *messages: Message) -> None:
-        """Commands that must be accepted."""
+        """Commands that must be accepted, once there is room for them."""
         for message in messages:
-            said = self.ask(message)
+            limit = time.monotonic() + 10
+            while (said := self.ask(message)).text == "it measures itself: try again":
+                assert time.monotonic() < limit, f"{message}: {said.text}"
+                time.sleep(0.02)
             assert said.status == Status.OK, f"{message}: {said.text}"
 
     def finish(self, triggers: int | None = None, seconds: float = 20.0) -> State:
@@ -208,6 +212,16 @@ def account(records: list[Record]) -> Account:
         else:
             following = record.last + 1
     return found
+
+
+def soon(true: Callable[[], bool], seconds: float = 10.0) -> bool:
+    """Does it come to that?"""
+    limit = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > limit:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 def sequence_of(trigger: int, base: int) -> int:
@@ -323,12 +337,7 @@ class Rig:
 
     def keeper_gone(self, seconds: float = 5.0) -> bool:
         """Has the server of the lines ended, and its socket with it?"""
-        limit = time.monotonic() + seconds
-        while self.lines.exists():
-            if time.monotonic() > limit:
-                return False
-            time.sleep(0.02)
-        return True
+        return soon(lambda: not self.lines.exists(), seconds)
 
     def end(self) -> None:
         """What still runs, and what a sanitizer found meanwhile."""
