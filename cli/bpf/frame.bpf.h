@@ -11,7 +11,7 @@
 #include "account.bpf.h"
 
 #define WAKER (1ULL << 63)	/* the sender of a thread is noted by its number */
-#define BARRIER() asm volatile("" ::: "memory")
+#define LOOKS 4			/* that an interrupt may each come amid */
 
 /* The thread that runs, where no switch was seen yet. */
 static __always_inline void take_thread(struct record_state *s, struct task_struct *task, __u64 now)
@@ -40,22 +40,74 @@ static __always_inline void sample(struct record_state *s, __u64 now)
 	s->sampled_ns += bpf_ktime_get_ns() - now;
 }
 
+/* The time, and how much of @frame's was nested by then: nothing came between these two. */
+static __always_inline __u64 look(struct record_frame *frame, __u64 *nested)
+{
+	__u64 now = 0;
+
+	for (int i = 0; i < LOOKS; i++) {
+		*nested = frame->nested_ns;
+		now = bpf_ktime_get_ns();
+		BARRIER();
+		if (frame->nested_ns == *nested)
+			break;
+	}
+	return now;
+}
+
+/*
+ * The topmost frame is gone, which had @own for itself; with what was nested in it, that is
+ * nested in the one below.
+ */
+static __always_inline void drop(struct record_state *s, __u32 depth, __u64 own)
+{
+	struct record_frame *frame = frame_at(s, depth);
+	struct record_frame *below = frame_at(s, depth - 1);
+	__u64 nested = frame->nested_ns;
+
+	below->nested_ns += own + nested;
+	/* An interrupt may have added to it since it was read. */
+	if (nested)
+		__sync_fetch_and_add(&frame->nested_ns, -nested);
+	BARRIER();
+	s->depth = depth - 1;
+	BARRIER();
+	/*
+	 * One that comes from here on uses this frame, and hands on what it finds there.  Only if
+	 * one came just before depth went down, and another one comes now, is that handed on twice.
+	 */
+	nested = frame->nested_ns;
+	if (nested) {
+		frame->nested_ns = 0;
+		__sync_fetch_and_add(&below->nested_ns, nested);
+	}
+}
+
+/* Those above @depth have ended unseen: their own time is of the one that they were in. */
+__noinline int drop_unseen(struct record_state *s, __u32 depth)
+{
+	if (!s)
+		return 0;
+	for (int i = 1; i < RECORD_FRAMES && s->depth > depth; i++) {
+		drop(s, s->depth, 0);
+		s->unmatched++;
+	}
+	return 0;
+}
+
 /* Something begins on top of what goes on. */
 __noinline int begin(__u32 type, __u64 who, __u64 match, __u64 name, __u64 sender)
 {
 	struct record_state *s = here();
 	struct record_frame *frame;
+	__u64 now, nested;
 	__u32 depth;
-	__u64 now;
 
 	if (!s)
 		return 0;
+	if (s->depth + 1 >= RECORD_FRAMES)
+		drop_unseen(s, 0);
 	depth = s->depth + 1;
-	if (depth >= RECORD_FRAMES) {
-		/* The ends of these were not seen. */
-		s->unmatched += depth - 1;
-		depth = 1;
-	}
 	frame = frame_at(s, depth);
 	/* From here on an interrupt uses the frame above, and adds its time to this one. */
 	s->depth = depth;
@@ -67,12 +119,12 @@ __noinline int begin(__u32 type, __u64 who, __u64 match, __u64 name, __u64 sende
 	frame->name = name;
 	frame->sender = sender;
 	frame->before_ns = 0;
-	now = bpf_ktime_get_ns();
-	frame->since_ns = now - frame->nested_ns;
+	now = look(frame, &nested);
+	frame->since_ns = now - nested;
 	if (!s->frames[0].known)
 		take_thread(s, bpf_get_current_task_btf(), now);
 	if (depth == 1 && s->counts && !s->waiting)
-		begin_loss(s, now);
+		begin_loss(s, frame->since_ns);
 	sample(s, now);
 	return 0;
 }
@@ -92,53 +144,43 @@ static __always_inline __u32 find(struct record_state *s, __u32 type, __u64 matc
 		s->unmatched++;
 		return 0;
 	}
-	for (int i = 1; i < RECORD_FRAMES && s->depth > depth; i++) {
-		frame_at(s, s->depth)->nested_ns = 0;
-		s->depth--;
-		s->unmatched++;
-	}
+	drop_unseen(s, depth);
 	return depth;
 }
 
 /*
- * The topmost frame ends, or only rests; its whole length is nested in the one below.  Returns
- * for how long interrupts had the CPU since @now, as parts of a loss that is open.
+ * The topmost frame ends, or only rests, of which @nested was not its own at @now.  Returns what
+ * is nested in the one below without any that came since.
  */
-static __always_inline __u64 leave(struct record_state *s, __u32 depth, bool whole, __u64 now)
+static __always_inline __u64 leave(struct record_state *s, __u32 depth, __u64 nested, bool whole,
+				   __u64 now)
 {
 	struct record_frame *frame = frame_at(s, depth);
-	struct record_frame *below = frame_at(s, depth - 1);
-	__u64 nested = frame->nested_ns, length = now - frame->since_ns, since;
+	__u64 length = now - frame->since_ns, own = length > nested ? length - nested : 0;
+	__u64 counted = frame_at(s, depth - 1)->nested_ns + own + nested;
 
-	account(s, frame, length > nested ? length - nested : 0, whole, now);
-	below->nested_ns += length;
-	BARRIER();
-	s->depth = depth - 1;
-	BARRIER();
-	/* An interrupt that came since has its time here, and not below. */
-	since = frame->nested_ns - nested;
-	below->nested_ns += since;
-	frame->nested_ns = 0;
-	return since;
+	account(s, frame, own, whole, now);
+	drop(s, depth, own);
+	return counted;
 }
 
 __noinline int end(__u32 type, __u64 match)
 {
 	struct record_state *s = here();
-	__u64 now, since;
+	__u64 now, nested, counted;
 	__u32 depth;
 
 	if (!s)
 		return 0;
-	now = bpf_ktime_get_ns();
 	if (!s->frames[0].known)
-		take_thread(s, bpf_get_current_task_btf(), now);
+		take_thread(s, bpf_get_current_task_btf(), bpf_ktime_get_ns());
 	depth = find(s, type, match);
 	if (!depth)
 		return 0;
-	since = leave(s, depth, true, now);
+	now = look(frame_at(s, depth), &nested);
+	counted = leave(s, depth, nested, true, now);
 	if (depth == 1)
-		end_loss(s, now + since);
+		end_loss(s, now, counted);
 	sample(s, now);
 	return 0;
 }

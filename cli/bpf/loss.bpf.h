@@ -39,6 +39,7 @@ static __noinline int flush(struct record_state *s)
 	return 0;
 }
 
+/* Interrupts that come amid this are at a depth at which they neither begin nor end one. */
 static __always_inline void begin_loss(struct record_state *s, __u64 now)
 {
 	struct record_loss *loss = &s->loss;
@@ -62,13 +63,33 @@ static __always_inline void begin_loss(struct record_state *s, __u64 now)
 	loss->from_ns = now;
 }
 
-static __always_inline void end_loss(struct record_state *s, __u64 now)
+/*
+ * It is over at @now, when @counted was nested in the thread, and lasted for what came since.  An
+ * interrupt amid this ends it too, and the last one is right: that time is put back.
+ */
+static __always_inline void end_loss(struct record_state *s, __u64 now, __u64 counted)
 {
-	if (s->loss.from_ns && !s->loss.to_ns && !s->waiting)
-		s->loss.to_ns = now;
+	struct record_loss *loss = &s->loss;
+	struct record_frame *thread = &s->frames[0];
+	__u64 to, late;
+
+	if (!loss->from_ns || loss->to_ns || s->waiting)
+		return;
+	to = now + (thread->nested_ns - counted);
+	loss->to_ns = to;
+	BARRIER();
+	late = now + (thread->nested_ns - counted);
+	if (late != to && loss->to_ns == to)
+		loss->to_ns = late;
 }
 
-static __noinline int add_part(struct record_state *s, struct record_frame *frame, __u64 own,
+/* An interrupt may do it amid another. */
+static __always_inline void add_rest(struct record_loss *loss, __u64 ns)
+{
+	__sync_fetch_and_add(&loss->rest_ns, ns);
+}
+
+static __noinline int put_part(struct record_state *s, struct record_frame *frame, __u64 own,
 			       struct record_sender *sender)
 {
 	struct record_loss *loss = &s->loss;
@@ -95,12 +116,12 @@ static __noinline int add_part(struct record_state *s, struct record_frame *fram
 		part = &loss->parts[i];
 		loss->nr_parts = i + 1;
 	} else if (least->ns >= own) {
-		loss->rest_ns += own;
+		add_rest(loss, own);
 		return 0;
 	} else {
 		/* What took the least makes way. */
 		part = least;
-		loss->rest_ns += least->ns;
+		add_rest(loss, least->ns);
 	}
 	part->type = frame->type;
 	part->pid = s->pid;
@@ -112,6 +133,21 @@ static __noinline int add_part(struct record_state *s, struct record_frame *fram
 	part->ns = part->longest_ns = own;
 	part->sender = *sender;
 	return 0;
+}
+
+/* Amid another the table of parts is not whole: what comes then has no room. */
+static __always_inline void add_part(struct record_state *s, struct record_frame *frame, __u64 own,
+				     struct record_sender *sender)
+{
+	if (s->adding) {
+		add_rest(&s->loss, own);
+		return;
+	}
+	s->adding = 1;
+	BARRIER();
+	put_part(s, frame, own, sender);
+	BARRIER();
+	s->adding = 0;
 }
 
 #endif

@@ -40,7 +40,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	take_thread(s, next, now);
 	if (s->waiting && after == s->loss.pid)
 		s->waiting = 0;
-	end_loss(s, now);
+	end_loss(s, now, s->frames[0].nested_ns);
 	if (after) {
 		take_up(s, after, now);
 		if (s->depth && s->counts && !s->waiting)
@@ -316,6 +316,6 @@ int BPF_PROG(nmi, void *handler, __s64 length, int handled)
 	account(s, &frame, length, true, now);
 	frame_at(s, s->depth)->nested_ns += length;
 	if (alone)
-		end_loss(s, now);
+		end_loss(s, now, s->frames[0].nested_ns);
 	return 0;
 }

@@ -116,7 +116,7 @@ struct record_state {
 	__s32 pid;		/* of the thread that runs */
 	__u32 counts;		/* what is taken from it is a loss */
 	__u32 measured;		/* it is the one that was asked for */
-	__u32 pad;
+	__u32 adding;		/* a part to a loss */
 	struct record_frame frames[RECORD_FRAMES];
 	struct record_loss loss;
 	struct record_kept kept;	/* room to make one: the stack has 512 bytes in all */

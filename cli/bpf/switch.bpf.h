@@ -12,8 +12,8 @@ static __noinline int keep(struct record_state *s, __s32 pid, __u64 now)
 	__u32 depth = s->depth;
 
 	if (depth > RECORD_KEPT) {
-		s->unmatched += depth - RECORD_KEPT;
-		s->depth = depth = RECORD_KEPT;
+		drop_unseen(s, RECORD_KEPT);
+		depth = RECORD_KEPT;
 	}
 	all->count = depth;
 	for (__u32 i = RECORD_KEPT; i; i--) {
@@ -23,7 +23,7 @@ static __noinline int keep(struct record_state *s, __s32 pid, __u64 now)
 		if (i > depth)
 			continue;
 		length = length > frame->nested_ns ? length - frame->nested_ns : 0;
-		leave(s, i, false, now);
+		leave(s, i, frame->nested_ns, false, now);
 		all->frames[i - 1] = *frame;
 		all->frames[i - 1].before_ns += length;
 	}
@@ -72,10 +72,25 @@ static __always_inline void take_unseen(struct record_state *s, struct task_stru
 	thread->sender = 0;
 }
 
-/* What is not the waiting thread's loss any more is taken from the part of who ran last. */
-static __always_inline void trim_part(struct record_loss *loss, struct record_frame *frame,
-				      __u64 excess)
+static __always_inline __u64 trim_part(struct record_part *part, __u64 excess)
 {
+	__u64 cut = excess < part->ns ? excess : part->ns;
+
+	part->ns -= cut;
+	if (part->longest_ns > part->ns)
+		part->longest_ns = part->ns;
+	return excess - cut;
+}
+
+/*
+ * What is not the waiting thread's loss any more is taken from the part of who ran last; what
+ * interrupts had of it, from the parts that are newest.
+ */
+static __noinline int trim(struct record_state *s, __u64 excess)
+{
+	struct record_frame *frame = &s->frames[0];
+	struct record_loss *loss = &s->loss;
+
 	for (__u32 i = 0; i < RECORD_PARTS; i++) {
 		struct record_part *part = &loss->parts[i];
 
@@ -84,11 +99,14 @@ static __always_inline void trim_part(struct record_loss *loss, struct record_fr
 		if (part->type != frame->type || part->who[0] != frame->who[0] ||
 		    part->who[1] != frame->who[1])
 			continue;
-		part->ns -= excess < part->ns ? excess : part->ns;
-		if (part->longest_ns > part->ns)
-			part->longest_ns = part->ns;
+		excess = trim_part(part, excess);
 		break;
 	}
+	for (__u32 i = RECORD_PARTS; i; i--)
+		if (i <= loss->nr_parts)
+			excess = trim_part(&loss->parts[i - 1], excess);
+	loss->rest_ns -= excess < loss->rest_ns ? excess : loss->rest_ns;
+	return 0;
 }
 
 /* The thread that waits has left this CPU: what it lost here is over. */
@@ -103,7 +121,7 @@ static __always_inline void look_for_waiting(struct record_state *s, __u64 now)
 	s->loss.moved = 1;
 	s->loss.to_ns = *at;
 	if (now > *at)
-		trim_part(&s->loss, &s->frames[0], now - *at);
+		trim(s, now - *at);
 }
 
 #endif

@@ -16,6 +16,8 @@
 #define ANY_CPU (~0U)
 /* The compiler forgets what it knows of @value: what checks it then stays, for the verifier. */
 #define OPAQUE(value) asm volatile("" : "+r"(value))
+/* It has written by here what comes before, and reads what comes behind again. */
+#define BARRIER() asm volatile("" ::: "memory")
 
 /* Set before the programs are loaded. */
 const volatile __u64 measured_cpus[RECORD_CPUS / 64];
