@@ -19,6 +19,8 @@
 
 #define D	(800 * MS)
 #define D_SPIN	(300 * MS)
+/* By so much a busy host may hold the CPU whose timer it is; less than from one bound to the other. */
+#define LATE	(450 * MS)
 #define BREACHES "/proc/isolator/breaches"
 
 static _Atomic uint64_t handled;
@@ -70,7 +72,7 @@ static void named(struct worker *w, const char *what, uint64_t took, uint64_t bo
 	uint64_t breaches = w->iso.page->breaches, wait = waited(kind);
 
 	ok(breaches >= 1, "%s: %lu breaches counted", what, breaches);
-	ok(took >= bound * 9 / 10 && wait >= bound && wait < bound * 3 / 2,
+	ok(took >= bound * 9 / 10 && wait >= bound && wait < bound + LATE,
 	   "%s: delivered after %lu ms, waited %lu ms, bound %lu ms", what, took / MS,
 	   wait / MS, bound / MS);
 	ok(file_has(BREACHES, "cpu 1 breach", kind, callback, NULL),
