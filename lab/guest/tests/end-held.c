@@ -40,7 +40,7 @@ static void end_while_held(int round)
 		bail_out("pthread_create");
 	while (!asked)
 		sleep_ms(1);
-	sleep_ms(50);
+	wait_for(&w->held, 1, 5000);
 	ok(!flushed && w->held >= 1, "round %d: the flush is held", round);
 	start = now_ns();
 	ok(!put_file("/proc/isolator/cpus", "3"), "round %d: the administrator takes the CPU away",
