@@ -36,6 +36,12 @@ static double user_seconds(void)
 	return (double)use.ru_utime.tv_sec + (double)use.ru_utime.tv_usec * 1e-6;
 }
 
+/* How long it is since @began, s: what spins may stand still at its end. */
+static double since(uint64_t began)
+{
+	return (double)(now_ns() - began) / (double)SEC;
+}
+
 /* User and nice time of CPU 1 in /proc/stat, s. */
 static double cpu_user_seconds(void)
 {
@@ -67,10 +73,10 @@ static bool near(double value, double want)
 int main(void)
 {
 	struct worker *plain = worker_new(1);
-	double task, cpu, middle;
+	double task, cpu, middle, first, both;
 	struct iso iso;
-	uint64_t count = 0;
-	long long loc;
+	uint64_t count = 0, began;
+	long long before, loc = 0;
 
 	iso_require(2);
 	iso_pin(1);
@@ -79,18 +85,21 @@ int main(void)
 		bail_out("start");
 	task = user_seconds();
 	cpu = cpu_user_seconds();
+	began = now_ns();
 	spin(SEC);
 	ok(!iso_tick(&iso, NULL), "tick");
 	middle = user_seconds() - task;
+	first = since(began);
 	spin(SEC);
 	ok(!iso_stop(&iso), "stop");
 	diag("right after stop the task used %.2f s", user_seconds() - task);
 	spin(20 * MS);
 	task = user_seconds() - task;
 	cpu = cpu_user_seconds() - cpu;
-	ok(near(middle, 1), "after 1 s and a tick the task used %.2f s", middle);
-	ok(near(task, 2), "after 2 s and stop the task used %.2f s", task);
-	ok(near(cpu, 2), "/proc/stat counts %.2f s of user time on the CPU", cpu);
+	both = since(began);
+	ok(near(middle, first), "after %.2f s and a tick the task used %.2f s", first, middle);
+	ok(near(task, both), "after %.2f s and stop the task used %.2f s", both, task);
+	ok(near(cpu, both), "/proc/stat counts %.2f s of user time on the CPU", cpu);
 	ok(read(timer, &count, sizeof(count)) == sizeof(count) && count == 1,
 	   "the timer that was due has run: %lu", count);
 
@@ -102,10 +111,13 @@ int main(void)
 	plain->plain = true;
 	if (!worker_process(plain))
 		bail_out("no worker");
-	loc = interrupts("LOC", 1);
-	sleep_ms(1000);
-	loc = interrupts("LOC", 1) - loc;
-	ok(loc > 200, "the tick runs: %lld timer interrupts in 1 s", loc);
+	before = interrupts("LOC", 1);
+	/* How soon depends on the host; without a tick there are one or two a second. */
+	for (int i = 0; i < 50 && loc <= 200; i++) {
+		sleep_ms(100);
+		loc = interrupts("LOC", 1) - before;
+	}
+	ok(loc > 200, "the tick runs: %lld timer interrupts in 5 s at most", loc);
 	worker_end(plain);
 	return done_testing();
 }
