@@ -66,8 +66,8 @@ exits 3 "stat with no CPU isolated"
 says '^No CPU is isolated' "and it says so"
 
 "$bin/spinner" --cpu 1 --isolate --tick-ms 20 &
-spinner=$!
-trap 'kill $spinner 2>/dev/null; echo "$old" >$key' EXIT
+spinner=$! patching=
+trap 'kill $spinner $patching 2>/dev/null; echo "$old" >$key' EXIT
 tries=0
 until "$bin/spinctl" 'ready?' 2>/dev/null | grep -q '"isolated":true' || [ $tries = 150 ]; do
 	sleep 0.1
@@ -108,12 +108,13 @@ run why --top 0 --json
 fits "why --json"
 says '"comm":"sh",.*"stack":\["' "why --json: with stacks"
 
-{
-	sleep 0.5
-	patch_text
-} &
+# Until it has ended: nobody knows when it begins to look.
+while sleep 0.5; do patch_text; done &
+patching=$!
 run why --for 2 --top 0 --no-stack --json
-wait $!
+kill $patching
+wait $patching
+patching=
 fits "why --for"
 says '"callback":"do_sync_core","kind":"call","comm":"sh","counts":{"deferred":[1-9]' \
 	"why --for: who patched kernel text meanwhile"
