@@ -109,6 +109,11 @@ def test_refused_before_the_program(kernel: Path, lay: Lay, error: int, fix: str
     assert done.document["isolation"]["cpus"][0]["state"] == "never"
 
 
+def until_asked(root: Path, what: str, times: int = 1) -> str:
+    """In a shell: until the kernel was asked for that so often."""
+    return f"until [ $(grep -c '^{what} ' {root}/{DEVICE}) -ge {times} ]; do sleep 0.05; done"
+
+
 REFUSALS = [
     (errno.ENOTUNIQ, "taskset"), (errno.EACCES, "/proc/isolator/cpus"),
     (errno.EBUSY, "last CPU"), (errno.EALREADY, "another task"), (errno.EAGAIN, "timer"),
@@ -131,8 +136,9 @@ def _refused(kernel: Path, root: Path, error: int, fix: str) -> None:
     assert done.code == 1 and os.strerror(error) in done.said and fix in done.said
     assert "the program is ended" in done.said and done.document["signal"] == 9
     assert cleared(root) == before
-    done = Done(kernel, root, "--best-effort", "--", "sh", "-c", "sleep 1.5; exit 4",
-                env=variables)
+    # It ends when it was asked again; and a moment later, for the answer.
+    done = Done(kernel, root, "--best-effort", "--", "sh", "-c",
+                f"{until_asked(root, 'start', 4)}; sleep 0.3; exit 4", env=variables)
     assert done.code == 4 and fix in done.said and cleared(root) == before
     task = done.document["isolation"]["tasks"][0]
     assert (task["state"], task["error"]) == ("refused", os.strerror(error))
@@ -199,8 +205,9 @@ def test_thread_by_name(kernel: Path, lay: Lay) -> None:
     """It is pinned when it appears, and isolated; others are left alone."""
     root = lay(files())
     done = run_threads(kernel, root, "thread 9001 other 1-2 5; sleep 0.3; "
-                       "thread 9002 control 1-2 6; sleep 0.6; cat "
-                       f"{root}/proc/9002/status {root}/proc/9001/status", "--thread", "control=3")
+                       f"thread 9002 control 1-2 6; {until_asked(root, 'start 9002')}; sleep 0.3; "
+                       f"cat {root}/proc/9002/status {root}/proc/9001/status",
+                       "--thread", "control=3")
     assert done.code == 0, done.said
     assert [line.split()[1] for line in asked(root)] == ["9002"]
     assert asked(root)[0].split()[2] == "2"  # at once, and waited for
@@ -216,8 +223,9 @@ def test_thread_by_name(kernel: Path, lay: Lay) -> None:
 def test_thread_that_pins_itself(kernel: Path, lay: Lay) -> None:
     """Only one that names such a CPU alone; the next one when that is gone."""
     root = lay(files())
-    done = run_threads(kernel, root, "thread 9001 a 1-3 5; thread 9002 b 3 6; sleep 0.4; "
-                       "thread 9003 c 3 7; sleep 0.4; gone 9002; sleep 0.4; "
+    done = run_threads(kernel, root, "thread 9001 a 1-3 5; thread 9002 b 3 6; "
+                       f"{until_asked(root, 'start 9002')}; sleep 0.4; thread 9003 c 3 7; "
+                       f"sleep 0.4; gone 9002; {until_asked(root, 'start 9003')}; sleep 0.4; "
                        "thread 9002 d 2 8; sleep 0.3")
     assert done.code == 0, done.said
     assert [line.split()[1] for line in asked(root)] == ["9002", "9003"]
@@ -228,7 +236,8 @@ def test_thread_that_pins_itself(kernel: Path, lay: Lay) -> None:
 def test_thread_that_is_refused(kernel: Path, lay: Lay) -> None:
     """Said once, and the program goes on."""
     root = lay(files())
-    done = run_threads(kernel, root, "thread 9002 b 3 6; sleep 0.6; exit 3",
+    done = run_threads(kernel, root, f"thread 9002 b 3 6; {until_asked(root, 'start 9002')}; "
+                       "sleep 0.6; exit 3",
                        env={**os.environ, "START": str(errno.ENOTUNIQ)})
     assert done.code == 3 and done.said.count("was refused: ") == 1
     assert len(asked(root)) == 1 and "taskset" in done.said
@@ -244,8 +253,10 @@ def test_no_thread(kernel: Path, lay: Lay) -> None:
 def test_thread_on_a_stock_kernel(kernel: Path, lay: Lay) -> None:
     """It is pinned at least."""
     root = lay(STOCK)
-    done = run_threads(kernel, root, "thread 9002 control 1-2 6; sleep 0.4; "
-                       f"cat {root}/proc/9002/status", "--thread", "control=3")
+    status = f"{root}/proc/9002/status"
+    done = run_threads(kernel, root, "thread 9002 control 1-2 6; "
+                       f"until grep -q 'list:.3$' {status}; do sleep 0.05; done; cat {status}",
+                       "--thread", "control=3")
     assert "Cpus_allowed_list:\t3" in done.out
 
 
