@@ -62,15 +62,25 @@ def _start(isolator: Path, *arguments: str | Path) -> subprocess.Popen[str]:
 
 def test_intervals(isolator: Path, machine: Machine) -> None:
     """Each has what came in it alone, a second of the time that it really took."""
-    process = _start(isolator, "--root", machine.root, "-c", "1", "--json", "-n", "3",
-                     "--interval", "1")
-    assert process.stdout
-    documents = []
-    for more in (7, 0, 30):
+    process = _start(isolator, "--root", machine.root, "-c", "1", "--json", "--interval", "0.2")
+    lines = []
+
+    def hits() -> int:
+        """Those of the next interval."""
+        assert process.stdout
+        lines.append(process.stdout.readline())
+        found: int = json.loads(lines[-1])["hits"]
+        return found
+
+    for more in (7, 30):
         machine.come({"LOC": {1: more}})
-        documents.append(valid("watch", process.stdout.readline()))
-    assert process.wait(PATIENCE_S) == 0 and not process.stdout.read()
-    assert [d["hits"] for d in documents] == [7, 0, 30]
+        # Whenever it looks, all of it came in one.
+        assert next(found for _ in range(300) if (found := hits())) == more and not hits()
+    process.send_signal(signal.SIGINT)
+    lines += process.communicate(timeout=PATIENCE_S)[0].splitlines()
+    assert process.returncode == 0
+    documents = [valid("watch", line) for line in lines]
+    assert sum(d["hits"] for d in documents) == 37
     for document in documents:
         # Looks have their times: after one that came late the interval is shorter.
         assert 0 < document["seconds"] < PATIENCE_S
@@ -78,7 +88,7 @@ def test_intervals(isolator: Path, machine: Machine) -> None:
         assert document["rate"] == pytest.approx(document["count"] / document["seconds"],
                                                  rel=.002)
     stamps = [d["monotonic_ns"] for d in documents]
-    assert stamps == sorted(stamps) and len(set(stamps)) == 3
+    assert stamps == sorted(stamps) and len(set(stamps)) == len(stamps)
 
 
 def test_this_machine(isolator: Path) -> None:
@@ -117,10 +127,15 @@ def test_a_limit_that_was_exceeded_stays_so(isolator: Path, machine: Machine) ->
                      "--interval", "0.5")
     assert process.stdout
     machine.come({"LOC": {1: 100000}})
-    verdicts = [valid("watch", process.stdout.readline())["limit"]["verdict"] for _ in range(3)]
+    # Intervals may have ended before it came.
+    verdicts = ["pass"]
+    while "exceeded" not in verdicts[:-2]:
+        verdicts.append(valid("watch", process.stdout.readline())["limit"]["verdict"])
+        assert len(verdicts) < 100
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 2 and verdicts == ["exceeded", "pass", "pass"]
+    assert process.returncode == 2 and verdicts[-3:] == ["exceeded", "pass", "pass"]
+    assert verdicts.count("exceeded") == 1
 
 
 def test_exit_codes(isolator: Path, machine: Machine) -> None:
@@ -226,8 +241,13 @@ def test_keys(isolator: Path, machine: Machine) -> None:
     terminal.until("The first interval has not ended yet.")
     worker.start()
     try:
-        terminal.until_line(r"^>! +\d+\.\d +\d+\.\d +LOC ")
-        _press(terminal, b"p", "  interrupts  PAUSED$")
+        while True:
+            terminal.until_line(r"^>! +\d+\.\d +\d+\.\d +LOC ")
+            _press(terminal, b"p", "  interrupts  PAUSED$")
+            if any(" LOC " in line for line in terminal.screen()):
+                break
+            # The work stood still: it paused behind an interval in which nothing came.
+            _press(terminal, b"p", "  interrupts$")
     finally:
         over.set()
         worker.join()
@@ -243,18 +263,28 @@ def test_keys(isolator: Path, machine: Machine) -> None:
     assert terminal.after == terminal.before
 
 
+def _fits(terminal: Terminal, rows: int, columns: int) -> bool:
+    """The last whole screen."""
+    lines = terminal.text.split("\033[H")[-2].split("\r\n")
+    return len(lines) <= rows and \
+        max(len(line.replace("\033[K", "")) for line in lines[:-1]) <= columns
+
+
 def test_sizes(isolator: Path, machine: Machine) -> None:
     """Nothing is wider or higher than the terminal."""
     terminal = _open(isolator, machine)
     terminal.until_line("^2|^0.|^1")
     machine.come({"LOC": {1: 90}, "42": {1: 30}, "36": {1: 4}})
     for rows, columns in ((8, 40), (50, 200), (3, 10), (2, 1), (24, 80)):
-        screens = terminal.text.count("\033[J")
         terminal.resize(rows, columns)
-        terminal.until("\033[J", screens + 3)
-        lines = terminal.text.split("\033[H")[-2].split("\r\n")
-        assert len(lines) <= rows
-        assert max(len(line.replace("\033[K", "")) for line in lines[:-1]) <= columns
+        # Those that nobody had read by then are of the size before.
+        stop = time.monotonic() + PATIENCE_S
+        while not _fits(terminal, rows, columns):
+            assert time.monotonic() < stop, terminal.screen()
+            terminal.until("\033[J", terminal.text.count("\033[J") + 1)
+        for _ in range(2):
+            terminal.until("\033[J", terminal.text.count("\033[J") + 1)
+            assert _fits(terminal, rows, columns), terminal.screen()
     assert terminal.end(b"q") == 0
 
 
@@ -265,7 +295,7 @@ def test_lines_where_there_is_no_screen(isolator: Path, machine: Machine) -> Non
     terminal.until("interrupts by class")
     assert terminal.end(b"") == 0 and "\033" not in terminal.text
     done = watch(isolator, "--root", machine.root, "-n", "2", "--interval", "0.05")
-    assert done.returncode == 0 and len(re.findall(r"^0\.\d+ s: ", done.stdout, re.M)) == 2
+    assert done.returncode == 0 and len(re.findall(r"^\d+\.\d+ s: ", done.stdout, re.M)) == 2
 
 
 @pytest.fixture
