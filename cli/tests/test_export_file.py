@@ -156,13 +156,24 @@ def test_again_until_it_cannot(isolator: Path, laid_out: Path, collector: Path) 
     assert os.listdir(collector) == ["i.prom"]
 
 
+def _written(path: Path) -> int:
+    """When it was, in ns; 0: not yet."""
+    return path.stat().st_mtime_ns if path.exists() else 0
+
+
 def test_killed(plain: Path, laid_out: Path, collector: Path) -> None:
     """At whatever moment: who reads sees a whole text, and the next one takes over."""
     chance = random.Random(11)
     path = collector / "i.prom"
     left_behind = 0
-    for _ in range(120):
+    for number in range(120):
+        before = _written(path)
         process = _writing(plain, laid_out / "busy", path, "0.0001")
+        # Every other one has written already: a busy machine takes longer than that to begin.
+        stop = time.monotonic() + PATIENCE_S
+        while number % 2 and _written(path) == before:
+            assert time.monotonic() < stop and process.poll() is None
+            time.sleep(0.001)
         stop = time.monotonic() + 0.004 + chance.random() * 0.02
         while time.monotonic() < stop:
             if path.exists():
