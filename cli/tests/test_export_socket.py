@@ -83,7 +83,7 @@ def test_scrapes(isolator: Path, laid_out: Path, tmp_path: Path, kind: str, numb
             assert status == 200 and headers["content-type"] == OPEN_TYPE
             assert int(headers["content-length"]) == len(body.encode())
             assert one(parse(body), "isolator_held_total", cpu="1") == want
-        assert descriptors(server.process.pid) <= before + 1
+        _until_open(server, before)
         server.end(number)
         assert server.code == 0 and not path.exists()
 
