@@ -139,6 +139,8 @@ static void mean(void)
 	free(series);
 }
 
+static _Atomic bool copied;	/* at least once */
+
 static void *write_all(void *argument)
 {
 	struct series *series = argument;
@@ -148,6 +150,9 @@ static void *write_all(void *argument)
 		for (int k = 0; k < 20; k++)
 			record(series, any_value());
 		nanosleep(&nap, NULL);
+		/* Not to the end before somebody has looked, who may stand still. */
+		while (i == 1500 && !copied)
+			nanosleep(&nap, NULL);
 	}
 	return NULL;
 }
@@ -166,6 +171,7 @@ static void copies(void)
 		if (!series_copy(copy, series))
 			continue;
 		good++;
+		copied = true;
 		CHECK(series_complete(copy) && copy->triggers >= last);
 		for (unsigned int i = 0; i < TIMELINE_ROOM; i++)
 			counted += copy->timeline.counts[i];
