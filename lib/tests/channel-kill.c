@@ -15,6 +15,7 @@
 #define LONG_BYTES	(3 * ISOLATOR_SLOT_BYTES)
 #define MESSAGES	4096U
 #define STEPS_MAX	20000U
+#define PATIENCE_S	120	/* of each death: all of them take as long as others want the CPU */
 /* Enough for a closer look at every slot. */
 #define IDLE_POLLS	(3U * 1024 * SLOTS / 4)
 
@@ -177,6 +178,7 @@ static void kill_after(void (*body)(void *), int fd, const struct scene *scene,
 	struct start start = { fd, scene };
 	pid_t child;
 
+	alarm(PATIENCE_S);
 	peer->phase = BEFORE;
 	child = traced_start(body, &start);
 	while (peer->phase == BEFORE)
@@ -355,6 +357,5 @@ int main(void)
 	peer = mmap(NULL, sizeof(*peer), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (peer == MAP_FAILED)
 		return 1;
-	alarm(120);
 	return check_run(tests, sizeof(tests) / sizeof(tests[0]), NULL);
 }
