@@ -137,6 +137,15 @@ headers_depends() {
 		sed -n 's/^shlibs:Depends=//p'
 }
 
+# strip_programs DIR: the build ID is of the debug information too, which tells where they were built.
+strip_programs() {
+	find "$1" -type f -perm -u+x | while read -r f; do
+		case $(head -c 4 "$f" | tr -d '\0') in
+		*ELF) strip --strip-unneeded --remove-section=.note.gnu.build-id "$f" ;;
+		esac
+	done
+}
+
 pack_headers() {
 	root=$work/headers
 	to=$root/usr/src/linux-headers-$release
@@ -148,9 +157,7 @@ pack_headers() {
 	find "$to" -name .gitignore -delete
 	find "$to" -depth -type d -empty -delete
 	ln -s "/usr/src/linux-headers-$release" "$root/lib/modules/$release/build"
-	find "$to" -type f -perm -u+x | while read -r f; do
-		case $(head -c 4 "$f" | tr -d '\0') in *ELF) strip --strip-unneeded "$f" ;; esac
-	done
+	strip_programs "$to"
 	documents "$root" "linux-headers-$release"
 	mkdir -p "$root/DEBIAN" "$root/usr/share/lintian/overrides"
 	template headers.lintian >"$root/usr/share/lintian/overrides/linux-headers-$release"

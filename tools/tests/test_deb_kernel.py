@@ -76,6 +76,24 @@ def test_progress_goes_on_where_it_was(tmp_path: Path) -> None:
         "test: 31 of about 100 objects", "x.c:1: error: no such thing", "make: *** Error 2"]
 
 
+def test_programs_do_not_tell_where_they_were_built(tmp_path: Path) -> None:
+    """As objtool does, which is compiled with debug information."""
+    made = []
+    for place in ("a", "b/longer"):
+        where = tmp_path / place
+        where.mkdir(parents=True)
+        (where / "main.c").write_text("int main(void) { return 0; }\n")
+        built = sh(f"cd '{where}' && gcc -g -Wl,--build-id=sha1 -o program main.c")
+        assert not built.returncode, built.stderr
+        made.append(where / "program")
+    assert made[0].read_bytes() != made[1].read_bytes()
+    for program in made:
+        done = sh(f". '{PACKAGING}/pack.sh'; strip_programs '{program.parent}'")
+        assert not done.returncode, done.stderr
+        assert subprocess.run([program], check=False).returncode == 0
+    assert made[0].read_bytes() == made[1].read_bytes()
+
+
 def test_packed_twice_is_the_same(tmp_path: Path) -> None:
     """Whatever the directory, the times, the rights and the order in which files were made."""
     sums = set()
