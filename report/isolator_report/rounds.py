@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -35,6 +37,30 @@ def _interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
+def _start(words: list[str]) -> subprocess.Popen[str]:
+    """In a group of its own, which is ended as a whole."""
+    try:
+        return subprocess.Popen(words, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                                text=True, process_group=0)
+    except OSError as problem:
+        raise ReportError(f"{words[0]}: {problem.strerror}") from problem
+
+
+@contextlib.contextmanager
+def _held_back() -> Iterator[None]:
+    """What would end this program does so behind it: not between a start and its being known."""
+    came: list[int] = []
+    before = {number: signal.signal(number, lambda one, _: came.append(one))
+              for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
+
+
 def measure(command: str, seconds: float, scratch: Path) -> tuple[Result, str]:
     """Run it once: its document, and that as text.
 
@@ -46,18 +72,17 @@ def measure(command: str, seconds: float, scratch: Path) -> tuple[Result, str]:
     words = [word.replace(PLACE, str(path)) for word in shlex.split(command)]
     if not words:
         raise ReportError("compare: a command of --run is empty")
+    process = None
     try:
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                                   text=True, process_group=0)
-    except OSError as problem:
-        raise ReportError(f"{words[0]}: {problem.strerror}") from problem
-    try:
+        with _held_back():
+            process = _start(words)
         text, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired as problem:
         raise ReportError(f"{command}: had not ended after {seconds:g} s; see --timeout") \
             from problem
     finally:
-        _stop(process)
+        if process:
+            _stop(process)
     if process.returncode == INCONCLUSIVE:
         raise Invalid(f"invalid: {command}: its result is invalid or inconclusive (exit 3)")
     if process.returncode not in (PASS, EXCEEDED):

@@ -22,6 +22,7 @@ from isolator_report import compare
 from isolator_report.cli import main
 from isolator_report.document import NS, Result
 from isolator_report.errors import ERROR, EXCEEDED, INCONCLUSIVE, PASS
+from isolator_report.rounds import measure
 
 SCHEMA = json.loads((Path(compare.__file__).with_name("compare.json")).read_text())
 
@@ -223,6 +224,28 @@ def test_a_signal_ends_the_command_too(number: int, tmp_path: Path) -> None:
     _, err = process.communicate(timeout=30)
     assert process.returncode == ERROR and "interrupted" in err
     assert (tmp_path / "restored").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_as_the_command_begins(number: int, tmp_path: Path,
+                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also before this program knows it by its number."""
+    started = subprocess.Popen
+
+    def start(*words: object, **how: object) -> subprocess.Popen[str]:
+        process = started(*words, **how)  # type: ignore[call-overload]
+        assert process.stdout.readline() == "begun\n"
+        os.kill(os.getpid(), number)
+        return process
+
+    script = tmp_path / "slow.sh"
+    script.write_text(f"trap 'touch {tmp_path}/restored; exit 0' INT\necho begun\n"
+                      "while :; do sleep 0.05; done\n")
+    monkeypatch.setattr(subprocess, "Popen", start)
+    before = signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt):
+        measure(f"sh {shlex.quote(str(script))}", 30, tmp_path)
+    assert (tmp_path / "restored").exists() and signal.getsignal(number) == before
 
 
 def test_an_invalid_run_ends_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
