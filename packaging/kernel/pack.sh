@@ -137,12 +137,10 @@ headers_depends() {
 		sed -n 's/^shlibs:Depends=//p'
 }
 
-# strip_programs DIR: the build ID is of the debug information too, which tells where they were built.
+# strip_programs DIR: also of debug information, which tells where they were built.
 strip_programs() {
 	find "$1" -type f -perm -u+x | while read -r f; do
-		case $(head -c 4 "$f" | tr -d '\0') in
-		*ELF) strip --strip-unneeded --remove-section=.note.gnu.build-id "$f" ;;
-		esac
+		case $(head -c 4 "$f" | tr -d '\0') in *ELF) strip --strip-unneeded "$f" ;; esac
 	done
 }
 
@@ -172,8 +170,9 @@ Section: kernel
 Priority: optional
 Homepage: $HOMEPAGE
 Description: headers of Linux $line with Isolator ($name)
- What modules for linux-image-$release are built with, by DKMS or
- by hand: headers, Makefiles, and the programs that these run.
+ What modules for linux-image-$release are
+ built with, by DKMS or by hand: headers, Makefiles, and the programs that
+ these run.
 END
 }
 

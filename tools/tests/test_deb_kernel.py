@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -77,13 +78,15 @@ def test_progress_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def test_programs_do_not_tell_where_they_were_built(tmp_path: Path) -> None:
-    """As objtool does, which is compiled with debug information."""
+    """As objtool does, which is compiled with debug information; and they are not the weaker."""
+    option = re.search(r"HOSTLDFLAGS=(\S+)", TOOL.read_text())
+    assert option
     made = []
     for place in ("a", "b/longer"):
         where = tmp_path / place
         where.mkdir(parents=True)
         (where / "main.c").write_text("int main(void) { return 0; }\n")
-        built = sh(f"cd '{where}' && gcc -g -Wl,--build-id=sha1 -o program main.c")
+        built = sh(f"cd '{where}' && gcc -g -Wl,--build-id {option[1]} -o program main.c")
         assert not built.returncode, built.stderr
         made.append(where / "program")
     assert made[0].read_bytes() != made[1].read_bytes()
@@ -91,6 +94,9 @@ def test_programs_do_not_tell_where_they_were_built(tmp_path: Path) -> None:
         done = sh(f". '{PACKAGING}/pack.sh'; strip_programs '{program.parent}'")
         assert not done.returncode, done.stderr
         assert subprocess.run([program], check=False).returncode == 0
+        headers = subprocess.run(["readelf", "-lW", program], capture_output=True, text=True,
+                                 check=True).stdout
+        assert "GNU_RELRO" in headers
     assert made[0].read_bytes() == made[1].read_bytes()
 
 
