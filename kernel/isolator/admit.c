@@ -9,13 +9,22 @@
 /* CPUs that the administrator lets be isolated; none at boot. */
 struct cpumask isolator_allowed;
 
-/* What the administrator caps, read without a lock: a start sees old or new. */
+/*
+ * What the administrator caps, read without a lock: a start sees old or new.  As
+ * delivered nobody lets others wait for longer than the defaults.
+ */
 struct isolator_limits isolator_limits = {
-	.deadline	= ISOLATOR_DEADLINE_MAX,
-	.spin		= ISOLATOR_SPIN_MAX,
+	.deadline	= ISOLATOR_DEADLINE_DEFAULT,
+	.spin		= ISOLATOR_SPIN_DEFAULT,
 	.refuse_perf	= true,
 	.refuse_msr	= true,
 };
+
+/** isolator_may_lock - may the current task lock memory without limit?  Context: process. */
+bool isolator_may_lock(void)
+{
+	return has_capability_noaudit(current, CAP_IPC_LOCK);
+}
 
 /**
  * isolator_check_args - bounds of what start may ask for; fills in the defaults
@@ -63,22 +72,26 @@ int isolator_check_args(struct isolator_start_args *args)
  * @cpu: the CPU it is pinned to
  *
  * Returns 0, -EACCES, -EALREADY, -EBUSY, or -EAGAIN: see isolator_begin().
- * Context: process, isolator_mutex held.
+ * Context: process, the CPU's mutex held; sure with isolator_mutex, which keeps off other
+ * starts.
  */
 int isolator_check_cpu(int cpu)
 {
 	struct isolator_cpu *ic = isolator_of(cpu);
-	int other;
+	bool owned, ending;
 
 	if (!cpumask_test_cpu(cpu, &isolator_allowed))
 		return -EACCES;
-	if (ic->owner)
+	/* An end changes both under the lock: seen apart, the CPU would look free. */
+	raw_spin_lock_irq(&isolator_lock);
+	owned = ic->owner;
+	ending = ic->ending;
+	raw_spin_unlock_irq(&isolator_lock);
+	if (owned)
 		return -EALREADY;
-	if (ic->ending || isolator_bypass())
+	if (ending || isolator_bypass())
 		return -EBUSY;
-	for_each_cpu_andnot(other, cpu_active_mask, &isolator_cpumask) {
-		if (other != cpu)
-			return tick_isolator_ready() ? 0 : -EAGAIN;
-	}
-	return -EBUSY;
+	if (isolator_keeper_beside(cpu) < 0)
+		return -EBUSY;
+	return tick_isolator_ready() ? 0 : -EAGAIN;
 }

@@ -7,8 +7,8 @@
  */
 #include <linux/capability.h>
 #include <linux/completion.h>
+#include <linux/hashtable.h>
 #include <linux/isolator.h>
-#include <linux/list.h>
 #include <linux/ptrace.h>
 #include <linux/refcount.h>
 #include <linux/sched/task.h>
@@ -21,27 +21,35 @@
 /**
  * struct isolator_armed - a start that waits for its task
  * @refs: the task's side holds one until @done, who asks another
- * @node: in isolator_armed_list until the exec
- * @work: then, or at once, on the task's list
+ * @node: in isolator_armed_tasks until it begins or is taken back
+ * @work: on the task's list at once, or from its exec on
+ * @queued: it is there
  * @task: whose; only to compare with
  * @asked: the arguments as given
+ * @locks: who asked may lock memory without limit
  * @args: with the defaults; once @done what is in force, unless @error says why not
  * @error: 0 or negative
  * @done: it has started, or cannot
  */
 struct isolator_armed {
 	refcount_t			refs;
-	struct list_head		node;
+	struct hlist_node		node;
 	struct callback_head		work;
+	bool				queued;
 	const struct task_struct	*task;
 	struct isolator_start_args	asked;
+	bool				locks;
 	struct isolator_start_args	args;
 	int				error;
 	struct completion		done;
 };
 
+/*
+ * The starts that wait, one a task at most, found by their task: each exec and exit
+ * of any task looks here, at one bucket, and takes the lock only if that has any.
+ */
 static DEFINE_SPINLOCK(isolator_armed_lock);
-static LIST_HEAD(isolator_armed_list);
+static DEFINE_HASHTABLE(isolator_armed_tasks, 10);
 
 static void isolator_armed_put(struct isolator_armed *armed)
 {
@@ -62,45 +70,77 @@ static void isolator_armed_start(struct callback_head *work)
 {
 	struct isolator_armed *armed = container_of(work, struct isolator_armed, work);
 
+	spin_lock(&isolator_armed_lock);
+	hash_del(&armed->node);
+	spin_unlock(&isolator_armed_lock);
 	isolator_armed_done(armed, current->flags & PF_EXITING ? -ESRCH :
-			    isolator_begin_admitted(&armed->args, &armed->asked));
+			    isolator_begin_admitted(&armed->args, &armed->asked,
+						    armed->locks));
 }
 
-/* The one armed for @task's exec; NULL for none.  isolator_armed_lock held. */
+/* The one that waits for @task; NULL for none.  isolator_armed_lock held. */
 static struct isolator_armed *isolator_armed_of(const struct task_struct *task)
 {
 	struct isolator_armed *armed;
 
-	list_for_each_entry(armed, &isolator_armed_list, node) {
+	hash_for_each_possible(isolator_armed_tasks, armed, node, (unsigned long)task) {
 		if (armed->task == task)
 			return armed;
 	}
 	return NULL;
 }
 
-/* The same, off the list now. */
-static struct isolator_armed *isolator_armed_take(const struct task_struct *task)
+/* Whether none waits for the current task, mostly; only that one of its own is seen is sure. */
+static bool isolator_unarmed(void)
+{
+	return hlist_empty(&isolator_armed_tasks[hash_min((unsigned long)current,
+					HASH_BITS(isolator_armed_tasks))]);
+}
+
+/*
+ * What waits for @task and has not begun, off the books now; NULL for none, or if
+ * @mine is given and it is another one.
+ */
+static struct isolator_armed *isolator_armed_take(struct task_struct *task,
+						  const struct isolator_armed *mine)
 {
 	struct isolator_armed *armed;
 
 	spin_lock(&isolator_armed_lock);
 	armed = isolator_armed_of(task);
+	if (armed && ((mine && armed != mine) ||
+		      (armed->queued && !task_work_cancel(task, &armed->work))))
+		armed = NULL;
 	if (armed)
-		list_del_init(&armed->node);
+		hash_del(&armed->node);
 	spin_unlock(&isolator_armed_lock);
 	return armed;
+}
+
+/* On @task's list; isolator_armed_lock held.  Returns 0, or -ESRCH if it exits. */
+static int isolator_armed_queue(struct isolator_armed *armed, struct task_struct *task)
+{
+	armed->queued = true;
+	return task_work_add(task, &armed->work, TWA_RESUME);
 }
 
 /** isolator_armed_exec - the current task executes another program */
 void isolator_armed_exec(void)
 {
 	struct isolator_armed *armed;
+	int ret = 0;
 
-	if (list_empty_careful(&isolator_armed_list))
+	if (isolator_unarmed())
 		return;
-	armed = isolator_armed_take(current);
-	if (armed && task_work_add(current, &armed->work, TWA_RESUME))
-		isolator_armed_done(armed, -ESRCH);
+	spin_lock(&isolator_armed_lock);
+	armed = isolator_armed_of(current);
+	if (armed && !armed->queued)
+		ret = isolator_armed_queue(armed, current);
+	if (ret)
+		hash_del(&armed->node);
+	spin_unlock(&isolator_armed_lock);
+	if (ret)
+		isolator_armed_done(armed, ret);
 }
 
 /**
@@ -112,17 +152,17 @@ void isolator_armed_exit(void)
 {
 	struct isolator_armed *armed;
 
-	/* The flag, then the list; isolator_arm() has it the other way round. */
+	/* The flag, then the bucket; isolator_arm() has it the other way round. */
 	smp_mb();
-	if (list_empty_careful(&isolator_armed_list))
+	if (isolator_unarmed())
 		return;
-	armed = isolator_armed_take(current);
+	armed = isolator_armed_take(current, NULL);
 	if (armed)
 		isolator_armed_done(armed, -ESRCH);
 }
 
-/* Into the list; -EALREADY if it is armed already, -ESRCH if it exits. */
-static int isolator_arm(struct isolator_armed *armed, const struct task_struct *task)
+/* Onto the books: -EALREADY if one waits for @task already, -ESRCH if that exits. */
+static int isolator_arm(struct isolator_armed *armed, struct task_struct *task, bool exec)
 {
 	int ret = 0;
 
@@ -130,28 +170,17 @@ static int isolator_arm(struct isolator_armed *armed, const struct task_struct *
 	if (isolator_armed_of(task)) {
 		ret = -EALREADY;
 	} else {
-		list_add_tail(&armed->node, &isolator_armed_list);
-		smp_mb(); /* the list, then the flag: see isolator_armed_exit() */
-		if (READ_ONCE(task->flags) & PF_EXITING) {
-			list_del_init(&armed->node);
+		hash_add(isolator_armed_tasks, &armed->node, (unsigned long)task);
+		smp_mb(); /* the bucket, then the flag: see isolator_armed_exit() */
+		if (READ_ONCE(task->flags) & PF_EXITING)
 			ret = -ESRCH;
-		}
+		else if (!exec)
+			ret = isolator_armed_queue(armed, task);
+		if (ret)
+			hash_del(&armed->node);
 	}
 	spin_unlock(&isolator_armed_lock);
 	return ret;
-}
-
-/* Who waited goes away: true if the start has not begun and will not. */
-static bool isolator_disarm_task(struct isolator_armed *armed, struct task_struct *task)
-{
-	bool listed;
-
-	spin_lock(&isolator_armed_lock);
-	listed = !list_empty(&armed->node);
-	if (listed)
-		list_del_init(&armed->node);
-	spin_unlock(&isolator_armed_lock);
-	return listed || task_work_cancel(task, &armed->work);
 }
 
 /* May the current task start and stop @task's isolation? */
@@ -179,12 +208,13 @@ static int isolator_await(struct isolator_armed *armed, struct task_struct *task
 			  struct isolator_task_args *args)
 {
 	if (wait_for_completion_interruptible(&armed->done)) {
-		if (isolator_disarm_task(armed, task)) {
+		if (isolator_armed_take(task, armed)) {
 			isolator_armed_put(armed);	/* the task's */
 			return -EINTR;
 		}
-		/* It starts right now, which may sleep, but needs nobody outside. */
-		wait_for_completion(&armed->done);
+		/* It starts right now, and may need who waits here, for a page of its own. */
+		if (wait_for_completion_killable(&armed->done))
+			return -EINTR;
 	}
 	if (!armed->error)
 		args->start = armed->args;
@@ -198,7 +228,7 @@ static int isolator_await(struct isolator_armed *armed, struct task_struct *task
  * Returns 0; what isolator_begin() returns, at once for its arguments and, if
  * waited for, from the start itself; -EPERM without CAP_SYS_NICE or ptrace access,
  * and for a kernel thread; -ESRCH if there is no such task, or it exits;
- * -EALREADY if it is armed for its exec already; -EDEADLK to wait for oneself;
+ * -EALREADY if one waits for it already; -EDEADLK to wait for oneself; -EDQUOT;
  * -EINTR.  Context: process, may sleep.
  */
 int isolator_start_task(struct isolator_task_args *args)
@@ -217,20 +247,19 @@ int isolator_start_task(struct isolator_task_args *args)
 	if (task == current && (args->flags & ISOLATOR_TASK_WAIT))
 		goto put;
 	ret = -ENOMEM;
-	armed = kzalloc(sizeof(*armed), GFP_KERNEL);
+	armed = kzalloc(sizeof(*armed), GFP_KERNEL_ACCOUNT);
 	if (!armed)
 		goto put;
 	refcount_set(&armed->refs, 2);
-	INIT_LIST_HEAD(&armed->node);
 	init_task_work(&armed->work, isolator_armed_start);
 	init_completion(&armed->done);
-	armed->task = task;
 	armed->asked = args->start;
+	armed->locks = isolator_may_lock();
+	armed->task = task;
 	armed->args = args->start;
 	ret = isolator_check_args(&armed->args);
 	if (!ret)
-		ret = args->flags & ISOLATOR_TASK_EXEC ? isolator_arm(armed, task) :
-			task_work_add(task, &armed->work, TWA_RESUME);
+		ret = isolator_arm(armed, task, args->flags & ISOLATOR_TASK_EXEC);
 	if (ret)
 		isolator_armed_put(armed);	/* the task's: it never saw it */
 	else if (args->flags & ISOLATOR_TASK_WAIT)
@@ -245,7 +274,7 @@ put:
  * isolator_stop_task - ISOLATOR_IOC_STOP_TASK: end another task's isolation
  * @args: see struct isolator_task_args
  *
- * However often it was started; what is armed for its exec is taken back, too.
+ * However often it was started; a start that waits for it is taken back, too.
  * Returns 0, -EINVAL, -EPERM, -ESRCH if it has none.  Context: process, may sleep.
  */
 int isolator_stop_task(const struct isolator_task_args *args)
@@ -259,7 +288,7 @@ int isolator_stop_task(const struct isolator_task_args *args)
 	task = isolator_other(args);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	armed = isolator_armed_take(task);
+	armed = isolator_armed_take(task, NULL);
 	if (armed) {
 		isolator_armed_done(armed, -ECANCELED);
 		ret = 0;

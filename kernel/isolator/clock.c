@@ -17,9 +17,10 @@
 
 /**
  * isolator_clock_quiesce - sends the timers that go round away from this CPU
- * @cpu: this CPU, in isolator_cpumask already, so that none comes back
+ * @cpu: the CPU, in isolator_cpumask already, so that none comes back
  *
- * Context: process context, pinned to @cpu, may sleep.
+ * Context: process context, may sleep.  If @cpu is no longer isolated, the restoration
+ * that follows starts again what rests here.
  */
 void isolator_clock_quiesce(int cpu)
 {
@@ -36,7 +37,7 @@ void isolator_clock_quiesce(int cpu)
  * isolator_clock_restore - starts again what rested
  * @cpu: the CPU, no longer in isolator_cpumask
  *
- * Context: process context, any CPU; @cpu is online and stays so.
+ * Context: process context, any CPU.  A CPU that goes offline meanwhile keeps resting.
  */
 void isolator_clock_restore(int cpu)
 {

@@ -21,12 +21,14 @@ static struct hrtimer isolator_watch_timer;
 static u64 isolator_watch_period;
 
 /*
- * A thread of the CPU waits: the next interrupt lends the CPU to it. An interrupt
- * alone runs no kworker under a FIFO task. The CPU's lock is held.
+ * A thread of the CPU waits: the next interrupt lends the CPU to it, for @budget at
+ * most, or for more that was asked for before. An interrupt alone runs no kworker
+ * under a FIFO task, nor what runs the timers of a tick on PREEMPT_RT. The CPU's
+ * lock is held.
  */
-static void isolator_force_lend(struct isolator_cpu *ic)
+static void isolator_force_lend(struct isolator_cpu *ic, u64 budget)
 {
-	WRITE_ONCE(ic->lend_forced, true);
+	WRITE_ONCE(ic->lend_forced, max(READ_ONCE(ic->lend_forced), budget));
 	isolator_left(ic->cpu); /* before the interrupt */
 }
 
@@ -64,8 +66,13 @@ bool isolator_breach(struct isolator_cpu *ic, enum isolator_kind kind, u64 bound
 	isolator_count_locked(ic, ISOLATOR_COUNT_BREACHED, kind, func, req->comm);
 	isolator_record(ic, kind, req, waited, stack, false);
 	req->since = 0;
+	if (kind == ISOLATOR_KIND_TIMER) {
+		WRITE_ONCE(ic->tick_forced, true);
+		isolator_force_lend(ic, ISOLATOR_LEND_FORCED);
+	}
+	/* It may hold what others wait for: it gets what it needs, for as long as it waited. */
 	if (kind == ISOLATOR_KIND_THREAD)
-		isolator_force_lend(ic);
+		isolator_force_lend(ic, bound);
 	raw_spin_unlock_irqrestore(&ic->lock, flags);
 
 	trace_isolator_breach(ic->cpu, kind, func, waited);
@@ -130,7 +137,7 @@ static bool isolator_beat(struct isolator_cpu *ic, u64 now)
 					      req->func, req->comm);
 	}
 	if (ic->requests[ISOLATOR_KIND_THREAD].since)
-		isolator_force_lend(ic);
+		isolator_force_lend(ic, ISOLATOR_LEND_FORCED);
 	raw_spin_unlock(&ic->lock);
 	isolator_own_inc(ic, &ic->own.planned);
 	ic->beaten = now;
@@ -154,6 +161,7 @@ static void isolator_watch_cpu(struct isolator_cpu *ic, u64 now)
 	    !READ_ONCE(ic->requests[ISOLATOR_KIND_THREAD].since))
 		isolator_stamp(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, NULL);
 	isolator_watch_limits(ic);
+	sched_isolator_charge(ic->cpu);
 	if (isolator_beat(ic, now))
 		return;
 	/* Who spins is its own watchdog, and has the stack to show: it comes first. */
@@ -185,7 +193,7 @@ static void isolator_watch_here(void *unused)
  *
  * Its period is an eighth of the shortest bound; it runs on the CPU that keeps
  * the time, which is never an isolated one.
- * Context: process, isolator_mutex held, may sleep.
+ * Context: process, the keeper's mutex held, may sleep.
  */
 void isolator_watch(void)
 {

@@ -145,7 +145,8 @@ static long isolator_ioctl(struct file *file, unsigned int cmd, unsigned long ar
 
 /*
  * The page of the calling thread's isolation, read-only for good, neither
- * inherited by fork nor dumped.  The mapping keeps it beyond the end.
+ * inherited by fork nor dumped.  As VM_IO it cannot be pinned either, and its
+ * being left out of fork not undone.  The mapping keeps it beyond the end.
  */
 static int isolator_mmap(struct file *file, struct vm_area_struct *vma)
 {
@@ -168,7 +169,7 @@ static int isolator_mmap(struct file *file, struct vm_area_struct *vma)
 	raw_spin_unlock_irq(&ic->lock);
 	if (!page)
 		return -ECANCELED;
-	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTDUMP | VM_DONTEXPAND,
+	vm_flags_mod(vma, VM_IO | VM_DONTCOPY | VM_DONTDUMP | VM_DONTEXPAND,
 		     VM_MAYWRITE | VM_MAYEXEC);
 	ret = vm_insert_page(vma, vma->vm_start, page);
 	put_page(page);

@@ -61,6 +61,8 @@ bool isolator_disarm(struct isolator_cpu *ic, const struct task_struct *whose,
 	struct task_struct *owner;
 	unsigned long flags;
 
+	/* Until it is out of the mask, too: who finds it there looks for an owner. */
+	preempt_disable();
 	raw_spin_lock_irqsave(&isolator_lock, flags);
 	owner = ic->owner;
 	if (whose && owner != whose)
@@ -75,8 +77,10 @@ bool isolator_disarm(struct isolator_cpu *ic, const struct task_struct *whose,
 		WRITE_ONCE(ic->mask, 0);
 	}
 	raw_spin_unlock_irqrestore(&isolator_lock, flags);
-	if (!owner)
+	if (!owner) {
+		preempt_enable();
 		return false;
+	}
 
 	/*
 	 * Through the gate, as the CPU is still in the mask: what is held already
@@ -84,6 +88,7 @@ bool isolator_disarm(struct isolator_cpu *ic, const struct task_struct *whose,
 	 */
 	smp_call_function_single(ic->cpu, isolator_local_off, ic, 1);
 	cpumask_clear_cpu(ic->cpu, &isolator_cpumask);
+	preempt_enable();
 	WRITE_ONCE(ic->page->end, why);
 	/* Who sees the end sees its reason: pairs with the reader in user space. */
 	smp_store_release(&ic->page->state, ISOLATOR_STATE_ENDED);
@@ -91,37 +96,50 @@ bool isolator_disarm(struct isolator_cpu *ic, const struct task_struct *whose,
 	return true;
 }
 
-/** isolator_restore - second half of an end: what has to sleep; isolator_mutex held */
+/* Whoever still had it in hand has enabled preemption since. */
+static void isolator_shared_free(struct rcu_head *rcu)
+{
+	struct isolator_shared *shared = container_of(rcu, struct isolator_shared, rcu);
+
+	put_page(shared->page);
+	kfree(shared);
+}
+
+/**
+ * isolator_restore - second half of an end: what has to sleep
+ * @ic: the CPU
+ *
+ * Nothing here waits for a thread of the CPU, for a grace period or for hot-plug: the
+ * task whose isolation was ended may spin there for ever, and keep all three from
+ * getting on.
+ *
+ * Context: process, the CPU's mutex held.
+ */
 void isolator_restore(struct isolator_cpu *ic)
 {
-	struct page *page;
+	struct isolator_shared *shared = ic->shared;
 
-	lockdep_assert_held(&isolator_mutex);
+	lockdep_assert_held(&ic->mutex);
 	if (!ic->ending)
 		return;
 	isolator_elect_keeper(-1);
 	isolator_clock_restore(ic->cpu);
 	isolator_move_irqs(ic->cpu);
-	if (ic->got & ISOLATOR_GOT_MM)
-		isolator_mm_put(ic->mm);
+	isolator_mm_put(ic->mm);
 	mmdrop(ic->mm);
 	ic->mm = NULL;
-	page = virt_to_page(ic->page);
 	raw_spin_lock_irq(&ic->lock);
 	WRITE_ONCE(ic->page, NULL);
 	raw_spin_unlock_irq(&ic->lock);
-	/* Whoever still has the old page in hand has preemption off. */
-	synchronize_rcu();
-	put_page(page);
+	ic->shared = NULL;
+	call_rcu(&shared->rcu, isolator_shared_free);
 	/* Once more: a start may have been under way when it was switched on. */
 	sched_isolator_fair_server(ic->cpu, true);
-	/* Last: it needs a thread of the CPU, and the fair server is back. */
 	if (ic->got & ISOLATOR_GOT_WATCHDOG)
 		lockup_detector_restore(ic->cpu);
 	ic->got = 0;
 	ic->ending = false;
-	ct_isolator_key(false);
-	static_branch_dec(&isolator_key);
+	isolator_keys_put();
 }
 
 /** isolator_end_work - the second half of isolator_end_async() */
@@ -129,9 +147,9 @@ void isolator_end_work(struct work_struct *work)
 {
 	struct isolator_cpu *ic = container_of(work, struct isolator_cpu, end_work);
 
-	mutex_lock(&isolator_mutex);
+	mutex_lock(&ic->mutex);
 	isolator_restore(ic);
-	mutex_unlock(&isolator_mutex);
+	mutex_unlock(&ic->mutex);
 }
 
 /**
@@ -163,21 +181,22 @@ bool isolator_end_task(const struct task_struct *task, enum isolator_end why)
 /**
  * isolator_end_async - end it now, restore what has to sleep from a work item
  *
+ * Arguments as isolator_disarm().
  * Context: process; locks that a restoration would take may be held.
  */
-void isolator_end_async(int cpu, enum isolator_end why)
+void isolator_end_async(int cpu, const struct task_struct *whose, enum isolator_end why)
 {
 	struct isolator_cpu *ic = isolator_of(cpu);
 
-	if (isolator_disarm(ic, NULL, why))
+	if (isolator_disarm(ic, whose, why))
 		queue_work(system_unbound_wq, &ic->end_work);
 }
 
 /* The current task exits or executes: its isolation ends with it. */
 void __isolator_task_end(enum isolator_end why)
 {
-	struct isolator_cpu *ic = isolator_current();
+	struct isolator_cpu *ic = isolator_mine();
 
-	if (!IS_ERR(ic))
+	if (ic)
 		isolator_end(ic, current, why);
 }

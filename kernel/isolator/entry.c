@@ -8,6 +8,7 @@
 #include <linux/isolator.h>
 #include <linux/jiffies.h>
 #include <linux/preempt.h>
+#include <linux/sched/signal.h>
 #include <linux/timekeeping.h>
 
 #include <asm/isolator.h>
@@ -92,13 +93,12 @@ void __isolator_user_exit(void)
 	/* The catch-up must have run by now: instrumentable code begins here. */
 	if (WARN_ON_ONCE(hot->owed))
 		hot->owed = 0;
-	if (!hot->armed)
-		return;
 	ic = this_cpu_ptr(&isolator_cpus);
-	if (ic->auto_tick && isolator_is_due(ic)) {
+	if (hot->armed && ic->auto_tick && isolator_is_due(ic)) {
 		ic->tick_now = true;
 		hot->left = true;
 	}
+	/* Armed or not: whatever a sender took this task for, its request is taken. */
 	if (atomic_read(&hot->work) & ISOLATOR_WORK_HELD)
 		isolator_take_held(hot, ic);
 	isolator_unmute();
@@ -177,6 +177,22 @@ static void isolator_note_waiting(struct isolator_cpu *ic)
 }
 
 /*
+ * Lends what a deadline, a beat or the start asked for.  A signal wakes the owner
+ * early: the rest is lent once that has been dealt with, on this same way to user
+ * mode, or a thread would wait another deadline for each signal.
+ */
+static void isolator_lend_forced(struct isolator_cpu *ic)
+{
+	u64 budget = xchg(&ic->lend_forced, 0), lent;
+
+	if (!budget)
+		return;
+	lent = isolator_lend(ic, max(ic->lend, budget));
+	if (lent < budget && signal_pending(current) && sched_isolator_waiting(ic->cpu))
+		cmpxchg(&ic->lend_forced, 0, budget - lent);
+}
+
+/*
  * One round of making the CPU quiet, interrupts off.  Returns false when it had
  * to change something: what that set off has then been taken, and the caller
  * looks again from the start.
@@ -194,17 +210,22 @@ static bool isolator_make_quiet(struct isolator_cpu *ic)
 		local_irq_disable();
 		return false;
 	}
-	if (ic->lend_forced || isolator_local_dirty()) {
+	if (ic->tick_forced) {
+		ic->tick_forced = false;
 		local_irq_enable();
-		isolator_local_drain();
-		if (ic->lend_forced) {
-			ic->lend_forced = false;
-			isolator_lend(ic, max(ic->lend, ISOLATOR_LEND_FORCED));
-		}
+		isolator_run_timers(ic);
 		local_irq_disable();
 		return false;
 	}
-	if (ic->mask & ISOLATOR_MASK_CLOCK) {
+	if (READ_ONCE(ic->lend_forced) || isolator_local_dirty()) {
+		local_irq_enable();
+		isolator_local_drain();
+		isolator_lend_forced(ic);
+		local_irq_disable();
+		return false;
+	}
+	/* Moved to itself, a timer would never be gone, and this never through. */
+	if ((ic->mask & ISOLATOR_MASK_CLOCK) && keeper != ic->cpu) {
 		changed |= tick_isolator_stop();
 		if (!ic->tick_off)
 			ic->ran_since = jiffies;

@@ -21,8 +21,6 @@
 
 DEFINE_PER_CPU_SHARED_ALIGNED(struct isolator_hot, isolator_hot);
 DEFINE_PER_CPU(struct isolator_cpu, isolator_cpus);
-DEFINE_STATIC_KEY_FALSE(isolator_key);
-EXPORT_SYMBOL_GPL(isolator_key);
 struct cpumask isolator_cpumask;
 EXPORT_SYMBOL_GPL(isolator_cpumask);
 
@@ -50,10 +48,17 @@ bool isolator_bypass(void)
 			atomic_read(&panic_cpu) != PANIC_CPU_INVALID);
 }
 
-/* In user mode, as the isolated task; an NMI on top of it is the kernel. */
+/*
+ * In user mode, as the isolated task; an NMI on top of it is the kernel.
+ *
+ * The state first, then whose it is: the acquire pairs with the atomic on ct->state
+ * at the return to user mode.  A CPU that left the isolated task disarms before it
+ * takes another one to user mode, so whoever sees that one's state sees it disarmed.
+ * The other way round a request could be held for a task that is not isolated.
+ */
 bool isolator_in_user(int cpu)
 {
-	int state = atomic_read(per_cpu_ptr(&context_tracking.state, cpu));
+	int state = atomic_read_acquire(per_cpu_ptr(&context_tracking.state, cpu));
 
 	return (state & (CT_STATE_MASK | CT_RCU_WATCHING)) == CT_STATE_USER &&
 	       READ_ONCE(per_cpu(isolator_hot, cpu).armed);
@@ -347,6 +352,26 @@ bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue
 	return true;
 }
 
+static void isolator_call_nothing(void *unused) { }
+
+static bool isolator_holds_call(int cpu, void *unused)
+{
+	return isolator_cpu(cpu) &&
+	       (atomic_read(&per_cpu(isolator_hot, cpu).work) & ISOLATOR_WORK_CALL);
+}
+
+/**
+ * isolator_finish_calls - calls that are held, and that nobody waits for, are taken
+ *
+ * One more call, which is waited for, is taken in the same interrupt: when this
+ * returns the others have run, or run with interrupts off, as synchronize_rcu()
+ * sees.  Waits for a tick, at most D_spin.  Context: process, interrupts on.
+ */
+void isolator_finish_calls(void)
+{
+	on_each_cpu_cond(isolator_holds_call, isolator_call_nothing, NULL, true);
+}
+
 /* TIF_NEED_RESCHED of @cpu's task was set; its rq lock is usually held. */
 void __isolator_resched(int cpu)
 {
@@ -354,6 +379,16 @@ void __isolator_resched(int cpu)
 		      ISOLATOR_MASK_RESCHED, NULL, _RET_IP_);
 }
 EXPORT_SYMBOL_GPL(__isolator_resched); /* smp_send_reschedule(), for KVM */
+
+/*
+ * Core scheduling: what an SMT sibling runs next must not run beside what @cpu runs, as
+ * the two do not trust each other.  TIF_NEED_RESCHED was set; the sibling goes on at
+ * once, so that nothing may be held.
+ */
+void __isolator_core_resched(int cpu)
+{
+	isolator_break(cpu, __isolator_core_resched);
+}
 
 /*
  * A signal, task work or the like for @p, which runs on @cpu.  The flag that
@@ -436,5 +471,6 @@ void isolator_hotplug_begin(void)
 /** isolator_hotplug_end - the reverse */
 void isolator_hotplug_end(void)
 {
+	smp_mb__before_atomic(); /* the mask of active CPUs, then this: see isolator_take_cpu() */
 	atomic_dec(&isolator_bypassed);
 }

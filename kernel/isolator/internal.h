@@ -6,6 +6,7 @@
 #include <linux/isolator.h>
 #include <linux/isolator_parts.h>
 #include <linux/ktime.h>
+#include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
@@ -26,7 +27,7 @@ struct seq_file;
 #define ISOLATOR_SPIN_DEFAULT		((u64)100 * NSEC_PER_MSEC)
 #define ISOLATOR_SPIN_MAX		((u64)NSEC_PER_SEC)
 #define ISOLATOR_LEND_DEFAULT		(500 * NSEC_PER_USEC)
-/* The interruption has happened: it lasts until the thread is through, or this. */
+/* At start and at a beat: until the threads are through, or this. */
 #define ISOLATOR_LEND_FORCED	((u64)(10 * NSEC_PER_MSEC))
 #define ISOLATOR_LEND_MAX		NSEC_PER_SEC
 #define ISOLATOR_DEADLINE_MIN		((u64)NSEC_PER_MSEC)
@@ -89,6 +90,16 @@ struct isolator_callback {
 };
 
 /**
+ * struct isolator_shared - the page of a session that user mode maps, read only
+ * @rcu: for whoever has it in hand when the session ends, with preemption off
+ * @page: the session's reference
+ */
+struct isolator_shared {
+	struct rcu_head	rcu;
+	struct page	*page;
+};
+
+/**
  * struct isolator_own - what the isolated task itself, or its start, asked for
  * @ticks: ticks that entered the kernel
  * @entries: of them, kernel entries that were made for something else
@@ -105,16 +116,18 @@ struct isolator_own {
 /**
  * struct isolator_cpu - the rest of an isolated CPU's state; constant size
  * @lock: requests, breaches and callbacks; taken with interrupts off, innermost
+ * @mutex: its start and its restoration, one at a time
  * @owner: the isolated task; set and cleared by start and end only
  * @mm: its memory, of which others keep off
- * @page: the shared page; a session holds one reference, each mapping another
+ * @page: the shared page; @shared holds one reference, each mapping another
  * @mask: ISOLATOR_MASK_* in force
  * @depth: starts to be undone
  * @beat: period of planned interruptions, 0 for none; the last was @beaten
  * @auto_tick: a kernel entry with something due is a tick
  * @tick_now: this entry is one, and has not been yet; only the owner's CPU
  * @timer_next: ktime of the first timer left behind on this CPU
- * @lend_forced: a deadline passed for a thread of this CPU: lend at once
+ * @tick_forced: a deadline passed for a timer of this CPU: run what a tick runs
+ * @lend_forced: so many ns are to be lent at once, threads of this CPU waiting
  * @lending: the owner lends the CPU right now
  * @waiter: the last thread of this CPU that became runnable, with its name
  * @tick_off: the periodic tick was stopped for the owner's user mode
@@ -127,10 +140,12 @@ struct isolator_own {
  */
 struct isolator_cpu {
 	raw_spinlock_t		lock;
+	struct mutex		mutex;	/* its start and its restoration */
 	int			cpu;
 	struct task_struct	*owner;
 	struct mm_struct	*mm;
 	struct isolator_page	*page;
+	struct isolator_shared	*shared;
 	u32			mask;
 	u32			got;
 	u32			depth;
@@ -143,7 +158,8 @@ struct isolator_cpu {
 	bool			auto_tick;
 	bool			tick_now;
 	u64			timer_next;
-	bool			lend_forced;
+	bool			tick_forced;
+	u64			lend_forced;
 	bool			lending;
 	bool			tick_off;
 	bool			timers_away;
@@ -188,7 +204,10 @@ static inline struct isolator_cpu *isolator_of(int cpu)
 	return per_cpu_ptr(&isolator_cpus, cpu);
 }
 
-/* The owner of this CPU runs right now; interrupts or preemption off. */
+/*
+ * Is the current task the owner?  Then it is on @ic's CPU.  An end may come at any time
+ * but while interrupts or preemption are off there: see isolator_local_off().
+ */
 static inline bool isolator_running(struct isolator_cpu *ic)
 {
 	return READ_ONCE(ic->owner) == current;
@@ -203,6 +222,7 @@ void isolator_stamp(struct isolator_cpu *ic, enum isolator_kind kind,
 		    void *func, unsigned long caller, struct task_struct *p);
 void isolator_settle(struct isolator_cpu *ic, enum isolator_kind kind);
 void isolator_deliver(int cpu);
+void isolator_finish_calls(void);
 
 /* break.c */
 void isolator_count_broken(struct isolator_cpu *ic, enum isolator_kind kind, void *func);
@@ -243,15 +263,22 @@ void isolator_watch_init(void);
 bool isolator_breach(struct isolator_cpu *ic, enum isolator_kind kind, u64 bound,
 		     bool stack);
 
+/* start.c */
+int isolator_begin(struct isolator_start_args *args);
+int isolator_begin_admitted(struct isolator_start_args *args,
+			    const struct isolator_start_args *asked, bool locks);
+
 /* core.c */
 extern struct mutex isolator_mutex;
 extern raw_spinlock_t isolator_lock;
-int isolator_begin(struct isolator_start_args *args);
-int isolator_begin_admitted(struct isolator_start_args *args,
-			    const struct isolator_start_args *asked);
 int isolator_finish(struct isolator_stop_args *args);
+struct isolator_cpu *isolator_mine(void);
 struct isolator_cpu *isolator_current(void);
 int isolator_set_allowed(const struct cpumask *mask);
+
+/* keys.c */
+void isolator_keys_get(void);
+void isolator_keys_put(void);
 
 /* end.c */
 bool isolator_disarm(struct isolator_cpu *ic, const struct task_struct *whose,
@@ -266,10 +293,12 @@ void isolator_revive(void *info);
 /* admit.c */
 extern struct cpumask isolator_allowed;
 extern struct isolator_limits isolator_limits;
+bool isolator_may_lock(void);
 int isolator_check_args(struct isolator_start_args *args);
 int isolator_check_cpu(int cpu);
 
 /* keeper.c */
+int isolator_keeper_beside(int cpu);
 void isolator_elect_keeper(int leaving);
 
 /* system.c */
@@ -277,6 +306,7 @@ int isolator_system_init(void);
 
 /* tick.c */
 int isolator_do_tick(struct isolator_tick_args *args);
+void isolator_run_timers(struct isolator_cpu *ic);
 u64 isolator_lend(struct isolator_cpu *ic, u64 budget);
 void isolator_auto_tick(struct isolator_cpu *ic);
 

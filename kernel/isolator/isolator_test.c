@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Isolator: KUnit tests of the table, the book-keeping and the checks of start. */
 #include <kunit/test.h>
+#include <linux/context_tracking.h>
+#include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/isolator.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/timer.h>
 
@@ -310,6 +313,63 @@ static void isolator_test_without_start(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, isolator_do_tick(&tick), -EINVAL);
 }
 
+/*
+ * User mode and guests leave nothing behind on a CPU that is not tracked, whichever
+ * half of the key's sites is patched: not a bit of the word that RCU looks at.
+ */
+static void isolator_test_untracked(struct kunit *test)
+{
+	const enum ctx_state states[] = { CT_STATE_USER, CT_STATE_GUEST };
+	int changed[4], i, j;
+
+	local_irq_disable();
+	/* Only who has memory of its own goes to user mode; kernel threads borrow it. */
+	current->mm = current->active_mm;
+	for (i = 0; i < 2; i++) {
+		for (j = 0; j < 2; j++) {
+			atomic_t *state = this_cpu_ptr(&context_tracking.state);
+			int before = raw_atomic_read(state);
+
+			__ct_user_enter(states[i]);
+			__ct_user_exit(states[j]);
+			changed[2 * i + j] = raw_atomic_read(state) - before;
+			raw_atomic_set(state, before);
+		}
+	}
+	current->mm = NULL;
+	local_irq_enable();
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, changed[i], 0);
+}
+
+static void isolator_test_where(void *cpu)
+{
+	*(int *)cpu = smp_processor_id();
+}
+
+/* Any CPU of a mask is one that is not isolated, if there is one. */
+static void isolator_test_any_cpu(struct kunit *test)
+{
+	static struct cpumask mask;
+	int ran = -1;
+
+	if (num_online_cpus() < 3)
+		kunit_skip(test, "needs 3 CPUs");
+	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(0)), 0);
+	cpumask_set_cpu(1, &mask);
+	cpumask_set_cpu(2, &mask);
+	/* As isolated, but no task of it is in user mode: calls come through. */
+	static_branch_inc(&isolator_key);
+	cpumask_set_cpu(1, &isolator_cpumask);
+	smp_call_function_any(&mask, isolator_test_where, &ran, 1);
+	KUNIT_EXPECT_EQ(test, ran, 2);
+	cpumask_set_cpu(2, &isolator_cpumask);
+	smp_call_function_any(&mask, isolator_test_where, &ran, 1);
+	KUNIT_EXPECT_EQ(test, ran, 1);
+	cpumask_clear(&isolator_cpumask);
+	static_branch_dec(&isolator_key);
+}
+
 static struct kunit_case isolator_cases[] = {
 	KUNIT_CASE(isolator_test_timer_next),
 	KUNIT_CASE(isolator_test_treatment_default),
@@ -323,6 +383,8 @@ static struct kunit_case isolator_cases[] = {
 	KUNIT_CASE(isolator_test_breaches_bounded),
 	KUNIT_CASE(isolator_test_start_refuses),
 	KUNIT_CASE(isolator_test_without_start),
+	KUNIT_CASE(isolator_test_untracked),
+	KUNIT_CASE(isolator_test_any_cpu),
 	{}
 };
 

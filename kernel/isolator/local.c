@@ -61,19 +61,24 @@ void isolator_local_drain(void)
 
 /**
  * isolator_local_start - once at start: the slabs and the statistics work too
+ * @cpu: the CPU
  *
  * Post: no slab is cached on this CPU, and its vmstat work neither waits nor
  * runs; the shepherd leaves CPUs in isolator_cpumask alone, and comes back for
  * this one by itself when it no longer is.
  *
- * Pre: this CPU is in isolator_cpumask, the caller is pinned to it.
- * Context: process context, may sleep.
+ * Nothing happens if the isolation was ended meanwhile: this may be another CPU then.
+ * Hot-plug waits for the little that is done here: a work item of this CPU that runs
+ * right now, and local locks.
+ *
+ * Context: process context, the caller starts to isolate @cpu; may sleep.
  */
-void isolator_local_start(void)
+void isolator_local_start(int cpu)
 {
+	if (!isolator_stay(cpu))
+		return;
 	vmstat_local_cancel();
-	migrate_disable();
 	slab_local_flush();
-	migrate_enable();
 	isolator_local_drain();
+	migrate_enable();
 }

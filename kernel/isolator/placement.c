@@ -151,11 +151,33 @@ static enum push push_task(struct task_struct *p, int cpu)
 	return res;
 }
 
+/* One look at all tasks: how many could not move yet, and how many of users stay. */
+static void push_pass(int cpu, int *busy, int *stay)
+{
+	struct task_struct *g, *p;
+
+	*busy = 0;
+	*stay = 0;
+	rcu_read_lock();
+	for_each_process_thread(g, p) {
+		enum push res;
+
+		if (p == current || task_cpu(p) != cpu || !READ_ONCE(p->on_rq))
+			continue;
+		res = push_task(p, cpu);
+		if (res == PUSH_BUSY)
+			++*busy;
+		if (res != PUSH_GONE && !(p->flags & PF_KTHREAD))
+			++*stay;
+	}
+	rcu_read_unlock();
+}
+
 /**
  * isolator_push_tasks - moves all movable tasks off this CPU's runqueue
  * @cpu: this CPU
  *
- * Pre: the caller is pinned to @cpu; @cpu is in isolator_cpumask and the static
+ * Pre: the caller starts to isolate @cpu, which is in isolator_cpumask; the static
  * key is on, and a synchronize_rcu() has passed since.  select_task_rq() runs
  * with interrupts off, so whoever chose @cpu before that has enqueued by now
  * and is found here, and whoever chooses later chooses another CPU.
@@ -164,33 +186,20 @@ static enum push push_task(struct task_struct *p, int cpu)
  *
  * Context: process context on @cpu, may sleep: a task that cannot move at the
  * moment needs this CPU to get on, so it is given some ticks.
- * Return: how many user tasks other than the caller remain queued.
+ * Return: how many user tasks other than the caller remain queued; -ECANCELED if the
+ * isolation was ended: the caller may be on another CPU, where a task that it
+ * moves could be running.
  */
 int isolator_push_tasks(int cpu)
 {
-	struct task_struct *g, *p;
 	int pass, busy, stay;
 
 	lockdep_assert_preemption_enabled();
-	if (WARN_ON_ONCE(cpu != raw_smp_processor_id()))
-		return -EINVAL;
-
 	for (pass = 0; pass < PUSH_PASSES; pass++) {
-		busy = 0;
-		stay = 0;
-		rcu_read_lock();
-		for_each_process_thread(g, p) {
-			enum push res;
-
-			if (p == current || task_cpu(p) != cpu || !READ_ONCE(p->on_rq))
-				continue;
-			res = push_task(p, cpu);
-			if (res == PUSH_BUSY)
-				busy++;
-			if (res != PUSH_GONE && !(p->flags & PF_KTHREAD))
-				stay++;
-		}
-		rcu_read_unlock();
+		if (!isolator_stay(cpu))
+			return -ECANCELED;
+		push_pass(cpu, &busy, &stay);
+		migrate_enable();
 		if (!busy)
 			break;
 		schedule_timeout_uninterruptible(1);

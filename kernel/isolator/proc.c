@@ -4,11 +4,13 @@
  * stop act on the writing thread.
  */
 #include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/cpumask.h>
 #include <linux/isolator.h>
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/proc_fs.h>
+#include <linux/security.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -41,10 +43,14 @@ static const char *const isolator_end_names[] = {
 	[ISOLATOR_END_ADMIN]	= "admin",
 };
 
-/* What a reader sees of names and addresses. */
-static bool isolator_may_see(void)
+/*
+ * May whoever opened the file see names and addresses, and change settings?  Not
+ * the one that has the descriptor now, which may be a setuid program's.
+ */
+static bool isolator_admin(const struct file *file)
 {
-	return capable(CAP_SYS_ADMIN);
+	return !security_capable(file->f_cred, &init_user_ns, CAP_SYS_ADMIN,
+				 CAP_OPT_NOAUDIT);
 }
 
 /**
@@ -116,9 +122,11 @@ static int isolator_status_show(struct seq_file *m, void *v)
 				seq_printf(m, " deadline_ns %llu", ic->deadline);
 			seq_printf(m, " spin_ns %llu lend_ns %llu beat_ns %llu auto_tick %d",
 				   ic->spin, ic->lend, ic->beat, ic->auto_tick);
-			seq_printf(m, " owner %d user %d started_ns %llu\n",
-				   isolator_owner_pid(ic), isolator_quiet(cpu),
-				   ic->started);
+			seq_printf(m, " owner %d", isolator_owner_pid(ic));
+			/* Sampled by others it would tell when the task makes system calls. */
+			if (isolator_admin(m->file))
+				seq_printf(m, " user %d", isolator_quiet(cpu));
+			seq_printf(m, " started_ns %llu\n", ic->started);
 		} else if (ic->end != ISOLATOR_END_NONE) {
 			seq_printf(m, "cpu %d ended %s started_ns %llu\n", cpu,
 				   isolator_end_names[ic->end], ic->started);
@@ -151,7 +159,7 @@ static int isolator_stats_show(struct seq_file *m, void *v)
 	struct isolator_callback *callbacks = NULL;
 	int cpu, i;
 
-	if (isolator_may_see()) {
+	if (isolator_admin(m->file)) {
 		callbacks = kmalloc_array(ISOLATOR_CALLBACKS, sizeof(*callbacks),
 					  GFP_KERNEL);
 		if (!callbacks)
@@ -194,7 +202,7 @@ static int isolator_proc_senders(struct seq_file *m, void *v)
 {
 	int cpu;
 
-	if (!isolator_may_see())
+	if (!isolator_admin(m->file))
 		return -EPERM;
 	for_each_possible_cpu(cpu)
 		isolator_senders_show(m, isolator_of(cpu));
@@ -209,7 +217,7 @@ static void isolator_show_breach(struct seq_file *m, int cpu,
 	seq_printf(m, "cpu %d %s kind %s at_ns %llu waited_ns %llu", cpu,
 		   b->forced ? "break" : "breach", isolator_kind_names[b->kind],
 		   b->when, b->waited);
-	if (!isolator_may_see()) {
+	if (!isolator_admin(m->file)) {
 		seq_putc(m, '\n');
 		return;
 	}
@@ -264,8 +272,6 @@ static int isolator_write_cpus(char *text)
 	cpumask_var_t mask;
 	int ret;
 
-	if (!capable(CAP_SYS_ADMIN))
-		return -EPERM;
 	if (!alloc_cpumask_var(&mask, GFP_KERNEL))
 		return -ENOMEM;
 	ret = cpulist_parse(text, mask);
@@ -303,8 +309,6 @@ static int isolator_write_limits(char *text)
 {
 	const char *name = strsep(&text, " ");
 
-	if (!capable(CAP_SYS_ADMIN))
-		return -EPERM;
 	if (!text)
 		return -EINVAL;
 	if (!strcmp(name, "deadline_ns"))
@@ -329,8 +333,6 @@ static int isolator_write_stats(char *text)
 {
 	int cpu;
 
-	if (!capable(CAP_SYS_ADMIN))
-		return -EPERM;
 	if (strcmp(text, "reset longest"))
 		return -EINVAL;
 	for_each_possible_cpu(cpu)
@@ -377,6 +379,7 @@ static const char *const isolator_fault_names[ISOLATOR_FAULTS] = {
 	[ISOLATOR_FAULT_KEEP_REMOTE]	= "keep_remote",
 	[ISOLATOR_FAULT_ALLOW_READERS]	= "allow_readers",
 	[ISOLATOR_FAULT_HOLD_BREAK]	= "hold_break",
+	[ISOLATOR_FAULT_SLOW_START]	= "slow_start",
 };
 
 static int isolator_fault_show(struct seq_file *m, void *v)
@@ -389,8 +392,6 @@ static int isolator_write_fault(char *text)
 {
 	int fault;
 
-	if (!capable(CAP_SYS_ADMIN))
-		return -EPERM;
 	fault = match_string(isolator_fault_names, ISOLATOR_FAULTS, text);
 	if (fault < 0)
 		return fault;
@@ -399,12 +400,17 @@ static int isolator_write_fault(char *text)
 }
 #endif
 
-/* One table: a file's name, its mode, how it is read and how it is written. */
+/*
+ * One table: a file's name, its mode, how it is read and how it is written, and
+ * whether that acts on the writing thread, which any with the right to isolate may,
+ * or is a setting, which is the administrator's.
+ */
 struct isolator_file {
 	const char	*name;
 	umode_t		mode;
 	int		(*show)(struct seq_file *m, void *v);
 	int		(*write)(char *text);
+	bool		own;
 };
 
 static const struct isolator_file isolator_files[] = {
@@ -414,9 +420,9 @@ static const struct isolator_file isolator_files[] = {
 	{ "breaches",	0444, isolator_breaches_show,	NULL },
 	{ "cpus",	0644, isolator_cpus_show,	isolator_write_cpus },
 	{ "limits",	0644, isolator_limits_show,	isolator_write_limits },
-	{ "start",	0200, isolator_nothing_show,	isolator_write_start },
-	{ "tick",	0200, isolator_nothing_show,	isolator_write_tick },
-	{ "stop",	0200, isolator_nothing_show,	isolator_write_stop },
+	{ "start",	0200, isolator_nothing_show,	isolator_write_start, true },
+	{ "tick",	0200, isolator_nothing_show,	isolator_write_tick, true },
+	{ "stop",	0200, isolator_nothing_show,	isolator_write_stop, true },
 #ifdef CONFIG_ISOLATOR_FLOOD
 	{ "flood",	0600, isolator_flood_show,	isolator_flood_write },
 #endif
@@ -441,6 +447,8 @@ static ssize_t isolator_write(struct file *file, const char __user *buf,
 
 	if (!f->write)
 		return -EINVAL;
+	if (!f->own && !isolator_admin(file))
+		return -EPERM;
 	if (len >= sizeof(text))
 		return -E2BIG;
 	if (copy_from_user(text, buf, len))

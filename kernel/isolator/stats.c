@@ -201,6 +201,8 @@ static int isolator_module_goes(struct notifier_block *nb, unsigned long state, 
 
 	if (state != MODULE_STATE_GOING)
 		return NOTIFY_DONE;
+	/* Its own may be among them; free_module() has the grace period. */
+	isolator_finish_calls();
 	for_each_possible_cpu(cpu)
 		isolator_forget_module(isolator_of(cpu), module);
 	return NOTIFY_OK;

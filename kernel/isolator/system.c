@@ -16,7 +16,16 @@ static void isolator_end_all(enum isolator_end why)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		isolator_end(isolator_of(cpu), NULL, why);
+		isolator_end_async(cpu, NULL, why);
+}
+
+/* What of it sleeps has been done, too.  Context: process, may sleep. */
+static void isolator_end_all_wait(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		flush_work(&isolator_of(cpu)->end_work);
 }
 
 /**
@@ -30,7 +39,7 @@ void isolator_cpu_down(unsigned int cpu)
 
 	if (!isolator_enabled())
 		return;
-	isolator_end_async(cpu, ISOLATOR_END_HOTPLUG);
+	isolator_end_async(cpu, NULL, ISOLATOR_END_HOTPLUG);
 	for_each_cpu_andnot(other, cpu_active_mask, &isolator_cpumask) {
 		if (other != cpu)
 			break;
@@ -38,7 +47,7 @@ void isolator_cpu_down(unsigned int cpu)
 	if (other >= nr_cpu_ids) {
 		/* The last housekeeping CPU: somebody has to take its place. */
 		for_each_cpu(other, &isolator_cpumask)
-			isolator_end_async(other, ISOLATOR_END_HOTPLUG);
+			isolator_end_async(other, NULL, ISOLATOR_END_HOTPLUG);
 	}
 	isolator_elect_keeper(cpu);
 }
@@ -52,6 +61,7 @@ static int isolator_pm_notify(struct notifier_block *nb, unsigned long action,
 	case PM_RESTORE_PREPARE:
 		isolator_hotplug_begin();
 		isolator_end_all(ISOLATOR_END_SYSTEM);
+		isolator_end_all_wait();
 		break;
 	case PM_POST_SUSPEND:
 	case PM_POST_HIBERNATION:

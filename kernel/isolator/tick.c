@@ -17,7 +17,9 @@
 
 #include <trace/events/isolator.h>
 
-#define ISOLATOR_HOP_FIRST	(50 * NSEC_PER_USEC)
+/* How long a lend sleeps before it looks whether threads still wait: by so much it is late. */
+#define ISOLATOR_HOP_FIRST	((u64)(50 * NSEC_PER_USEC))
+#define ISOLATOR_HOP_LAST	((u64)NSEC_PER_MSEC)
 
 static void isolator_run_tick(struct irq_work *work)
 {
@@ -60,7 +62,7 @@ static void isolator_catch_up_rttime(struct isolator_cpu *ic)
  * @budget: ns at most, then the owner goes on, whoever still waits
  *
  * Under a FIFO task a thread of lower priority runs in no other way.  User tasks
- * are not meant by this: they were moved away at start.
+ * are not meant by this: they were moved away at start.  An end makes it short.
  * Returns the ns lent.  Context: process, may sleep.
  */
 u64 isolator_lend(struct isolator_cpu *ic, u64 budget)
@@ -71,18 +73,19 @@ u64 isolator_lend(struct isolator_cpu *ic, u64 budget)
 	if (isolator_fault(ISOLATOR_FAULT_NO_LEND))
 		return 0;
 	local_irq_save(flags);
-	isolator_catch_up_rttime(ic);
+	if (isolator_running(ic))
+		isolator_catch_up_rttime(ic);
 	rttime = current->rt.timeout;
 	local_irq_restore(flags);
-	while (sched_isolator_waiting(ic->cpu) && lent < budget &&
-	       !signal_pending(current)) {
+	while (isolator_running(ic) && sched_isolator_waiting(ic->cpu) &&
+	       lent < budget && !signal_pending(current)) {
 		ktime_t nap = ns_to_ktime(min(hop, budget - lent));
 
 		WRITE_ONCE(ic->lending, true);
 		set_current_state(TASK_INTERRUPTIBLE);
 		schedule_hrtimeout_range(&nap, 0, HRTIMER_MODE_REL);
 		lent = ktime_get_ns() - start;
-		hop *= 2;
+		hop = min(2 * hop, ISOLATOR_HOP_LAST);
 	}
 	if (READ_ONCE(ic->lending)) {
 		WRITE_ONCE(ic->lending, false);
@@ -93,21 +96,39 @@ u64 isolator_lend(struct isolator_cpu *ic, u64 budget)
 	return lent;
 }
 
+/**
+ * isolator_run_timers - what the periodic tick does beside keeping the time
+ * @ic: the CPU that current has isolated, unless that has ended meanwhile
+ *
+ * The only thing that runs the timers of the wheel that stay on this CPU.
+ * Context: process.
+ */
+void isolator_run_timers(struct isolator_cpu *ic)
+{
+	unsigned long flags;
+	bool ours;
+
+	local_irq_save(flags);
+	/* Ended meanwhile, this may be another CPU, and that another's. */
+	ours = isolator_running(ic);
+	if (ours) {
+		isolator_settle(ic, ISOLATOR_KIND_TIMER);
+		isolator_catch_up_rttime(ic);
+		/* As an interrupt, which is what all of it expects. */
+		irq_work_queue(per_cpu_ptr(&isolator_tick_work, ic->cpu));
+	}
+	local_irq_restore(flags);
+	if (ours)
+		irq_work_sync(per_cpu_ptr(&isolator_tick_work, ic->cpu));
+}
+
 /* The parts of a tick that are asked for; returns the ns lent. */
 static u64 isolator_tick_parts(struct isolator_cpu *ic, u32 parts, u64 budget)
 {
-	unsigned long flags;
 	u64 lent = 0;
 
-	if (parts & ISOLATOR_TICK_SCHED) {
-		local_irq_save(flags);
-		isolator_settle(ic, ISOLATOR_KIND_TIMER);
-		isolator_catch_up_rttime(ic);
-		local_irq_restore(flags);
-		/* As an interrupt, which is what all of it expects. */
-		irq_work_queue(per_cpu_ptr(&isolator_tick_work, ic->cpu));
-		irq_work_sync(per_cpu_ptr(&isolator_tick_work, ic->cpu));
-	}
+	if (parts & ISOLATOR_TICK_SCHED)
+		isolator_run_timers(ic);
 	if (parts & ISOLATOR_TICK_TSC_SYNC) {
 		preempt_disable();
 		arch_isolator_sync_clock();

@@ -34,10 +34,11 @@
  *   NMI		NMIs arrive, from user mode and amid the entry code
  *   LATE_ARRIVAL	an interrupt reaches its CPU some time after it was sent
  *   KICK_ONCE		a flag for the interrupt under way instead of counters
+ *   OTHER_TASK		the isolated task sleeps at times, and another runs in user mode
  * Which fault, see kernel/model/check: SKIP_CATCHUP, DROP_HELD, LOSE_WAKEUP,
  * NO_LEND, LEAVE_CALLBACK, NO_SENDER_MARK, NO_SENDER_BARRIER, NO_ENTRY_BARRIER,
  * NO_EXIT_BARRIER (store buffer of the target's state), COUNT_FIRST,
- * CLEAR_AFTER, CLEAR_FIRST, NMI_USER_ONLY, HOLD_SPARED.
+ * CLEAR_AFTER, CLEAR_FIRST, NMI_USER_ONLY, HOLD_SPARED, ARMED_FIRST, ARMED_TAKES.
  *
  * Left out: start and end, the bypass of panic and hot-plug, and two targets
  * (they share nothing but senders).  Memory is sequentially consistent but for
@@ -58,11 +59,15 @@
 #define HELD(i)	(i == 1)
 #endif
 
+/* Where a deadline interrupts; a task that is not isolated has its own ticks. */
+#define ISOLATED_USER	(state == USER && armed)
+
 mtype = { USER, KERNEL };
 mtype = { TEXT, WALK, CALL, ASYNC };
 
 /* What the CPUs share. */
 mtype state = USER;
+bool armed = true;		/* the task that runs is the isolated one, made quiet */
 byte senders;			/* marks */
 bool work_text, work_held;	/* work bits */
 bool queued[N], done[N];

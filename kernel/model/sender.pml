@@ -44,6 +44,23 @@ inline told(i)
 	}
 }
 
+/*
+ * Is the isolated task in user mode?  The state first: with another task there, one
+ * that was read as armed before says nothing about whose user mode is seen then.
+ */
+inline look()
+{
+#if !defined(OTHER_TASK)
+	d_step { seen = state; saw_nmi = in_nmi; was_armed = armed }
+#elif defined(ARMED_FIRST)
+	was_armed = armed;
+	d_step { seen = state; saw_nmi = in_nmi }
+#else
+	d_step { seen = state; saw_nmi = in_nmi };
+	was_armed = armed
+#endif
+}
+
 /* Hold or send.  Interrupts are off from the mark to the unmark. */
 inline gate(i)
 {
@@ -51,7 +68,7 @@ inline gate(i)
 	senders++;
 #endif
 #ifdef NO_SENDER_BARRIER
-	d_step { seen = state; saw_nmi = in_nmi };
+	look();
 	work_held = true;
 #else
 #ifdef LOSE_WAKEUP
@@ -62,10 +79,10 @@ inline gate(i)
 #else
 	work_held = true;
 #endif
-	d_step { seen = state; saw_nmi = in_nmi };
+	look();
 #endif
 	if
-	:: seen == USER ->
+	:: seen == USER && was_armed ->
 		/* Stamp it: the page says due, the watchers see its age. */
 		d_step {
 			assert(kind == CALL || kind == ASYNC);	/* spared */
@@ -80,9 +97,9 @@ inline gate(i)
 #endif
 	fi;
 #ifdef NO_SENDER_MARK
-	d_step { seen = 0; saw_nmi = false }
+	d_step { seen = 0; saw_nmi = false; was_armed = false }
 #else
-	d_step { senders--; seen = 0; saw_nmi = false }
+	d_step { senders--; seen = 0; saw_nmi = false; was_armed = false }
 #endif
 }
 
@@ -118,14 +135,14 @@ inline deliver()
 /* A deadline has passed with the request pending and the target quiet. */
 inline breach()
 {
-	d_step { since && state == USER -> since = false };
+	d_step { since && ISOLATED_USER -> since = false };
 	deliver()
 }
 
 proctype sender(byte i)
 {
 	mtype kind, seen;
-	bool saw_nmi, spared;
+	bool saw_nmi, spared, was_armed;
 
 end:	do
 	:: atomic { true ->
@@ -176,10 +193,10 @@ sent:
 		do
 		:: done[i] -> break
 #ifndef NO_DEADLINE
-		:: kind != ASYNC && !done[i] && since && state == USER ->
+		:: kind != ASYNC && !done[i] && since && ISOLATED_USER ->
 			if
 			:: breach()
-			:: !since || state != USER
+			:: !since || !ISOLATED_USER
 			fi
 #endif
 		od;
@@ -210,10 +227,10 @@ end:	do
 active proctype watcher()
 {
 end:	do
-	:: since && state == USER ->
+	:: since && ISOLATED_USER ->
 		if
 		:: breach()
-		:: !since || state != USER
+		:: !since || !ISOLATED_USER
 		fi
 	od
 }
@@ -222,7 +239,7 @@ end:	do
 active proctype thread_watcher()
 {
 end:	do
-	:: d_step { thread_since && state == USER ->
+	:: d_step { thread_since && ISOLATED_USER ->
 		   thread_since = false; lend_forced = true };
 		deliver()
 	od

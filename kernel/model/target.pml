@@ -173,6 +173,33 @@ inline lend()
 #endif
 }
 
+/*
+ * The isolated task sleeps: another one runs, which interrupts are taken from and
+ * whose returns look at nothing.  What was held for it by a mistake runs at its next
+ * entry all the same, unless only the isolated task's entries take it.
+ */
+inline another_task()
+{
+	armed = false;
+	do
+	:: atomic {
+		body = false; old_walk[0] = false; old_walk[1] = false;
+		state_user()
+	   };
+	   atomic {
+		held_before[0] = held[0]; held_before[1] = held[1];
+		state_kernel()
+	   };
+	   catch_up();
+#ifndef ARMED_TAKES
+	   take_held();
+#endif
+	   window();
+	   assert(!held_before[0] && !held_before[1])		/* lost */
+	:: break
+	od
+}
+
 active proctype target()
 {
 	bool tick;
@@ -207,6 +234,12 @@ end_user:
 	:: tick && thread_waits -> lend()
 	:: else
 	fi;
+#ifdef OTHER_TASK
+	if
+	:: another_task()
+	:: true
+	fi;
+#endif
 #ifdef THREADS
 	if	/* it may leave something on this CPU that others wait for */
 	:: local_state = true
@@ -229,6 +262,7 @@ quiet:	/* Make the CPU quiet again. */
 		:: else
 		fi;
 		body = false; old_walk[0] = false; old_walk[1] = false;
+		armed = true;
 		state_user()
 	};
 	senders == 0;

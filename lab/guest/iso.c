@@ -151,9 +151,26 @@ long long interrupts(const char *name, int cpu)
 	return interrupt_rows(name, cpu);
 }
 
+long long interrupts_more(const char *name, int cpu, long long many)
+{
+	long long before = interrupts(name, cpu), more = 0;
+
+	for (int i = 0; i < 50 && more <= many; i++) {
+		sleep_ms(100);
+		more = interrupts(name, cpu) - before;
+	}
+	return more;
+}
+
 long long interrupts_all(int cpu)
 {
 	return interrupt_rows(NULL, cpu);
+}
+
+int iso_raise_limits(void)
+{
+	return put_file("/proc/isolator/limits", "deadline_ns 3600000000000") ?:
+		put_file("/proc/isolator/limits", "spin_ns 1000000000");
 }
 
 void iso_require(int cpus)
@@ -172,6 +189,8 @@ void iso_require(int cpus)
 	snprintf(list, sizeof(list), "1-%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
 	if (put_file("/proc/isolator/cpus", list))
 		bail_out("cannot write /proc/isolator/cpus");
+	if (iso_raise_limits())
+		bail_out("cannot write /proc/isolator/limits");
 	if (iso_pin(0))
 		bail_out("cannot run on CPU 0");
 }

@@ -21,9 +21,12 @@ struct iso {
 
 /*
  * First thing in a test: ends it as skipped where the kernel has no Isolator or
- * there are fewer CPUs, lets CPUs 1.. be isolated, and moves to CPU 0.
+ * there are fewer CPUs, lets CPUs 1.. be isolated, with any deadlines, and moves to
+ * CPU 0.
  */
 void iso_require(int cpus);
+/* As root: a start may ask for the longest deadlines that there are; 0 or -errno. */
+int iso_raise_limits(void);
 /* The isolation of the calling thread; 0 or -errno.  The page may be NULL. */
 int iso_pin(int cpu);
 int iso_start(struct iso *iso, uint64_t deadline_ns, uint64_t spin_ns);
@@ -54,6 +57,8 @@ bool ask_rcu_barrier(void);
 bool can_ask_kworker(void);
 /* NAME's row of /proc/interrupts for one CPU, -1: no such row. */
 long long interrupts(const char *name, int cpu);
+/* How many more come, until there are more than @many; how soon depends on the host: 5 s at most. */
+long long interrupts_more(const char *name, int cpu, long long many);
 /* All of a CPU's interrupts. */
 long long interrupts_all(int cpu);
 

@@ -21,7 +21,7 @@ struct spin_options {
 	double spin_ms;		/* 0: the kernel's default */
 };
 
-enum spin_command { SPIN_NONE, SPIN_BEGIN, SPIN_END, SPIN_PROBE, SPIN_QUIT };
+enum spin_command { SPIN_NONE, SPIN_BEGIN, SPIN_END, SPIN_PROBE, SPIN_CONTROL, SPIN_QUIT };
 
 /* What the spinning thread counts, all in user mode. */
 struct spin_count {
@@ -42,6 +42,7 @@ struct spin_shared {
 	_Atomic uint32_t asked, done;
 	enum spin_command command;
 	unsigned int window;
+	unsigned int breakpoints;	/* of the control */
 	bool notick;
 	uint64_t tick_tsc;	/* tick period in TSC cycles */
 	uint64_t tsc_hz;

@@ -29,7 +29,7 @@ static const char usage[] =
 "  --deadline-ms D    deadline D (the kernel's default)\n"
 "  --spin-ms S        deadline D_spin (the kernel's default)\n"
 "  --ctl PATH         socket for commands (/run/spinner.sock)\n"
-"commands: ready?  status  probe  window ID [notick]  endwindow  self NAME  quit\n"
+"commands: ready?  status  probe  control ID N  window ID [notick]  endwindow  self NAME  quit\n"
 "example:\n"
 "  spinner --cpu 1 --isolate --tick-ms 10 &\n"
 "  spinctl 'window 7'; sleep 1; spinctl endwindow\n";
@@ -103,6 +103,19 @@ static void command_window(FILE *out, const char *args)
 			spin.notick ? "true" : "false");
 }
 
+static void command_control(FILE *out, const char *args)
+{
+	unsigned int id, n;
+
+	if (sscanf(args, "%u %u", &id, &n) != 2) {
+		fprintf(out, "{\"error\":\"control wants an ID and a number of breakpoints\"}\n");
+		return;
+	}
+	spin.window = id;
+	spin.breakpoints = n;
+	fprintf(out, "{\"controlled\":%s}\n", spin_do(SPIN_CONTROL, 10) ? "true" : "false");
+}
+
 static void command_endwindow(FILE *out)
 {
 	static const char *const names[] = {
@@ -162,6 +175,8 @@ static bool serve(int fd)
 		line[strcspn(line, "\r\n")] = 0;
 		if (!strncmp(line, "window ", 7))
 			command_window(out, line + 7);
+		else if (!strncmp(line, "control ", 8))
+			command_control(out, line + 8);
 		else if (!strcmp(line, "endwindow"))
 			command_endwindow(out);
 		else if (!strncmp(line, "self ", 5))

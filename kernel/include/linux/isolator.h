@@ -78,6 +78,7 @@ enum isolator_fault {
 	ISOLATOR_FAULT_KEEP_REMOTE,
 	ISOLATOR_FAULT_ALLOW_READERS,
 	ISOLATOR_FAULT_HOLD_BREAK,
+	ISOLATOR_FAULT_SLOW_START,
 	ISOLATOR_FAULTS,
 };
 
@@ -126,7 +127,7 @@ bool isolator_user(int cpu);
 struct task_struct *isolator_owner(int cpu);
 bool isolator_is_owner(const struct task_struct *p);
 int isolator_housekeeping_any(int near);
-void isolator_end_async(int cpu, enum isolator_end why);
+void isolator_end_async(int cpu, const struct task_struct *whose, enum isolator_end why);
 void isolator_count(int cpu, enum isolator_count what, void *func);
 
 /* Entry and exit: kernel/isolator/entry.c */
@@ -232,6 +233,10 @@ void isolator_break(int cpu, void *func);
 void __isolator_wait_csd(int cpu, void *func, unsigned int *flags,
 			 unsigned int lock);
 void __isolator_thread_waits(int cpu, struct task_struct *p);
+void __isolator_core_resched(int cpu);
+
+/* kernel/time/hrtimer.c */
+void hrtimer_isolator_anywhere(struct hrtimer *timer);
 
 /** isolator_skip_call - true: a cross-call of @func to @cpu need not be made */
 static __always_inline bool isolator_skip_call(int cpu, void *func)
@@ -267,6 +272,13 @@ static __always_inline void isolator_thread_waits(int cpu, struct task_struct *p
 {
 	if (isolator_cpu(cpu))
 		__isolator_thread_waits(cpu, p);
+}
+
+/** isolator_core_resched - the task of @cpu is to go, for the sake of a sibling; rq lock held */
+static __always_inline void isolator_core_resched(int cpu)
+{
+	if (isolator_cpu(cpu))
+		__isolator_core_resched(cpu);
 }
 
 /* The treatment table: kernel/isolator/treat.c */
@@ -335,7 +347,8 @@ static inline struct task_struct *isolator_owner(int cpu) { return NULL; }
 static inline bool isolator_is_owner(const struct task_struct *p) { return false; }
 static inline int isolator_housekeeping_any(int near) { return near; }
 static inline int isolator_remote(int cpu) { return cpu; }
-static inline void isolator_end_async(int cpu, enum isolator_end why) { }
+static inline void isolator_end_async(int cpu, const struct task_struct *whose,
+				      enum isolator_end why) { }
 static inline void isolator_count(int cpu, enum isolator_count what, void *func) { }
 static __always_inline void isolator_kernel_enter(void) { }
 static __always_inline void isolator_user_exit(void) { }
@@ -354,6 +367,8 @@ static inline void isolator_break(int cpu, void *func) { }
 static inline void isolator_wait_csd(int cpu, void *func, unsigned int *flags,
 				     unsigned int lock) { }
 static inline void isolator_thread_waits(int cpu, struct task_struct *p) { }
+static inline void isolator_core_resched(int cpu) { }
+static inline void hrtimer_isolator_anywhere(struct hrtimer *timer) { }
 static inline int isolator_treat(void *func, enum isolator_treatment treatment)
 {
 	return 0;

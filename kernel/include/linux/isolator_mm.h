@@ -12,8 +12,10 @@
 
 #ifdef CONFIG_ISOLATOR
 
+bool __isolator_mm(struct mm_struct *mm);
+
 /**
- * isolator_mm - is a thread of this mm isolated?
+ * isolator_mm - is a thread of this mm isolated, and are others to keep off it?
  * @mm: the mm, with a reference held
  *
  * Context: any.  A snapshot: who acts on a stale "no" causes a TLB flush that
@@ -21,10 +23,12 @@
  */
 static __always_inline bool isolator_mm(struct mm_struct *mm)
 {
-	return isolator_enabled() && atomic_read(&mm->isolator_users) > 0;
+	return isolator_enabled() && atomic_read(&mm->isolator_users) > 0 &&
+	       __isolator_mm(mm);
 }
 
-int isolator_mm_get(struct mm_struct *mm);
+void isolator_mm_get(struct mm_struct *mm, bool locks);
+int isolator_mm_settle(struct mm_struct *mm);
 void isolator_mm_put(struct mm_struct *mm);
 bool isolator_mm_locked(struct mm_struct *mm);
 

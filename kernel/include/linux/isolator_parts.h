@@ -28,5 +28,10 @@ void ct_isolator_key(bool on);
 void vtime_isolator(bool on);
 void sched_isolator_fair_server(int cpu, bool on);
 unsigned int sched_isolator_waiting(int cpu);
+#ifdef CONFIG_CFS_BANDWIDTH
+void sched_isolator_charge(int cpu);
+#else
+static inline void sched_isolator_charge(int cpu) { }
+#endif
 
 #endif /* _LINUX_ISOLATOR_PARTS_H */

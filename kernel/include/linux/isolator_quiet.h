@@ -15,6 +15,9 @@ struct task_struct;
 
 #ifdef CONFIG_ISOLATOR
 
+/* core.c */
+bool isolator_stay(int cpu);
+
 /* placement.c */
 int isolator_place(struct task_struct *p, const struct cpumask *allowed, int cpu);
 bool isolator_takes(struct task_struct *p, const struct cpumask *cpus);
@@ -50,7 +53,7 @@ bool isolator_confines(struct task_struct *p, const struct cpumask *mask);
 bool isolator_local_dirty(void);
 bool isolator_stats_dirty(void);
 void isolator_local_drain(void);
-void isolator_local_start(void);
+void isolator_local_start(int cpu);
 
 /* rcu.c */
 DECLARE_STATIC_KEY_FALSE(isolator_rcu_key);

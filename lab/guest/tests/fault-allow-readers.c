@@ -2,7 +2,7 @@
 /*
  * name: fault-allow-readers
  * cpus: 2
- * kernel: isolator-debug
+ * kernel: isolator-faults
  * timeout: 60
  * about: planted fault: counters and registers of an isolated CPU are read all the same
  */

@@ -2,7 +2,7 @@
 /*
  * name: fault-drop-held
  * cpus: 2
- * kernel: isolator-debug
+ * kernel: isolator-faults
  * timeout: 60
  * alone: yes
  * about: planted fault: a held request is dropped

@@ -2,7 +2,7 @@
 /*
  * name: fault-hold-break
  * cpus: 2
- * kernel: isolator-debug
+ * kernel: isolator-faults
  * timeout: 60
  * about: planted fault: SIGKILL waits like any other signal
  */

@@ -2,7 +2,7 @@
 /*
  * name: fault-hold-excluded
  * cpus: 2
- * kernel: isolator-debug
+ * kernel: isolator-faults
  * timeout: 90
  * about: planted fault: what means nothing to user mode is held instead of left out
  */

@@ -2,7 +2,7 @@
 /*
  * name: fault-keep-remote
  * cpus: 2
- * kernel: isolator-debug
+ * kernel: isolator-faults
  * timeout: 60
  * about: planted fault: work that any CPU can do stays with the isolated one
  */

@@ -2,7 +2,7 @@
 /*
  * name: fault-leave-callback
  * cpus: 4
- * kernel: isolator-debug
+ * kernel: isolator-faults
  * timeout: 90
  * about: planted fault: RCU callbacks of the task stay on its CPU
  */

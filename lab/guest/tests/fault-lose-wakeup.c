@@ -2,7 +2,7 @@
 /*
  * name: fault-lose-wakeup
  * cpus: 2
- * kernel: isolator-debug
+ * kernel: isolator-faults
  * timeout: 60
  * about: planted fault: the isolated CPU is not told of what it holds
  */

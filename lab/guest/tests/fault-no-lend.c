@@ -2,7 +2,7 @@
 /*
  * name: fault-no-lend
  * cpus: 2
- * kernel: isolator-debug
+ * kernel: isolator-faults
  * timeout: 90
  * about: planted fault: the tick does not lend the CPU to its kernel threads
  */

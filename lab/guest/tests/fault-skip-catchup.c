@@ -2,11 +2,11 @@
 /*
  * name: fault-skip-catchup
  * cpus: 2
- * kernel: isolator-debug
+ * kernel: isolator-faults
  * timeout: 60
  * alone: yes
  * about: planted fault: the catch-up at kernel entry is skipped
- * dmesg: WARNING: .*isolator|Call Trace:
+ * dmesg: WARNING: .* __isolator_user_exit\+|Call Trace:
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -8,11 +8,57 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "../iso.h"
 #include "../tap.h"
 
 #define CPU(n) "/sys/devices/system/cpu/cpu" #n "/online"
+
+/* A task on CPU 1 that waits long: the time-out of a socket is a timer of the wheel. */
+static pid_t waiter(void)
+{
+	struct timeval timeout = { .tv_sec = 3000 };
+	_Atomic uint64_t *waits = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid = fork();
+	int pair[2];
+	char byte;
+
+	if (pid) {
+		wait_for(waits, 1, 5000);
+		sleep_ms(50);
+		return pid;
+	}
+	if (iso_pin(1) || socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) ||
+	    setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)))
+		_exit(1);
+	++*waits;
+	_exit(recv(pair[0], &byte, 1, 0) < 0);
+}
+
+/* Timers that a CPU had when it went are no work for an isolation when it is back. */
+static void with_timer(void)
+{
+	struct worker *w = worker_new(1);
+	pid_t pid = waiter();
+
+	ok(!put_file(CPU(1), "0") && !put_file(CPU(1), "1"), "a CPU with a timer goes and comes");
+	w->deadline_ns = SEC;
+	if (ok(worker_process(w), "it is isolated, without ticks")) {
+		sleep_ms(1500);
+		if (!ok(!w->breaches, "no timer that is gone is waited for"))
+			show_breaches();
+		worker_end(w);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
 
 int main(void)
 {
@@ -20,6 +66,7 @@ int main(void)
 	uint64_t rounds;
 
 	iso_require(4);
+	with_timer();
 	w1->tick_ms = w2->tick_ms = 10;
 	if (!worker_process(w1) || !worker_process(w2)) {
 		ok(false, "no isolated workers");

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: kunit
-# cpus: 2
-# kernel: isolator-debug
+# cpus: 4
+# kernel: isolator-faults
 # timeout: 30
 # append: kunit.enable=1
 # about: the KUnit suite of Isolator passed when the kernel booted

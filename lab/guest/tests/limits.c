@@ -66,8 +66,7 @@ static void caps(void)
 	ok(!start(0, 0, 500 * MS, 20 * MS), "the defaults obey the caps");
 	ok(!start(400 * MS, 10 * MS, 400 * MS, 10 * MS), "what is below stays as asked");
 	ok(!start(UINT64_MAX, 0, UINT64_MAX, 20 * MS), "strict mode keeps D_spin's cap");
-	put_file(LIMITS, "deadline_ns 3600000000000");
-	put_file(LIMITS, "spin_ns 1000000000");
+	iso_raise_limits();
 }
 
 /* The time stamp counter; 0 or -errno. */

@@ -12,20 +12,25 @@
  * observe: 4 exc_int3 25
  * observe: 5 entry_SYSCALL_64 0
  * observe: 5 exc_page_fault 0
+ * observe: 6 sysvec_call_function_single 20
  */
 #define _GNU_SOURCE
+#include <linux/membarrier.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "../iso.h"
 #include "../marker.h"
 
 MARK_WINDOW_TABLE();
 
-enum { PAGES = 500 };
+enum { PAGES = 500, IPIS = 20 };
 
 static volatile unsigned long spins;
 
@@ -38,21 +43,52 @@ static long enter(void)
 	return ret;
 }
 
+static volatile bool begin, over;
+static int asked;
+
+/* Interrupts the CPU of the other thread by a call of its own each time, and waits for it. */
+static void *interrupt(void *arg)
+{
+	while (!begin)
+		;
+	for (int i = 0; i < IPIS; i++)
+		asked += !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	over = true;
+	return NULL;
+}
+
 static void on_trap(int sig)
 {
 }
 
 int main(void)
 {
+	struct sched_param fifo = { .sched_priority = 1 };
+	pthread_t other;
 	cpu_set_t set;
 	char *pages;
 	int i;
 
+	/* Of the other thread, before this one moves away. */
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) ||
+	    pthread_create(&other, NULL, interrupt, NULL)) {
+		puts("not ok 1 - a thread that interrupts");
+		return 1;
+	}
 	CPU_ZERO(&set);
 	CPU_SET(1, &set);
 	if (sched_setaffinity(0, sizeof(set), &set)) {
 		puts("1..0 # SKIP no second CPU");
 		return 77;
+	}
+	/* Nobody else enters the kernel there meanwhile, nor keeps an interrupt from it. */
+	put_file("/proc/sys/kernel/sched_rt_runtime_us", "-1");
+	if (sched_setscheduler(0, SCHED_FIFO, &fifo)) {
+		puts("not ok 1 - a thread that others do not preempt");
+		return 1;
 	}
 	pages = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -98,9 +134,17 @@ int main(void)
 		;
 	mark_window_end(5);
 
+	mark_window_begin(6);
+	begin = true;
+	while (!over)
+		;
+	mark_window_end(6);
+
 	mark_probe();
 	enter();
-	puts("ok 1 - all windows were walked through");
+	pthread_join(other, NULL);
+	printf("%sok 1 - all windows were walked through, %d interrupts asked for\n",
+	       asked == IPIS ? "" : "not ", asked);
 	puts("1..1");
-	return 0;
+	return asked != IPIS;
 }

@@ -66,6 +66,8 @@ int main(void)
 	vm_flags(iso.page, flags, sizeof(flags));
 	ok(strstr(flags, " dd"), "left out of core dumps:%s", strtok(flags, "\n"));
 	ok(strstr(flags, " dc"), "left out of fork");
+	ok(madvise((void *)iso.page, 4096, MADV_DOFORK) && errno == EINVAL,
+	   "and that cannot be undone: %s", strerror(errno));
 	pid = fork();
 	if (!pid)
 		_exit(iso.page->magic ? 0 : 1);

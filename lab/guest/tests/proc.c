@@ -8,7 +8,9 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "../iso.h"
@@ -24,11 +26,51 @@ static int stranger(void)
 		return 1;
 	if (setuid(65534))
 		return 2;
-	if (get_file(P "status", text, sizeof(text)) || !strstr(text, "cpu 1 isolated"))
+	if (get_file(P "status", text, sizeof(text)) || !strstr(text, "cpu 1 isolated") ||
+	    strstr(text, " user "))
 		return 3;
 	if (get_file(P "stats", text, sizeof(text)) || strstr(text, "callback "))
 		return 4;
 	return put_file(P "start", "7") == -EACCES ? 0 : 5;
+}
+
+/* Does what was opened show a line with this word?  From its beginning. */
+static bool shows(int fd, const char *word)
+{
+	char text[8192];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = 0;
+	return strstr(text, word);
+}
+
+/*
+ * Who opened a file counts: a descriptor shows a privileged reader no more than the
+ * one who opened it, and one without privilege, who was handed it, no less.
+ */
+static void by_who_opened(void)
+{
+	int own = open(P "status", O_RDONLY | O_CLOEXEC), strange, status;
+	pid_t pid;
+
+	if (own < 0)
+		bail_out("set-up");
+	ok(shows(own, " user "), "root sees whether the task is in user mode");
+	pid = fork();
+	if (!pid)
+		_exit(setuid(65534) || !shows(own, " user "));
+	waitpid(pid, &status, 0);
+	ok(!status, "and so does who was handed root's descriptor (status %#x)", status);
+	/* The thread alone changes, and comes back. */
+	if (syscall(SYS_setresuid, -1, 65534, -1))
+		bail_out("setresuid");
+	strange = open(P "status", O_RDONLY | O_CLOEXEC);
+	if (syscall(SYS_setresuid, -1, 0, -1) || strange < 0)
+		bail_out("the way back");
+	ok(shows(strange, "cpu 1 isolated") && !shows(strange, " user "),
+	   "root sees no more through a stranger's descriptor");
+	close(strange);
+	close(own);
 }
 
 int main(void)
@@ -55,6 +97,7 @@ int main(void)
 	if (!pid)
 		_exit(stranger());
 	waitpid(pid, &status, 0);
+	by_who_opened();
 	ok(!status, "a stranger reads, but neither ticks nor stops (status %#x)", status);
 	ok(!put_file(P "tick", "7"), "tick 7");
 	ok(put_file(P "tick", "8") == -EINVAL, "tick 8: EINVAL");

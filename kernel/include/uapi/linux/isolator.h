@@ -56,9 +56,9 @@
  * @cpu: out: the CPU that is isolated
  * @depth: out: how many starts are to be undone by as many stops
  * @reserved: in: 0
- * @deadline_ns: in: D, 0 for the default, ISOLATOR_DEADLINE_NEVER for strict
- *	mode (CAP_SYS_ADMIN); out: what is in force
- * @spin_ns: in: D_spin, 0 for the default; out: what is in force
+ * @deadline_ns: in: D, 0 for the default, ISOLATOR_DEADLINE_NEVER for strict mode
+ *	(CAP_SYS_ADMIN), at most 1 s unless limits say otherwise; out: what is in force
+ * @spin_ns: in: D_spin, 0 for the default, at most 100 ms likewise; out: in force
  * @lend_ns: in: how long a tick may lend the CPU, 0 for the default; out: what
  *	is in force
  * @beat_ns: in: the period of planned interruptions, 0 for none: all that is due
@@ -123,7 +123,7 @@ struct isolator_stop_args {
  * @start: in and out: as of ISOLATOR_IOC_START; out only with ISOLATOR_TASK_WAIT
  *
  * The start takes effect at the task's next return to user mode, or at that of the
- * program that it executes next.
+ * program that it executes next.  One at a time: EALREADY while another waits.
  */
 struct isolator_task_args {
 	__u32 size;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: end-spinner
+ * cpus: 4
+ * kernel: isolator
+ * timeout: 60
+ * alone: yes
+ * about: a task that spins on after its end, where nothing else gets to run, holds up nobody
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+#define SERVER	"/sys/kernel/debug/sched/fair_server/cpu1/runtime"
+#define RUNTIME	"/proc/sys/kernel/sched_rt_runtime_us"
+#define THRESH	"/proc/sys/kernel/watchdog_thresh"
+
+/* Longer than anything here takes on a busy host, far shorter than the spinner's life. */
+enum { PATIENCE_S = 6, LIFE_S = 20 };
+
+/* Does a write come back? */
+static bool writes(const char *path, const char *text)
+{
+	uint64_t start = now_ns();
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(put_file(path, text) ? 1 : 0);
+	while (now_ns() - start < PATIENCE_S * SEC) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return WIFEXITED(status) && !WEXITSTATUS(status);
+		sleep_ms(1);
+	}
+	kill(pid, SIGKILL);
+	return false;
+}
+
+static bool over(struct worker *w)
+{
+	uint64_t start = now_ns();
+
+	while (w->state != WORKER_OVER && now_ns() - start < PATIENCE_S * SEC)
+		sleep_ms(1);
+	return w->state == WORKER_OVER;
+}
+
+int main(void)
+{
+	struct worker *spins = worker_new(1), *other = worker_new(2);
+	char server[32], runtime[32];
+	uint64_t rounds;
+
+	iso_require(4);
+	if (get_file(SERVER, server, sizeof(server)) || get_file(RUNTIME, runtime, sizeof(runtime)))
+		bail_out("no fair server, or no real-time throttling");
+	if (put_file(RUNTIME, "-1") || put_file(SERVER, "0"))
+		bail_out("the CPU cannot be left to the real-time task alone");
+	spins->life_s = LIFE_S;
+	spins->deadline_ns = 60 * SEC;
+	other->tick_ms = 10;
+	if (!worker_process(spins) || !worker_process(other))
+		bail_out("no isolated workers");
+
+	ok(writes("/proc/isolator/cpus", "2-3"), "the end of its isolation comes back");
+	rounds = spins->rounds;
+	ok(wait_for(&spins->rounds, rounds + 1000, 1000) && spins->end == ISOLATOR_END_ADMIN,
+	   "it spins on, isolated no longer");
+	other->stop = true;
+	ok(over(other), "another's stop comes back");
+	ok(writes(THRESH, "11") && writes(THRESH, "10"), "so do settings of the lockup detector");
+	ok(spins->state == WORKER_RUNS && spins->rounds > rounds, "it spun all the time");
+
+	kill(spins->tid, SIGKILL);
+	worker_end(spins);
+	worker_end(other);
+	ok(!put_file(SERVER, server) && !put_file(RUNTIME, runtime), "the settings are as before");
+	return done_testing();
+}

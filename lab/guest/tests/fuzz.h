@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Hostile use of /dev/isolator and /proc/isolator: all requests with sizes, flags and
+ * pointers that are right, nearly right and not at all, beside tasks that are isolated
+ * and stopped, traced, killed and replaced by others, cpuset changes and hot-plug.
+ *
+ * It begins from a seed that it prints; SEED repeats the choices, though not how the
+ * threads meet.  It counts what was asked, and with what answer.
+ */
+#ifndef LAB_FUZZ_H
+#define LAB_FUZZ_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+enum { FUZZERS = 4, VICTIMS = 6, ANSWERS = 134 };
+
+#define GROUP	"/sys/fs/cgroup/lab-fuzz"
+
+/* What is counted: a row for each request or file, a column for each errno. */
+static const char *const fuzz_names[] = {
+	"no ioctl", "START", "TICK", "STOP", "START_TASK", "STOP_TASK", "mmap", "madvise",
+	"start", "tick", "stop", "cpus", "limits", "stats", "status", "breaches", "senders",
+	"cpuset", "hot-plug", "ptrace", "fork", "signal", "pin",
+};
+enum {
+	NO_IOCTL, FIRST_IOCTL, MMAP = 6, MADVISE, FIRST_FILE, CPUSET = 17, HOTPLUG, PTRACE,
+	FORK, SIGNAL, PIN, ROWS,
+};
+
+static _Atomic uint64_t answers[ROWS][ANSWERS];
+static _Atomic bool fuzz_stop;
+static _Atomic int victims[VICTIMS], fuzzer_tid[FUZZERS], fuzzers_left;
+static uint64_t fuzz_seed;
+static int fuzz_cpus, device;
+static __thread uint64_t rng;
+
+static inline uint32_t pick(uint32_t below)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return (uint32_t)(rng >> 16) % below;
+}
+
+static inline void seeded(uint64_t stream)
+{
+	rng = (fuzz_seed + stream + 1) * 0x9e3779b97f4a7c15ULL | 1;
+}
+
+/* @result: what a system call returned, errno with it, or -errno. */
+static inline int answered(int row, long result)
+{
+	int error = result >= 0 ? 0 : result == -1 ? errno : (int)-result;
+
+	answers[row][error < ANSWERS ? error : ANSWERS - 1]++;
+	return error;
+}
+
+/* Mostly what is nearly right, sometimes what is not at all. */
+static inline void fill(void *buf, size_t size)
+{
+	static const uint32_t words[] = { 0, 1, 7, 8, 24, 32, 56, 64, ~0U, 0x80000000 };
+	uint32_t *w = buf;
+
+	for (size_t i = 0; i < size / 4; i++)
+		w[i] = pick(4) ? words[pick(10)] : pick(~0U);
+}
+
+static inline pid_t any_task(void)
+{
+	switch (pick(4)) {
+	case 0:
+		return 0;
+	case 1:
+		return fuzzer_tid[pick(FUZZERS)];
+	case 2:
+		return victims[pick(VICTIMS)];
+	}
+	return (pid_t)pick(300);
+}
+
+static inline unsigned long any_command(void)
+{
+	static const unsigned long commands[] = {
+		ISOLATOR_IOC_START, ISOLATOR_IOC_TICK, ISOLATOR_IOC_STOP,
+		ISOLATOR_IOC_START_TASK, ISOLATOR_IOC_STOP_TASK,
+	};
+	unsigned long command = commands[pick(5)];
+
+	switch (pick(8)) {
+	case 0:
+		return pick(~0U);
+	case 1:	/* of a caller that knows more, or less */
+		command &= ~((unsigned long)IOCSIZE_MASK);
+		return command | (unsigned long)pick(128) << IOCSIZE_SHIFT;
+	}
+	return command;
+}
+
+/* A start that can succeed: then harm can come of it. */
+static inline void good_start(struct isolator_start_args *start)
+{
+	static const uint64_t times[] = { 0, 1000000, 20000000, 300000000, SEC, ~0ULL };
+
+	start->mask = 1 + pick(7);
+	start->flags = pick(4) ? 0 : pick(4);
+	start->deadline_ns = times[pick(6)];
+	start->spin_ns = times[pick(3)];
+	start->beat_ns = pick(4) ? 0 : times[pick(4)];
+}
+
+static inline void any_ioctl(char *edge)
+{
+	union {
+		struct isolator_start_args start;
+		struct isolator_task_args task;
+		char bytes[128];
+	} args = { 0 };
+	unsigned long command = any_command();
+	unsigned int nr = _IOC_NR(command), size = _IOC_SIZE(command);
+	bool ours = _IOC_TYPE(command) == _IOC_TYPE(ISOLATOR_IOC_START) && nr >= 1 && nr <= 5;
+	void *where = &args;
+
+	fill(&args, sizeof(args));
+	if (pick(2))
+		args.start.size = size;
+	if (pick(2)) {
+		memset(&args, 0, sizeof(args));
+		args.start.size = size;
+		if (nr >= _IOC_NR(ISOLATOR_IOC_START_TASK)) {
+			args.task.tid = any_task();
+			args.task.flags = nr == _IOC_NR(ISOLATOR_IOC_START_TASK) ? pick(4) : 0;
+			args.task.start.size = size - offsetof(struct isolator_task_args, start);
+			good_start(&args.task.start);
+		} else if (nr == _IOC_NR(ISOLATOR_IOC_START)) {
+			good_start(&args.start);
+		}
+	}
+	switch (pick(12)) {
+	case 0:
+		where = NULL;
+		break;
+	case 1:
+		where = (void *)0xffff888000000000UL;
+		break;
+	case 2:	/* runs over the end of what is mapped */
+		where = edge + 4096 - pick(60);
+		break;
+	case 3:
+		where = (char *)&args + 1;
+		break;
+	}
+	answered(ours ? FIRST_IOCTL + (int)nr - 1 : NO_IOCTL, ioctl(device, command, where));
+}
+
+static inline void any_file(void)
+{
+	static const char *const texts[] = {
+		"", "7", "1", "-1", "0x7", "1-", "\n", "99999999999", "1-3", "deadline_ns 5000000000",
+		"spin_ns 20000000", "perf hold", "msr hold", "perf", "reset longest", "deadline_ns x",
+	};
+	int row = FIRST_FILE + (int)pick(CPUSET - FIRST_FILE);
+	char path[64], text[4096];
+
+	snprintf(path, sizeof(path), "/proc/isolator/%s", fuzz_names[row]);
+	if (pick(4)) {
+		snprintf(text, sizeof(text), "%s", texts[pick(16)]);
+	} else {
+		size_t n = pick(300);
+
+		for (size_t i = 0; i < n; i++)
+			text[i] = (char)(1 + pick(255));
+		text[n] = 0;
+	}
+	answered(row, pick(3) ? put_file(path, text) : get_file(path, text, sizeof(text)));
+	if (pick(2)) {
+		snprintf(text, sizeof(text), "1-%d", fuzz_cpus - 1);
+		put_file("/proc/isolator/cpus", text);
+	}
+}
+
+static inline void any_map(void)
+{
+	void *p = mmap(NULL, 4096UL * pick(3), (int)pick(8), pick(2) ? MAP_SHARED : MAP_PRIVATE,
+		       device, 4096 * pick(2));
+
+	if (answered(MMAP, p == MAP_FAILED ? -1 : 0))
+		return;
+	/* Not what destroys: MADV_NORMAL to WILLNEED, DONTFORK to NOHUGEPAGE, DODUMP. */
+	answered(MADVISE, madvise(p, 4096, pick(2) ? (int)pick(4) : 10 + (int)pick(8)));
+	munmap(p, 4096);
+}
+
+static inline void *fuzzer(void *arg)
+{
+	char *edge = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int number = (int)(intptr_t)arg;
+
+	seeded((uint64_t)number);
+	fuzzer_tid[number] = (pid_t)syscall(SYS_gettid);
+	if (edge == MAP_FAILED || munmap(edge + 4096, 4096))
+		bail_out("no memory");
+	while (!fuzz_stop) {
+		if (pick(30) == 0)
+			answered(PIN, iso_pin((int)pick((uint32_t)fuzz_cpus)));
+		switch (pick(8)) {
+		case 0:
+		case 1:
+			any_file();
+			break;
+		case 2:
+			any_map();
+			break;
+		default:
+			any_ioctl(edge);
+		}
+	}
+	fuzzers_left--;
+	return NULL;
+}
+
+/* A child's life: isolated, in user mode for a while, and an end of its choice. */
+static inline void __attribute__((noreturn)) victim(uint64_t stream)
+{
+	struct isolator_start_args start = { .size = sizeof(start) };
+	struct isolator_stop_args stop = { .size = sizeof(stop) };
+	char self[16];
+	uint64_t end;
+
+	seeded(stream);
+	good_start(&start);
+	snprintf(self, sizeof(self), "%ld", syscall(SYS_getpid));
+	if (pick(4))
+		put_file(GROUP "/cgroup.procs", self);
+	if (!iso_pin(1 + (int)pick((uint32_t)fuzz_cpus - 1)) && pick(4))
+		answered(FIRST_IOCTL, ioctl(device, ISOLATOR_IOC_START, &start));
+	for (int rounds = (int)pick(5); rounds >= 0; rounds--) {
+		end = now_ns() + pick(30) * MS;
+		while (now_ns() < end)
+			;
+		if (pick(2))
+			syscall(SYS_getpid);
+	}
+	switch (pick(5)) {
+	case 0:
+		ioctl(device, ISOLATOR_IOC_STOP, &stop);
+		break;
+	case 1:
+		execl("/bin/busybox", "busybox", "true", (char *)NULL);
+		break;
+	case 2:
+		syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
+		break;
+	case 3:	/* until somebody ends it */
+		for (;;)
+			;
+	}
+	_exit(0);
+}
+
+/* Stopped, looked at and let go, if it comes to a stop in time; else killed. */
+static inline void trace(pid_t pid)
+{
+	int status;
+
+	if (answered(PTRACE, ptrace(PTRACE_SEIZE, pid, NULL, NULL)))
+		return;
+	ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
+	for (int i = 0; i < 300; i++) {
+		if (waitpid(pid, &status, WNOHANG | __WALL) == pid) {
+			if (WIFSTOPPED(status)) {
+				ptrace(PTRACE_PEEKUSER, pid, NULL, NULL);
+				ptrace(PTRACE_DETACH, pid, NULL, NULL);
+			} else {
+				for (int k = 0; k < VICTIMS; k++)
+					victims[k] = victims[k] == pid ? 0 : victims[k];
+			}
+			return;
+		}
+		sleep_ms(1);
+	}
+	kill(pid, SIGKILL);
+}
+
+/* The world around them, one thing at a time. */
+static inline void any_event(uint64_t *stream)
+{
+	static const char *const sets[] = { "0-3", "0-1", "0,2", "0", "1", "2-3" };
+	int k = (int)pick(VICTIMS), status;
+	pid_t pid = victims[k];
+	char path[64];
+
+	if (pid && waitpid(pid, &status, WNOHANG) == pid &&
+	    (WIFEXITED(status) || WIFSIGNALED(status)))
+		victims[k] = pid = 0;
+	if (!pid) {
+		fflush(stdout);
+		pid = fork();
+		if (!pid)
+			victim(++*stream);
+		++*stream;
+		answered(FORK, pid);
+		victims[k] = pid > 0 ? pid : 0;
+		return;
+	}
+	switch (pick(40)) {
+	case 0: case 1: case 2: case 3: case 4:
+		answered(SIGNAL, kill(pid, SIGSTOP));
+		break;
+	case 5: case 6: case 7: case 8: case 9: case 10: case 11:
+		answered(SIGNAL, kill(pid, SIGCONT));
+		break;
+	case 12: case 13: case 14:
+		answered(SIGNAL, kill(pid, SIGKILL));
+		break;
+	case 15: case 16: case 17:
+		trace(pid);
+		break;
+	case 18: case 19: case 20:
+		answered(CPUSET, put_file(GROUP "/cpuset.cpus", sets[pick(6)]));
+		break;
+	case 21:
+		if (fuzz_cpus < 3)
+			break;
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online",
+			 2 + pick((uint32_t)fuzz_cpus - 2));
+		answered(HOTPLUG, put_file(path, pick(2) ? "1" : "0"));
+		break;
+	default:	/* who waits for a start is woken */
+		answered(SIGNAL, syscall(SYS_tgkill, getpid(), fuzzer_tid[pick(FUZZERS)], SIGUSR1));
+	}
+	sleep_ms(pick(10));
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+}
+
+/* Everything ends, and the machine is as it was. */
+static inline void clear_away(pthread_t *threads)
+{
+	char path[64];
+
+	for (int k = 0; k < VICTIMS; k++) {
+		if (victims[k] > 0) {
+			kill(victims[k], SIGKILL);
+			kill(victims[k], SIGCONT);
+			waitpid(victims[k], NULL, __WALL);
+		}
+	}
+	while (fuzzers_left) {
+		for (int i = 0; i < FUZZERS; i++)
+			syscall(SYS_tgkill, getpid(), fuzzer_tid[i], SIGUSR1);
+		sleep_ms(10);
+	}
+	for (int i = 0; i < FUZZERS; i++)
+		pthread_join(threads[i], NULL);
+	rmdir(GROUP);
+	for (int cpu = 2; cpu < fuzz_cpus; cpu++) {
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+		put_file(path, "1");
+	}
+	put_file("/proc/isolator/limits", "perf refuse");
+	put_file("/proc/isolator/limits", "msr refuse");
+	iso_raise_limits();
+	put_file("/proc/isolator/cpus", "1");
+}
+
+static inline void report(void)
+{
+	for (int row = 0; row < ROWS; row++) {
+		char line[1024];
+		int at = 0;
+
+		for (int e = 0; e < ANSWERS && at < (int)sizeof(line) - 40; e++) {
+			if (answers[row][e])
+				at += snprintf(line + at, sizeof(line) - (size_t)at, " %s %lu",
+					       e ? strerrorname_np(e) ?: "other" : "taken",
+					       (unsigned long)answers[row][e]);
+		}
+		if (at)
+			diag("%s:%s", fuzz_names[row], line);
+	}
+}
+
+static inline uint64_t taken(int from, int to, bool all)
+{
+	uint64_t sum = 0;
+
+	for (int row = from; row < to; row++)
+		for (int e = 0; e < (all ? ANSWERS : 1); e++)
+			sum += answers[row][e];
+	return sum;
+}
+
+/* Each request was taken once at least, and there were some hundreds. */
+static inline bool enough(void)
+{
+	for (int row = FIRST_IOCTL; row < MMAP; row++) {
+		if (!answers[row][0])
+			return false;
+	}
+	return taken(NO_IOCTL, ROWS, true) > 300;
+}
+
+/* The test: fuzz for so long, and until that was enough; then everything must be as before. */
+static inline int fuzz(unsigned int seconds)
+{
+	const char *given = getenv("SEED");
+	struct sigaction sa = { .sa_handler = on_signal };
+	struct worker *w = worker_new(1);
+	uint64_t end, stream = 1000;
+	pthread_t threads[FUZZERS];
+	char text[4096];
+
+	iso_require(2);
+	fuzz_cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
+	fuzz_seed = given ? strtoull(given, NULL, 0) : now_ns() ^ __builtin_ia32_rdtsc();
+	diag("seed %lu", fuzz_seed);
+	seeded(999);
+	sigaction(SIGUSR1, &sa, NULL);	/* without SA_RESTART: it ends a wait */
+	device = open("/dev/isolator", O_RDWR);
+	if (device < 0)
+		bail_out("no /dev/isolator");
+	put_file("/sys/fs/cgroup/cgroup.subtree_control", "+cpuset");
+	if (mkdir(GROUP, 0755) || access(GROUP "/cpuset.cpus", W_OK))
+		diag("no cpuset: that part is left out");
+	fuzzers_left = FUZZERS;
+	/* This thread, which brings everything to its end, stays on CPU 0 and out of the group. */
+	for (intptr_t i = 0; i < FUZZERS; i++) {
+		if (pthread_create(&threads[i], NULL, fuzzer, (void *)i))
+			bail_out("pthread_create");
+	}
+	end = now_ns() + seconds * SEC;
+	while (now_ns() < end || (!enough() && now_ns() < end + 30 * SEC))
+		any_event(&stream);
+	fuzz_stop = true;
+	clear_away(threads);
+	report();
+	ok(enough(), "%lu requests, %lu of them taken by ioctl: there was something to survive",
+	   taken(NO_IOCTL, ROWS, true), taken(FIRST_IOCTL, MMAP, false));
+	for (int row = FIRST_IOCTL; row < MMAP; row++)
+		ok(answers[row][0], "%s was taken %lu times", fuzz_names[row],
+		   (unsigned long)answers[row][0]);
+	get_file("/proc/isolator/status", text, sizeof(text));
+	if (!ok(strstr(text, "isolated \n"), "nothing is left isolated"))
+		diag("%s", text);
+	iso_pin(0);
+	w->tick_ms = 10;
+	if (ok(worker_process(w), "isolation still works"))
+		worker_end(w);
+	return done_testing();
+}
+
+#endif

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: kvm-keys-long
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 3000
+ * long: yes
+ * about: 1000 rounds of it: RCU watches an ordinary CPU that runs a virtual machine while the keys go on and off
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include "kvm-keys.h"
+
+int main(void)
+{
+	return kvm_keys(1000);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: lend
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 60
+ * about: a thread of the CPU that waited for the deadline gets what it needs, up to the deadline
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+#define D	(200 * MS)
+
+/* A thread that is bound to the isolated CPU, under the FIFO task that never ticks. */
+static struct {
+	pthread_t thread;
+	int wake[2];
+	_Atomic uint64_t need_ns;	/* of CPU time, of its own */
+	_Atomic uint64_t done;
+} bound;
+
+static _Atomic uint64_t handled;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	handled++;
+}
+
+static uint64_t own_time(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * SEC + (uint64_t)t.tv_nsec;
+}
+
+static void *bound_body(void *arg)
+{
+	char byte;
+
+	(void)arg;
+	if (iso_pin(1))
+		bail_out("a thread cannot be bound to CPU 1");
+	bound.done++;
+	while (read(bound.wake[0], &byte, 1) == 1) {
+		uint64_t end = own_time() + bound.need_ns;
+
+		while (own_time() < end)
+			;
+		bound.done++;
+	}
+	return NULL;
+}
+
+/* How many breaches it takes until the thread has had so much of the CPU. */
+static uint64_t breaches_for(struct worker *w, uint64_t need_ns, bool signals)
+{
+	uint64_t before = w->iso.page->breaches, done = bound.done, start = now_ns(), seen = handled;
+
+	bound.need_ns = need_ns;
+	if (write(bound.wake[1], "x", 1) != 1)
+		bail_out("pipe");
+	while (bound.done == done && now_ns() - start < 30 * SEC) {
+		/* One at a time, and only while the CPU is lent: one that waits would be a breach. */
+		if (signals && w->iso.page->breaches > before && handled - seen < 5)
+			syscall(SYS_tgkill, getpid(), w->tid, SIGUSR1);
+		sleep_ms(10);
+	}
+	if (bound.done == done)
+		diag("it did not come to an end");
+	diag("%lu ms of work took %lu ms and %lu breaches", need_ns / MS, (now_ns() - start) / MS,
+	     (uint64_t)w->iso.page->breaches - before);
+	/* The way out of the last lend: nothing may be left of it in the next count. */
+	for (int i = 0; i < 100 && w->iso.page->due; i++)
+		worker_tick(w, 100);
+	return bound.done == done ? UINT64_MAX : w->iso.page->breaches - before;
+}
+
+int main(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	struct worker *w = worker_new(1);
+	uint64_t n;
+
+	iso_require(2);
+	sigaction(SIGUSR1, &sa, NULL);
+	if (pipe(bound.wake) || pthread_create(&bound.thread, NULL, bound_body, NULL) ||
+	    !wait_for(&bound.done, 1, 5000))
+		bail_out("no thread on CPU 1");
+	w->deadline_ns = D;
+	w->spin_ns = D;	/* a busy host holds its CPU for longer than the usual D_spin */
+	if (!worker_thread(w))
+		bail_out("no isolated worker");
+	for (int i = 0; i < 10 && w->iso.page->due; i++)
+		worker_tick(w, 1000);
+	n = breaches_for(w, D / 2, false);
+	ok(n == 1, "half a deadline of work: one breach lends it all (%lu)", n);
+	n = breaches_for(w, 3 * D, false);
+	ok(n >= 3 && n <= 4, "three deadlines of work: one breach for each (%lu)", n);
+	n = breaches_for(w, D / 2, true);
+	ok(handled > 0, "%lu signals woke the task meanwhile", (uint64_t)handled);
+	ok(n >= 1 && n <= 2, "they do not cost the thread its turn (%lu)", n);
+	if (n > 2)
+		show_breaches();
+	worker_end(w);
+	close(bound.wake[1]);
+	pthread_join(bound.thread, NULL);
+	return done_testing();
+}

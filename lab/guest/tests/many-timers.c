@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: many-timers
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 90
+ * about: thousands of timers on a CPU that is isolated do not keep it from taking interrupts
+ */
+#define _GNU_SOURCE
+#include <linux/membarrier.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+enum { TIMERS = 60000 };
+
+static _Atomic uint64_t armed, start_at, end_at;
+static _Atomic int error;
+
+/* Armed in an hour, on this CPU, which is isolated then: they have to move. */
+static void *isolates(void *arg)
+{
+	const struct itimerspec hour = { .it_value.tv_sec = 3600 };
+	/* Of SIGEV_NONE the kernel would start no timer. */
+	struct sigevent signal = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
+	struct iso iso = { .fd = -1 };
+	uint64_t n;
+
+	error = iso_pin(1);
+	for (n = 0; !error && n < TIMERS; n++) {
+		timer_t timer;
+
+		if (timer_create(CLOCK_MONOTONIC, &signal, &timer) ||
+		    timer_settime(timer, 0, &hour, NULL))
+			break;
+	}
+	if (!error && n != TIMERS)
+		error = -1;
+	armed = n + 1;
+	/* The move is part of the way back to user mode: until then nothing is held. */
+	start_at = now_ns();
+	if (!error)
+		error = iso_start(&iso, 0, SEC);
+	end_at = now_ns();
+	if (!error)
+		iso_stop(&iso);
+	iso_close(&iso);
+	return arg;
+}
+
+int main(void)
+{
+	const struct rlimit most = { TIMERS + 1000, TIMERS + 1000 };
+	uint64_t longest = 0, asked = 0, whole;
+	pthread_t thread;
+
+	iso_require(2);
+	if (setrlimit(RLIMIT_SIGPENDING, &most) ||
+	    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0))
+		bail_out("set-up");
+	pthread_create(&thread, NULL, isolates, NULL);
+	if (!wait_for(&armed, 1, 60000))
+		bail_out("timers are not armed");
+	/* Each of these is an interrupt of CPU 1 that is waited for. */
+	while (!end_at) {
+		uint64_t before = now_ns(), took;
+
+		if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
+			bail_out("membarrier");
+		took = now_ns() - before;
+		if (took > longest)
+			longest = took;
+		asked++;
+	}
+	pthread_join(thread, NULL);
+	whole = end_at - start_at;
+	ok(!error, "%d timers armed on CPU 1, which is isolated then: %d", TIMERS, error);
+	diag("the start took %lu ms; of %lu interrupts meanwhile the slowest took %lu us",
+	     whole / MS, asked, longest / 1000);
+	ok(longest < whole / 4, "it took interrupts all the time, one after %lu us at most",
+	   longest / 1000);
+	return done_testing();
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: page-sizes
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 60
+ * about: where the size of a kernel page changes, an isolated CPU is waited for
+ */
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+#define OPTIMIZE	"/proc/sys/vm/hugetlb_optimize_vmemmap"
+#define OVERCOMMIT	"/proc/sys/vm/nr_overcommit_hugepages"
+#define HUGE		(2ul << 20)
+
+/* One huge page from the allocator: the memory map of it is mapped anew, by small pages. */
+static bool huge_page(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		char *p = mmap(NULL, HUGE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+
+		if (p == MAP_FAILED)
+			_exit(1);
+		p[0] = 1;
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+int main(void)
+{
+	struct worker *w = worker_new(1);
+
+	iso_require(2);
+	if (put_file(OPTIMIZE, "1") || put_file(OVERCOMMIT, "4"))
+		skip_all("no CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP");
+	w->deadline_ns = 60 * SEC;
+	w->spin_ns = 100 * MS;
+	if (!worker_process(w))
+		bail_out("no isolated worker");
+	ok(huge_page(), "a huge page whose memory map is made small");
+	ok(w->breaches == 1 && file_has("/proc/isolator/breaches", "do_flush_tlb_all", NULL),
+	   "the flush for it waited for the isolated CPU: %lu breaches", (uint64_t)w->breaches);
+	if (w->breaches != 1)
+		show_breaches();
+	worker_end(w);
+	put_file(OVERCOMMIT, "0");
+	put_file(OPTIMIZE, "0");
+	return done_testing();
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: quota
+ * cpus: 4
+ * kernel: isolator
+ * timeout: 120
+ * about: groups with a CPU quota get it beside an isolated CPU that never ticks, whose timer it was
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../tap.h"
+
+#define TOP	"/sys/fs/cgroup/"
+#define OTHERS	TOP "lab-quota"
+#define OWN	TOP "lab-quota-own"
+
+/* A busy host takes CPUs of the guest for longer than this allows: then another window. */
+enum { WINDOWS = 5, PERIODS = 20, PERIOD_MS = 100, PERCENT = 2 };
+
+static uint64_t stat_of(const char *group, const char *key)
+{
+	char path[128], text[1024], *at;
+
+	snprintf(path, sizeof(path), "%s/cpu.stat", group);
+	if (get_file(path, text, sizeof(text)))
+		bail_out("cpu.stat");
+	at = strstr(text, key);
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+static bool set(const char *group, const char *file, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", group, file);
+	return !put_file(path, text);
+}
+
+static void make(const char *group, const char *quota)
+{
+	if ((mkdir(group, 0755) && errno != EEXIST) || !set(group, "cpu.max", quota))
+		bail_out("no group with a quota: cgroup v2 and CONFIG_CFS_BANDWIDTH");
+}
+
+/* An ordinary task of the group that is always busy. */
+static pid_t busy_in(const char *group, int cpu)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		bail_out("fork");
+	if (pid)
+		return pid;
+	if (iso_pin(cpu) || !set(group, "cgroup.procs", "0"))
+		_exit(1);
+	for (;;)
+		;
+}
+
+static void end(pid_t pid, const char *group)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	for (int i = 0; i < 100 && rmdir(group); i++)
+		sleep_ms(10);
+}
+
+/* Waits for the next time the quota is refilled, 2 s at most. */
+static bool refilled(const char *group)
+{
+	uint64_t first = stat_of(group, "nr_periods ");
+
+	for (int i = 0; i < 500; i++) {
+		if (stat_of(group, "nr_periods ") > first)
+			return true;
+		sleep_ms(4);
+	}
+	return false;
+}
+
+/* Until the timer of a group without tasks has stopped: what sets a quota starts it. */
+static void rest(const char *group)
+{
+	uint64_t last = stat_of(group, "nr_periods "), now;
+
+	for (int still = 0; still < 5; still++, last = now) {
+		sleep_ms(PERIOD_MS);
+		now = stat_of(group, "nr_periods ");
+		if (now != last)
+			still = 0;
+	}
+}
+
+/* Is the timer that refills a quota on this CPU? */
+static bool timer_on(int cpu)
+{
+	FILE *f = fopen("/proc/timer_list", "r");
+	bool found = false;
+	char line[512];
+	int at = -1;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		sscanf(line, "cpu: %d", &at);
+		found = found || (at == cpu && strstr(line, "sched_cfs_period_timer"));
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool within(uint64_t is, uint64_t want)
+{
+	return is * 100 >= want * (100 - PERCENT) && is * 100 <= want * (100 + PERCENT);
+}
+
+/* From refill to refill: @per_mille of a CPU, whatever it wants. */
+static bool gets(const char *group, unsigned int per_mille)
+{
+	uint64_t start, used, took;
+
+	if (!refilled(group)) {
+		diag("%s: no period in 2 s", group);
+		return false;
+	}
+	start = now_ns();
+	used = stat_of(group, "usage_usec ");
+	for (int i = 0; i < PERIODS; i++) {
+		if (!refilled(group)) {
+			diag("%s: %d periods, then none in 2 s", group, i);
+			return false;
+		}
+	}
+	took = (now_ns() - start) / 1000;
+	used = stat_of(group, "usage_usec ") - used;
+	diag("%s: %lu us of %lu us", group, used, took);
+	return within(used, took * per_mille / 1000) &&
+	       within(took, PERIODS * PERIOD_MS * 1000);
+}
+
+static bool gets_once(const char *group, unsigned int per_mille)
+{
+	for (int i = 0; i < WINDOWS; i++) {
+		if (gets(group, per_mille))
+			return true;
+	}
+	return false;
+}
+
+/* The group's timer began where the isolated CPU is; its task goes elsewhere. */
+static void others(void)
+{
+	struct worker *w = worker_new(1);
+	bool begun = false;
+	cpu_set_t cpus;
+	pid_t pid;
+
+	make(OTHERS, "20000 100000");
+	rest(OTHERS);
+	pid = busy_in(OTHERS, 1);
+	if (!refilled(OTHERS))
+		bail_out("the quota is not refilled at all");
+	/* It is on none while it runs, which on a busy host may take a while. */
+	for (int i = 0; i < 250 && !begun; i++) {
+		begun = timer_on(1);
+		if (!begun)
+			sleep_ms(20);
+	}
+	ok(begun, "the timer of a quota is on CPU 1");
+	CPU_ZERO(&cpus);
+	CPU_SET(3, &cpus);
+	if (sched_setaffinity(pid, sizeof(cpus), &cpus))
+		bail_out("sched_setaffinity");
+	w->deadline_ns = 60 * SEC;
+	if (ok(worker_process(w), "CPU 1 is isolated and never ticks")) {
+		ok(!timer_on(1), "the timer is elsewhere");
+		ok(gets_once(OTHERS, 200), "an unrelated group gets its 20 %%");
+		if (!ok(!w->breaches, "no breach"))
+			show_breaches();
+		worker_end(w);
+	}
+	end(pid, OTHERS);
+}
+
+/* What the group ran without being throttled; else 0. */
+static uint64_t unthrottled(struct worker *w, uint64_t *took)
+{
+	uint64_t start = now_ns(), used = stat_of(OWN, "usage_usec "), was, now;
+
+	was = stat_of(OWN, "throttled_usec ");
+	sleep_ms(2000);
+	used = stat_of(OWN, "usage_usec ") - used;
+	*took = (now_ns() - start) / 1000;
+	/* Now it would be due at once. */
+	if (!worker_tick(w, 5000))
+		diag("no tick");
+	for (int i = 0; i < 3; i++)
+		refilled(OWN);
+	now = stat_of(OWN, "throttled_usec ");
+	diag("%lu us in %lu us, throttled for %lu us", used, *took, now - was);
+	return now == was ? used : 0;
+}
+
+/* Two of three CPUs' worth: the isolated task's share is charged while it does not tick. */
+static void own(void)
+{
+	struct worker *w = worker_new(1);
+	uint64_t used = 0, took = 1;
+	bool isolated;
+	pid_t pid;
+
+	make(OWN, "300000 100000");
+	pid = busy_in(OWN, 3);
+	w->deadline_ns = 60 * SEC;
+	w->other = true;
+	if (!set(OWN, "cgroup.procs", "0"))
+		bail_out("cgroup.procs");
+	isolated = worker_process(w);
+	if (!set(TOP, "cgroup.procs", "0"))
+		bail_out("cgroup.procs of the root");
+	if (ok(isolated, "a task of the group is isolated")) {
+		for (int i = 0; i < WINDOWS && !(used && within(used, 2 * took)); i++)
+			used = unthrottled(w, &took);
+		ok(!timer_on(1), "its timer is elsewhere");
+		ok(used, "within its quota the group is not throttled");
+		ok(within(used, 2 * took), "and is charged for it while it does not tick");
+		if (!ok(!w->breaches, "no breach"))
+			show_breaches();
+		worker_end(w);
+	}
+	end(pid, OWN);
+}
+
+int main(void)
+{
+	iso_require(4);
+	if (put_file(TOP "cgroup.subtree_control", "+cpu"))
+		bail_out("no cgroup v2 with the controller cpu");
+	others();
+	own();
+	return done_testing();
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A module whose thread calls all CPUs over and over, and waits for few of the calls. */
+#ifndef LAB_SCFTORTURE_H
+#define LAB_SCFTORTURE_H
+
+#include <stdlib.h>
+#include "../iso.h"
+#include "../tap.h"
+
+/* Runs it until a call has waited for the isolated @w until its deadline; skips without it. */
+static inline void scftorture_begin(const struct worker *w)
+{
+	if (system("modprobe scftorture weight_all=1 nthreads=1 stutter=0 stat_interval=0"))
+		skip_all("no module scftorture");
+	while (!w->breaches)
+		sleep_ms(1);
+}
+
+#endif

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: slow-start
+ * cpus: 2
+ * kernel: isolator-debug
+ * timeout: 60
+ * about: what comes amid a start that takes its time: the last other CPU goes, an end
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include "fault.h"
+
+enum { SLOW_MS = 1000 };	/* of each stage, as the kernel has it */
+
+#define ONLINE	"/sys/devices/system/cpu/cpu1/online"
+#define STATUS	"/proc/isolator/status"
+
+struct start {
+	_Atomic int stage;	/* 1: about to start, 2: came back, 3: isolated, goes on */
+	_Atomic int error, nested;
+	_Atomic uint64_t took;
+};
+
+/* A child that starts on @cpu and, if it may, nests once more when told to. */
+static pid_t starter(struct start *s, int cpu)
+{
+	struct iso iso = { .fd = -1 };
+	pid_t pid = fork();
+	uint64_t began;
+
+	if (pid)
+		return pid;
+	s->error = iso_pin(cpu);
+	began = now_ns();
+	s->stage = 1;
+	if (!s->error)
+		s->error = iso_start(&iso, 0, 0);
+	s->took = now_ns() - began;
+	s->stage = 2;
+	while (!s->error && s->stage == 2)
+		sleep_ms(1);
+	if (!s->error) {
+		struct iso again = { .fd = -1 };
+
+		s->nested = iso_start(&again, 0, 0);
+		s->stage = 4;
+	}
+	_exit(0);
+}
+
+static bool reaches(struct start *s, int stage)
+{
+	for (int i = 0; i < 20000 && s->stage < stage; i++)
+		sleep_ms(1);
+	return s->stage >= stage;
+}
+
+static struct start *start_new(void)
+{
+	return (struct start *)worker_new(0);
+}
+
+/* Both CPUs may be isolated, but not both at once; one of them goes amid the start. */
+static void last_other_goes(void)
+{
+	struct start *s = start_new();
+	pid_t pid;
+
+	if (put_file("/proc/isolator/cpus", "0-1"))
+		bail_out("cannot write /proc/isolator/cpus");
+	pid = starter(s, 0);
+	if (!reaches(s, 1))
+		bail_out("no start");
+	sleep_ms(SLOW_MS / 4);
+	ok(!put_file(ONLINE, "0"), "the only other CPU goes offline amid a start");
+	ok(reaches(s, 2) && s->error == -EBUSY, "the start says EBUSY: %s", strerror(-s->error));
+	ok(s->took >= SLOW_MS * MS, "which saw that CPU first: it took %lu ms", s->took / MS);
+	waitpid(pid, NULL, 0);
+	ok(file_has(STATUS, "isolated \n", NULL), "no CPU is isolated");
+	ok(!put_file(ONLINE, "1"), "the CPU comes back");
+}
+
+/* An end amid a start inside a start: that one adds to nothing. */
+static void nested_ends(void)
+{
+	struct start *s = start_new();
+	pid_t pid = starter(s, 1);
+
+	if (!reaches(s, 2) || s->error)
+		bail_out("no isolation");
+	ok(!put_file(FAULT, "slow_start"), "starts are slow again");
+	s->stage = 3;
+	sleep_ms(SLOW_MS / 4);
+	/* The administrator's mask would wait for the start. */
+	ok(!put_file(ONLINE, "0"), "the CPU goes offline amid a start within its isolation");
+	ok(reaches(s, 4) && s->nested == -EBUSY, "the start says EBUSY: %s", strerror(-s->nested));
+	waitpid(pid, NULL, 0);
+	ok(file_has(STATUS, "isolated \n", NULL), "no CPU is isolated");
+	ok(!put_file(ONLINE, "1"), "the CPU comes back");
+}
+
+int main(void)
+{
+	iso_require(2);
+	if (put_file(FAULT, "none"))
+		skip_all("no /proc/isolator/fault: wants a kernel with planted faults");
+	if (!ok(!put_file(FAULT, "slow_start"), "starts are slow"))
+		return done_testing();
+	last_other_goes();
+	put_file(FAULT, "none");
+	nested_ends();
+	put_file(FAULT, "none");
+	return done_testing();
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: wheel-pinned
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 60
+ * about: a timer of the wheel that has to stay on an isolated CPU runs at its deadline, without a tick
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "../iso.h"
+#include "../loopback.h"
+#include "../tap.h"
+
+/* What a timer of the listener, pinned where the request came in, does after a second. */
+#define SNMP	"/proc/net/snmp"
+
+struct request {
+	struct sockaddr_in to;
+	_Atomic uint64_t wanted, made;
+	int error;
+};
+
+/* Asks for a connection, hears no answer, and is gone: it stays half open. */
+static int ask(const struct sockaddr_in *to)
+{
+	struct sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct sock_fprog filter = { 1, &none };
+	int s = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int error = 0;
+
+	if (s < 0 || setsockopt(s, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) ||
+	    !connect(s, (const struct sockaddr *)to, sizeof(*to)) || errno != EINPROGRESS)
+		error = errno ? errno : EISCONN;
+	close(s);
+	return error;
+}
+
+static void ask_once(struct worker *w)
+{
+	struct request *r = w->data;
+
+	if (r->made == r->wanted)
+		return;
+	r->error = ask(&r->to);
+	r->made++;
+}
+
+static unsigned long long retransmitted(void)
+{
+	char text[4096], *at = text, *line;
+	unsigned long long n = 0;
+
+	if (get_file(SNMP, text, sizeof(text)))
+		bail_out(SNMP);
+	while ((line = strsep(&at, "\n"))) {
+		if (sscanf(line, "Tcp: %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %llu", &n) == 1)
+			return n;
+	}
+	bail_out("no RetransSegs in " SNMP);
+}
+
+static int listener(struct sockaddr_in *at)
+{
+	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t size = sizeof(*at);
+
+	*at = (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	if (s < 0 || bind(s, (struct sockaddr *)at, size) || listen(s, 8) ||
+	    getsockname(s, (struct sockaddr *)at, &size))
+		bail_out("listener");
+	return s;
+}
+
+int main(void)
+{
+	struct worker *w = worker_new(1);
+	struct request r = { 0 };
+	struct loopback lo;
+	unsigned long long before, more = 0;
+	uint64_t breaches;
+	int s;
+
+	iso_require(2);
+	if (loopback_open(&lo))
+		bail_out("loopback");
+	s = listener(&r.to);
+	w->deadline_ns = 100 * MS;
+	w->data = &r;
+	w->each = ask_once;
+	if (!worker_thread(w))
+		bail_out("no isolated worker");
+	before = retransmitted();
+	r.wanted = 1;
+	if (!wait_for(&r.made, 1, 5000) || r.error)
+		bail_out(r.error ? strerror(r.error) : "the worker does not ask");
+	/* Threads that this woke have been lent the CPU by then. */
+	sleep_ms(500);
+	breaches = w->iso.page->breaches;
+	for (int i = 0; i < 200 && !more; i++) {
+		sleep_ms(50);
+		more = retransmitted() - before;
+	}
+	ok(more, "the timer ran without a tick");
+	breaches = w->iso.page->breaches - breaches;
+	/* The timer's; on PREEMPT_RT threads run it, and may have to be lent the CPU for longer. */
+	if (!ok(breaches >= 1 && breaches <= 4, "delivered by %lu breaches", breaches))
+		show_breaches();
+	ok(file_has("/proc/isolator/breaches", "cpu 1 breach", "kind timer", NULL),
+	   "named as a timer");
+	worker_end(w);
+	close(s);
+	loopback_close(&lo);
+	return done_testing();
+}
