@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from . import campaign, kernel, naming, observer, packed, record, schedule, term
+from . import attempt, campaign, kernel, naming, observer, packed, record, schedule, term
 from .causes import BY_NAME, CAUSES
 from .guest import Event, Guest, Outcome, boot
 from .kernel import Kernel
@@ -88,7 +88,7 @@ def progress(event: Event) -> str | None:
         said = campaign.last_json(event["out"])
         made = [i["cause"] for i in said.get("injected", [])]
         term.say(f"{name}: {', '.join(made) or 'quiet'}")
-    return campaign.no_clocks(Outcome(events=[event]))
+    return attempt.no_clocks(Outcome(events=[event]))
 
 
 def read_windows(
@@ -129,8 +129,10 @@ def document(outcome: Outcome) -> dict[str, Any]:
     return found
 
 
-def _guest(built: Kernel, windows: list[schedule.Window], number: int) -> tuple[Part | None, str]:
-    """One boot; without a part, why it is void."""
+def _guest(
+    built: Kernel, windows: list[schedule.Window], number: int
+) -> tuple[Part | None, attempt.Attempt]:
+    """One boot; without a part it is void."""
     where = OUT / "attribution" / f"boot-{number}"
     guest = Guest(
         built,
@@ -142,16 +144,15 @@ def _guest(built: Kernel, windows: list[schedule.Window], number: int) -> tuple[
         total_s=60 + 3 * len(windows),
     )
     outcome = boot(guest, where, progress)
-    if outcome.emulator_fault:
-        return None, f"emulator fault: {outcome.emulator_fault}"
-    if why := campaign.no_clocks(outcome):
-        return None, why
-    if outcome.died:
-        raise term.LabError(f"the guest did not come to its end: {outcome.died}; see {where}")
-    found = document(outcome)
-    (where / "measure.json").write_text(json.dumps(found, indent=1) + "\n")
+    found = attempt.judge(outcome)
+    if found.ended:
+        raise term.LabError(f"the guest did not come to its end: {found.ended}; see {where}")
+    if found.void:
+        return None, found
+    said = document(outcome)
+    (where / "measure.json").write_text(json.dumps(said, indent=1) + "\n")
     made = read_windows(windows, outcome, observer.pauses(where / "observer.json"))
-    return Part(made, found, outcome.seconds, [f.text for f in outcome.findings]), ""
+    return Part(made, said, outcome.seconds, [f.text for f in outcome.findings]), found
 
 
 def taken(part: Part | None) -> list[int]:
@@ -248,16 +249,17 @@ def _all(
     """All windows, those again that were spoilt; at last those that are still to be made."""
     parts: list[Part] = []
     attempts: list[dict[str, Any]] = []
-    left, void = windows, 0
+    left = windows
+    voids: list[attempt.Record] = []
     for _ in range(MAX_ROUNDS):
         again = []
         for share in schedule.share(left, MOST):
-            part, why = _guest(built, share, len(attempts) + 1)
+            part, found = _guest(built, share, len(attempts) + 1)
             disturbed, idle = taken(part), failed(part)
             attempts.append(
                 {
                     "windows": len(share),
-                    "void": why or None,
+                    "void": found.void,
                     "taken": disturbed,
                     "failed": {str(number): text for number, text in idle.items()},
                 }
@@ -265,14 +267,15 @@ def _all(
             for number, text in idle.items():
                 term.say(f"window {number}: {text}")
             if part is None:
-                void += 1
                 again += share
-                term.say(f"void: {why}")
+                term.say(f"void: {found.void}")
+                voids.append(attempt.record(found))
+                attempt.demand("attribution", voids, ours=True)
             else:
                 again += [w for w in share if w.number in disturbed or w.number in idle]
                 parts.append(part)
         left = again
-        if not left or void >= MAX_VOID:
+        if not left or len(voids) >= MAX_VOID:
             break
         term.say(f"{len(left)} windows again: the host was in them, or nothing happened")
     return parts, attempts, left

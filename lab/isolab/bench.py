@@ -7,13 +7,12 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
-from . import kernel, record, term
+from . import attempt, kernel, record, term
 from .campaign import TUNED
 from .guest import Guest, Outcome, boot
 from .kernel import Kernel
 from .paths import OUT
 
-MAX_BOOTS = 5
 SPINNER = "/lab/bin/spinner --cpu 1 --tick-ms 10"
 HEAVY = ("locked", "serialising", "fence")
 
@@ -156,19 +155,28 @@ def _costs(which: Boot, outcome: Outcome) -> dict[str, Any]:
     return found
 
 
-def _measure(which: Boot, built: Kernel, attempts: list[dict[str, Any]]) -> dict[str, Any]:
-    for number in range(1, MAX_BOOTS + 1):
+def _measure(which: Boot, built: Kernel, attempts: list[attempt.Record]) -> dict[str, Any]:
+    for number in range(1, attempt.MAX_BOOTS + 1):
         guest = Guest(
-            built, _job(which), append=which.append, heavy=True, silence_s=90, icount=which.icount
+            built,
+            _job(which),
+            append=which.append,
+            heavy=True,
+            silence_s=90,
+            icount=which.icount,
+            threads=attempt.threads([a for a in attempts if a["boot"] == which.name]),
         )
         where = OUT / "bench" / f"{which.name}-{number}"
         outcome = boot(guest, where)
-        void = outcome.emulator_fault or outcome.died
-        attempts.append({"boot": which.name, "attempt": number, "void": void})
-        if not void:
+        found = attempt.judge_base(outcome)
+        attempts.append({"boot": which.name, "attempt": number, **attempt.record(found)})
+        attempt.demand(f"bench: {which.name}", attempts, outcome.ours)
+        if not found.void:
             return _costs(which, outcome)
-        term.say(f"{which.name}: attempt {number} is void: {void}")
-    raise term.LabError(f"bench: {which.name}: {MAX_BOOTS} boots, all void", term.INCONCLUSIVE)
+        term.say(f"{which.name}: attempt {number} is void: {found.void}")
+    raise term.LabError(
+        f"bench: {which.name}: {attempt.MAX_BOOTS} boots, all void", term.INCONCLUSIVE
+    )
 
 
 def _compare(costs: dict[str, Any]) -> list[dict[str, Any]]:
@@ -221,14 +229,14 @@ def _text(report: dict[str, Any]) -> str:
 def main() -> int:
     kernels = {stock: kernel.build("rt", stock) for stock in (True, False)}
     costs: dict[str, Any] = {}
-    attempts: list[dict[str, Any]] = []
+    attempts: list[attempt.Record] = []
     for which in BOOTS:
         term.say(f"bench: {which.name}: {len(which.cases)} measurements")
         costs[which.name] = _measure(which, kernels[which.stock], attempts)
     report: dict[str, Any] = {
         **record.head("bench"),
         "emulator": record.emulator(),
-        "attempts": attempts,
+        "attempts": [{key: a[key] for key in ("boot", "attempt", "void")} for a in attempts],
         "costs": costs,
         "goals": _compare(costs),
     }

@@ -7,33 +7,34 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from . import observer
+from . import attempt, instrument, observer
 from .guest import BASE, Event, Guest, Outcome
 from .header import Trigger
-from .kernel import Kernel
+from .kernel import SYSCALL_ENTRIES, Kernel
 
-# Windows by number; a trigger's is TRIGGER + its place in the list.
+# Windows by number, 4 is the instrument's; a trigger's is TRIGGER + its place in the list.
 QUIET, LOAD, NO_TICK, TRIGGER = 1, 2, 3, 100
 QUIET_S, LOAD_S = 4.0, 2.0
 # After a trigger came back its window stays open: what it left must be seen too.
 AFTER_MS = 50
 NO_TICK_DEADLINE_MS = 60000
-# A stopped tick leaves no timer interrupt but those of timers that are due.
-STOPPED_TICK_PER_S = 50
-TIMER = "sysvec_apic_timer_interrupt"
 
 ISOLATED, HOUSEKEEPING = 1, 0
 # The lowest: a FIFO task above the kernel's own threads of its CPU (irq_work and others, 1)
 # interrupts one of them in an RCU read section, sooner or later, and stock Linux then hangs.
 PRIORITY = 1
-# So many triggers that did not come back say that stock Linux hangs: no base to compare with.
-STUCK = 3
 TUNED = (
     f"nohz_full={ISOLATED} isolcpus=nohz,domain,managed_irq,{ISOLATED} rcu_nocbs={ISOLATED} "
     f"rcu_nocb_poll irqaffinity={HOUSEKEEPING} nosoftlockup nmi_watchdog=0"
+)
+# What its own audit asks for beside the parameters.
+TUNED_SETTINGS = (
+    "echo -1 >/proc/sys/kernel/sched_rt_runtime_us; "
+    "echo 0 >/proc/sys/vm/compaction_proactiveness; "
+    "for f in /sys/devices/system/machinecheck/machinecheck*/check_interval; do echo 0 >$f; done"
 )
 STRESS = "stress-ng --quiet --cpu 1 --vm 1 --vm-bytes 48M --pipe 1 --fork 1"
 HACKBENCH = "while :; do hackbench -l 100 -g 1 -f 4; done"
@@ -51,6 +52,12 @@ RESET = "echo reset longest >/proc/isolator/stats"
 # split a large page of its own without asking a CPU in user mode; without, that flush is held,
 # and loading a module or a BPF program has to wait for the task.
 COMMON = "pti=on"
+# Those of a job that tell people nothing.
+QUIET_STEPS = ("reset", "facts", "audit", "settings", "expand", "probe", "control", "quit")
+# Of its findings those that are so by design: without the fair server what has to run on the CPU
+# never does, and dropping caches, taking swap off and resizing trace buffers do not come back.
+BY_DESIGN = ("kernel.isolator", "sched.fair-server")
+AUDIT = f"/lab/bin/isolator audit -c {ISOLATED} --json"
 # Ring buffers get their full size before the isolated task starts.
 EXPAND = "echo 1408 >/sys/kernel/tracing/buffer_size_kb"
 
@@ -63,6 +70,7 @@ class Config:
     append: str = ""
     settings: str = ":"
     spinner: str = ""
+    audited: bool = False  # the recipe is one that isolator audit has nothing against
 
     @property
     def isolates(self) -> bool:
@@ -70,13 +78,14 @@ class Config:
 
 
 CONFIGS = (
-    Config("stock", "Debian's 6.12 source, PREEMPT_RT, no isolation", True),
+    Config("stock", "Debian's 6.12 source, PREEMPT_RT, HZ as Debian has it, no isolation", True),
     Config(
         "tuned",
         "the same kernel with today's best recipe of boot parameters",
         True,
         TUNED,
-        "echo -1 >/proc/sys/kernel/sched_rt_runtime_us",
+        TUNED_SETTINGS,
+        audited=True,
     ),
     Config(
         "isolator",
@@ -123,6 +132,7 @@ def spinner(config: Config, more: str = "") -> list[str]:
         f"{config.spinner} {more}",
         "task 15000",
         "ctl probe 5000 probe",
+        *instrument.JOB,
     ]
 
 
@@ -137,6 +147,7 @@ def job(config: Config, triggers: list[Trigger], no_tick_s: float) -> str:
         f"run facts 15000 {SETTLED}; uname -a; grep -h hres_active /proc/timer_list; "
         "cat /sys/devices/system/clocksource/clocksource0/current_clocksource "
         "/sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full",
+        *([f"run audit 60000 {AUDIT}"] if config.audited else []),
         *spinner(config),
         *window(QUIET, "quiet", [f"sleep {int(QUIET_S * 1000)}"]),
         *_load(),
@@ -171,46 +182,30 @@ def job(config: Config, triggers: list[Trigger], no_tick_s: float) -> str:
     return "\n".join(lines) + "\n"
 
 
-def guest(config: Config, kernel: Kernel, triggers: list[Trigger], no_tick_s: float) -> Guest:
+def patient(triggers: list[Trigger], threads: str) -> list[Trigger]:
+    """The same with the time that they need in a guest that is emulated so."""
+    slower = attempt.slower(threads)
+    return [replace(t, timeout_s=t.timeout_s * slower) for t in triggers]
+
+
+def guest(
+    config: Config, kernel: Kernel, triggers: list[Trigger], no_tick_s: float, threads: str = ""
+) -> Guest:
+    slower = attempt.slower(threads)
     return Guest(
         kernel,
-        job(config, triggers, no_tick_s),
+        job(config, patient(triggers, threads), no_tick_s),
         append=f"{COMMON} {config.append}".strip(),
-        silence_s=no_tick_s + 45,
-        total_s=no_tick_s + 200 + 2 * len(triggers),
+        boot_s=30 * slower,
+        silence_s=no_tick_s + 45 * slower,
+        total_s=no_tick_s + (200 + 2 * len(triggers)) * slower,
+        threads=threads,
     )
 
 
-def tick_per_s(window: observer.Window) -> float:
-    """How often the CPU's timer interrupted it, a second."""
-    return float(window["entries_by_vector"].get(TIMER, 0) / max(window["seconds"], 0.001))
-
-
-def no_clocks(outcome: Outcome) -> str | None:
-    """A guest without high-resolution timers: neither tuned nor Isolator can work in it."""
-    facts = outcome.event("run", "facts")
-    if facts and re.search(r"hres_active\s*:\s*0", facts["out"] or ""):
-        return "no high-resolution mode: the guest's timer calibration failed"
-    return None
-
-
-def void(config: Config, outcome: Outcome) -> str | None:
-    """Why the guest's figures are worth nothing as a comparison, if so."""
-    if outcome.emulator_fault:
-        return f"emulator fault: {outcome.emulator_fault}"
-    if clocks := no_clocks(outcome):
-        return clocks
-    task = outcome.event("task", "spinner")
-    if task and not task["returned"]:
-        died = outcome.event("died", "spinner")
-        return f"the spinner did not become ready: {task['last']} {died['out'] if died else ''}"
-    quiet = outcome.windows.get(QUIET)
-    if config.name == "tuned" and quiet and tick_per_s(quiet) > STOPPED_TICK_PER_S:
-        return f"the tick of tuned did not stop: {tick_per_s(quiet):.0f} timer interrupts a second"
-    lost = [e["name"] for e in outcome.events if e.get("returned") is False]
-    if not config.isolates and len(lost) >= STUCK:
-        return f"the guest hangs: {', '.join(lost[:STUCK])} did not come back"
-    return outcome.died
+def judge(config: Config, outcome: Outcome) -> attempt.Attempt:
+    """What a boot of this configuration is good for."""
+    return attempt.judge_compared(outcome, QUIET, tickless=config.name == "tuned")
 
 
 def last_json(text: str | None) -> dict[str, Any]:
@@ -240,7 +235,19 @@ def counts(window: observer.Window) -> dict[str, Any]:
         "entries_by_vector": window["entries_by_vector"],
         "tick_kernel_instructions_max": window["tick_kernel_instructions_max"],
         "ticks": window["ticks"],
+        **instrument.of_window(window),
     }
+
+
+def asked(found: dict[str, Any]) -> dict[str, Any]:
+    """Of a task without ticks: its system calls are what it asked for itself, as in a tick.
+
+    It makes none but the return from a signal's handler.
+    """
+    own = sum(found["entries_by_vector"].pop(v, 0) for v in SYSCALL_ENTRIES)
+    found["kernel_entries"] -= own
+    found["tick_entries"] += own
+    return found
 
 
 def page(outcome: Outcome, name: str) -> dict[str, Any]:
@@ -267,6 +274,18 @@ def fired(outcome: Outcome, trigger: Trigger, prefix: str = "") -> dict[str, Any
     }
 
 
+def audit(outcome: Outcome) -> list[str]:
+    """What isolator audit has against the configuration, from warnings on."""
+    said = last_json((outcome.event("run", "audit") or {}).get("out"))
+    if "findings" not in said:
+        return ["isolator audit said nothing"]
+    return [
+        f"{f['id']}: {f['path']} is {f['value']}"
+        for f in said["findings"]
+        if f["severity"] != "info" and f["id"] not in BY_DESIGN
+    ]
+
+
 def _triggers(
     config: Config, triggers: list[Trigger], outcome: Outcome
 ) -> Iterator[dict[str, Any]]:
@@ -274,11 +293,10 @@ def _triggers(
         item = fired(outcome, trigger)
         window = outcome.windows[TRIGGER + i]
         shared = page(outcome, trigger.name)
-        item.update(
-            {"row": trigger.row, "class": trigger.cls, "about": trigger.about, **counts(window)}
-        )
-        item["breaches"] = shared.get("breaches") if config.isolates else None
-        item["held"] = shared.get("held") if config.isolates else None
+        item.update({"row": trigger.row, "class": trigger.cls, "about": trigger.about})
+        item.update(counts(window) if config.isolates else asked(counts(window)))
+        for count in ("breaches", "held", "deferred", "excluded"):
+            item[count] = shared.get(count) if config.isolates else None
         item["longest_hold_s"] = None
         if config.isolates:
             if item["outcome"] == "done" and shared.get("held"):
@@ -293,20 +311,24 @@ def _add(into: dict[str, int], more: dict[str, int]) -> None:
         into[key] = into.get(key, 0) + n
 
 
+def _listed(outcome: Outcome, name: str) -> list[str]:
+    """The kernel's list of breaches; that it could not be read stands in it."""
+    text = (outcome.event("file", name) or {}).get("text")
+    return ["/proc/isolator/breaches was not read"] if text is None else text.splitlines()[:40]
+
+
 def result(config: Config, triggers: list[Trigger], outcome: Outcome) -> dict[str, Any]:
     """The configuration's part of out/run.json."""
     quiet, load = counts(outcome.windows[QUIET]), counts(outcome.windows[LOAD])
+    for name, one in (("quiet", quiet), ("load", load)):
+        one["breaches"] = page(outcome, name).get("breaches") if config.isolates else None
     items = list(_triggers(config, triggers, outcome))
     windows = [quiet, load, *items]
-    breaches = [
-        page(outcome, n).get("breaches") for n in ("quiet", "load", *(t.name for t in triggers))
-    ]
     if config.isolates:
         no_tick = counts(outcome.windows[NO_TICK])
         no_tick["breaches"] = page(outcome, "no-tick").get("breaches")
         no_tick["triggers"] = [fired(outcome, t, "notick-") for t in triggers if t.notick]
         windows.append(no_tick)
-        breaches.append(no_tick["breaches"])
     by_vector: dict[str, int] = {}
     for window in windows:
         _add(by_vector, window["entries_by_vector"])
@@ -334,18 +356,21 @@ def result(config: Config, triggers: list[Trigger], outcome: Outcome) -> dict[st
         },
         "user_instructions_per_second_min": min(seconds, default=0),
         "entries_by_vector": by_vector,
-        "breaches": sum(b or 0 for b in breaches) if config.isolates else None,
+        "breaches": sum(w["breaches"] or 0 for w in windows) if config.isolates else None,
         "probes": end["probes"],
         "probes_seen": end["probes_seen"],
+        "control": instrument.control(outcome),
         "quiet": quiet,
         "load": load,
         "triggers": items,
         "kernel_log": [f.text for f in outcome.findings],
     }
+    if config.audited:
+        found["audit"] = audit(outcome)
     if config.isolates:
         found["no_tick"] = no_tick
-        text = (outcome.event("file", "breaches") or {}).get("text")
-        found["breach_list"] = (text or "").splitlines()[:40]
+        # The second task's kernel has the first one's in its list.
+        found["breach_list"] = _listed(outcome, "breaches-no-tick")
         status = outcome.event("task", "spinner")
         found["started"] = status["last"] if status else None
     return found
@@ -363,7 +388,7 @@ def progress(config: Config, event: Event) -> str | None:
     if (
         kind in ("run", "ctl")
         and "." not in name
-        and name not in ("reset", "facts", "settings", "expand", "probe", "quit")
+        and name not in QUIET_STEPS
     ):
         state = "back" if event["returned"] else "NOT BACK"
         return f"{config.name}: {name} {state} in {event['seconds']:.2f} s"

@@ -145,6 +145,18 @@ def _section(title: str, matrix_rows: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def columns(matrix_rows: list[dict[str, Any]]) -> list[str]:
+    """When each column was measured and on which kernel, by what its cells say."""
+    lines = ["| column | cells | measured | kernels |", "|---|---|---|---|"]
+    for column in sorted({c for row in matrix_rows for c in row["cells"]}):
+        of = [row["cells"][column] for row in matrix_rows if column in row["cells"]]
+        days = sorted({cell["when"][:10] for cell in of})
+        when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+        kernels = ", ".join(sorted({f"`{cell['kernel']}`" for cell in of}))
+        lines.append(f"| {column} | {len(of)} | {when} | {kernels} |")
+    return lines
+
+
 def page(report: dict[str, Any]) -> str:
     """docs/catalogue.md: what was read in the source, and what was measured."""
     ran = [r for r in report["rows"] if r["runs"]]
@@ -160,7 +172,9 @@ def page(report: dict[str, Any]) -> str:
         "counted from outside the guest, with the vectors it came by. Where the tick runs (stock),",
         "most of it is the timer. Counts are exact; the seconds are an emulator's and compare only",
         "within a line.",
-        f"Measured {report['when']} with {report['emulator']}: {len(ran)} rows run.",
+        f"{len(ran)} rows run with {report['emulator']}, each column on its own days:",
+        "",
+        *columns(report["rows"]),
         "",
     ]
     for title in dict.fromkeys(r.section for r in rows().values()):

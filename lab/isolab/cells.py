@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from . import campaign, dmesg
+from . import attempt, campaign, dmesg, instrument
 from .campaign import HOUSEKEEPING, ISOLATED, Config
 from .guest import Guest, Outcome
 from .header import Trigger
@@ -51,7 +51,9 @@ def job(config: Config, triggers: list[Trigger]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def guest(config: Config, kernel: Kernel, triggers: list[Trigger]) -> Guest:
+def guest(config: Config, kernel: Kernel, triggers: list[Trigger], threads: str = "") -> Guest:
+    slower = attempt.slower(threads)
+    triggers = campaign.patient(triggers, threads)
     longest = max(t.timeout_s for t in triggers)
     append = " ".join(a for a in (campaign.COMMON, config.append, triggers[0].append) if a)
     return Guest(
@@ -60,8 +62,12 @@ def guest(config: Config, kernel: Kernel, triggers: list[Trigger]) -> Guest:
         cpus=triggers[0].cpus,
         append=append,
         memory=triggers[0].memory,
-        silence_s=longest + 45,
-        total_s=_BOOT_S + sum(_PER_TRIGGER_S + t.timeout_s / 4 for t in triggers) + longest,
+        boot_s=30 * slower,
+        silence_s=longest + 45 * slower,
+        total_s=longest
+        + _BOOT_S * slower
+        + sum(_PER_TRIGGER_S * slower + t.timeout_s / 4 for t in triggers),
+        threads=threads,
     )
 
 
@@ -141,7 +147,9 @@ def cell(config: Config, trigger: Trigger, i: int, outcome: Outcome) -> Cell | N
         return None
     found: Cell = campaign.fired(outcome, trigger)
     text = said["out"] or ""
-    found.update(campaign.counts(window))
+    counts = campaign.counts(window)
+    found.update(counts if config.isolates else campaign.asked(counts))
+    found["control"] = instrument.control(outcome)
     found["causes"] = causes(text)
     found["breaches"] = found["held"] = None
     found["longest_hold_s"] = found["longest_call_s"] = None
@@ -161,12 +169,17 @@ def cell(config: Config, trigger: Trigger, i: int, outcome: Outcome) -> Cell | N
     return found
 
 
-def findings(batch: list[Trigger], outcome: Outcome) -> list[dmesg.Finding]:
-    """What the kernel log complains about, but for what the triggers want there."""
-    log = outcome.console
+def entered(batch: list[Trigger], got: list[Trigger], outcome: Outcome) -> list[str]:
+    """Closed windows with entries that no cell is judged by: the quiet one, and of a lost cell."""
+    judged = {campaign.TRIGGER + i for i, t in enumerate(batch) if t in got or t.cls == "break"}
+    return attempt.entered(outcome, judged)
+
+
+def unwanted(batch: list[Trigger], log: str) -> str:
+    """The kernel log but for what the triggers want there."""
     for trigger in batch:
         log = dmesg.without(log, trigger.name, trigger.allows)
-    return dmesg.scan(log)
+    return log
 
 
 def _exit(trigger: Trigger, outcome: Outcome) -> int | None:

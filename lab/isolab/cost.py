@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import campaign, kernel, qemu, record, term
+from . import attempt, campaign, kernel, qemu, record, term
 from .guest import Event, Guest, Outcome, boot
 from .paths import OUT
 
@@ -186,24 +186,25 @@ def table(rows: list[dict[str, Any]]) -> str:
 def boot_sound(
     name: str,
     guest: Guest,
-    attempts: list[str | None],
+    attempts: list[attempt.Record],
     on_event: Callable[[Event], str | None] = lambda _: None,
 ) -> Outcome:
     """The first boot that comes to its end; why each was void, or None, goes into @attempts."""
     for number in range(1, MAX_BOOTS + 1):
         outcome = boot(guest, OUT / name / f"boot-{number}", on_event)
-        void = outcome.emulator_fault or outcome.died
-        attempts.append(void)
-        if not void:
+        found = attempt.judge_base(outcome)
+        attempts.append(attempt.record(found))
+        attempt.demand(name, attempts, outcome.ours)
+        if not found.void:
             return outcome
-        term.say(f"{name}: attempt {number} is void: {void}")
+        term.say(f"{name}: attempt {number} is void: {found.void}")
     raise term.LabError(f"{name}: {MAX_BOOTS} boots, all void", term.INCONCLUSIVE)
 
 
 def main() -> int:
     built = kernel.build("rt", stock=True)
     runs = plan()
-    attempts: list[str | None] = []
+    attempts: list[attempt.Record] = []
     guest = Guest(built, job(runs), append=APPEND, icount=True, silence_s=120, total_s=600)
     found = windows(runs, boot_sound("cost", guest, attempts))
     rows = costs(found)
@@ -211,7 +212,7 @@ def main() -> int:
         **record.head("measure-cost"),
         "emulator": f"QEMU {qemu.pick().version}, time follows instructions",
         "kernel": {"name": built.name, "release": built.version},
-        "attempts": attempts,
+        "attempts": [a["void"] for a in attempts],
         "costs": rows,
         "windows": found,
     }

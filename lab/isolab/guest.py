@@ -53,6 +53,7 @@ class Guest:
     kernel: Kernel
     job: str
     cpus: int = 2
+    smt: int = 1  # CPUs a core
     append: str = ""
     memory: str = "1G"
     observe: bool = True
@@ -65,6 +66,7 @@ class Guest:
     undisturbed: bool = False  # ahead of all else on the host, where that is allowed
     doorbell: Path | None = None  # the socket of a generator whose triggers it answers
     orders: Path | None = None  # a socket to be made, over which ORDERS come (x86_64)
+    threads: str = ""  # of its emulation: single, or as the emulator is run by default
     stop: threading.Event | None = None  # set: it is ended, whatever it does
     host_cpus: tuple[int, ...] = ()  # that its CPUs have of the host; none: all of ours
     spare_port: bool = False  # a serial port more, with an interrupt of its own
@@ -82,7 +84,9 @@ class Outcome:
     observer_end: observer.Window | None = None
     console: str = ""
     died: str | None = None  # why the guest did not come to its end
-    emulator_fault: str | None = None
+    ours: bool = False  # its kernel has Isolator
+    multi_threaded: bool = False  # each of its CPUs was emulated by a thread of its own
+    qemu_log: str = ""
     findings: list[dmesg.Finding] = field(default_factory=list)
     boot_seconds: float = 0
     seconds: float = 0
@@ -100,6 +104,7 @@ def monitor() -> Path:
 def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
     arm = guest.kernel.arch == "aarch64"
     emulator = qemu.pick(guest.kernel.arch)
+    threads = guest.threads or emulator.threads
     use_kvm = guest.want_kvm and not guest.observe and not arm and qemu.kvm_usable()
     disk = guest.kernel.disk
     if arm:
@@ -117,9 +122,9 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         "none",
         "-machine",
         MACHINES[guest.kernel.arch],
-        *emulator.accel(use_kvm, guest.icount),
+        *emulator.accel(use_kvm, guest.icount, threads),
         "-smp",
-        str(guest.cpus),
+        f"{guest.cpus},threads={guest.smt}",
         "-m",
         guest.memory,
         "-kernel",
@@ -172,8 +177,8 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         command += ["-drive", f"file={disk},format=raw,if=virtio,snapshot=on"]
     if guest.observe:
         command += observer.arguments(guest.kernel, where / "observer.json", guest.heavy)
-    threads = "single,icount" if guest.icount else emulator.threads
-    accel = "kvm" if use_kvm else f"tcg,thread={threads}"
+    how = "single,icount" if guest.icount else threads
+    accel = "kvm" if use_kvm else f"tcg,thread={how}"
     return command, f"QEMU {emulator.version} {accel}"
 
 
@@ -300,8 +305,9 @@ def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) ->
     where.mkdir(parents=True, exist_ok=True)
     for name in ("console", "report", "observer.json"):
         (where / name).unlink(missing_ok=True)
-    outcome = Outcome()
+    outcome = Outcome(ours=guest.kernel.ours)
     command, outcome.accel = _command(guest, where)
+    outcome.multi_threaded = outcome.accel.endswith("thread=multi")
     (where / "command").write_text(" ".join(command) + "\n")
     status = _qemu(guest, command, where, outcome, on_event)
     (where / "initrd").unlink(missing_ok=True)
@@ -315,7 +321,7 @@ def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) ->
     if not outcome.died and not any(e["event"] == "end" for e in outcome.events):
         outcome.died = ENDED
     outcome.findings = dmesg.scan(outcome.console)
-    outcome.emulator_fault = dmesg.emulator_fault(outcome.console, text)
+    outcome.qemu_log = text
     if guest.observe:
         outcome.windows, outcome.observer_end = observer.read(guest.kernel, where / "observer.json")
     return outcome

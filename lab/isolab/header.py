@@ -18,6 +18,7 @@ WIRES = ("bare", "tree")
 NEEDS_SPINNER = ("signal-task",)  # asks it how many handlers ran
 KERNELS = (
     "isolator",
+    "isolator-faults",
     "isolator-debug",
     "any",
     "distro",
@@ -121,6 +122,7 @@ class GuestTest:
     equals: tuple[Equal, ...]
     icount: bool = False  # time follows instructions
     windows: int = 0  # windows of which the test itself says what each must hold
+    smt: int = 1  # CPUs a core
     brings: tuple[str, ...] = ()  # programs that only some guests have
     doorbell: bool = False  # of a generator, for the driver of isolator-scope
     wires: str = ""  # a generator on its GPIO lines, the driver's device in the tree or not
@@ -205,6 +207,7 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             equals=_equals(keys.get("equal", []), path),
             icount=_one(keys, path, "icount", "no") == "yes",
             windows=int(_one(keys, path, "windows", "0")),
+            smt=int(_one(keys, path, "smt", "1")),
             brings=tuple(_choice(w, BRINGS, path) for w in _one(keys, path, "brings", "").split()),
             doorbell=_one(keys, path, "doorbell", "no") == "yes",
             wires=_choice(_one(keys, path, "wires", ""), ("", *WIRES), path),

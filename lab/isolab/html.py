@@ -26,14 +26,19 @@ td,th{border-color:#333}.v{color:#999}svg text{fill:#ddd}}
 """
 
 
+def _tick(c: dict[str, Any]) -> str:
+    rate = table.ticking(c)
+    return f" and {rate:,.0f} ticks a second (HZ {c['kernel']['hz']})" if rate else ""
+
+
 def _cards(configs: dict[str, Any]) -> str:
     cards = []
     for name, c in configs.items():
-        rate = c["kernel_entries"] / max(c["window_s"], 0.1)
         cards.append(
             f'<div class="card" style="border-color:{COLOURS[name]}"><b>{TITLES[name]}</b>'
             f'<div class="big" style="color:{COLOURS[name]}">{c["kernel_entries"]:,}</div>'
-            f"interruptions in {c['window_s']:.0f} s ({rate:,.0f} a second)"
+            f"interruptions in {c['window_s']:.0f} s, by {table.interrupting(c)} of "
+            f"{len(c['triggers'])} triggers{_tick(c)}"
             f'<div class="v">{html.escape(c["about"])}</div></div>'
         )
     return f'<div class="cards">{"".join(cards)}</div>'
@@ -121,9 +126,9 @@ def _table(configs: dict[str, Any]) -> str:
 
 
 def _verdict(report: dict[str, Any]) -> str:
-    if report["inconclusive"]:
+    if report["inconclusive"] and not report["broken"]:
         return f'<p class="bad">Inconclusive: {html.escape(report["inconclusive"])}</p>'
-    if not report["judged"]:
+    if not report["judged"] and not report["broken"]:
         return "<p>Part of a run only: the claims were not judged.</p>"
     if not report["broken"]:
         return '<p class="good">Every claim of this run holds.</p>'

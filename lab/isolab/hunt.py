@@ -7,15 +7,17 @@ import random
 import shlex
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import (
+    attempt,
     campaign,
     catalogue,
     cells,
     dmesg,
     header,
+    instrument,
     kernel,
     record,
     selftests,
@@ -30,7 +32,6 @@ CONFIG = next(c for c in campaign.CONFIGS if c.isolates)
 SLICE_S = 5.0
 # One guest lives so long: one that dies takes no more than this with it.
 BOOT_S = 240.0
-MAX_VOID = 5
 TOP = 10
 ALL_CPUS = "ff"
 
@@ -90,7 +91,7 @@ def slices(seed: int) -> Iterator[Slice]:
         )
 
 
-def _job(batch: list[Slice]) -> str:
+def _job(batch: list[Slice], slower: float = 1.0) -> str:
     lines = [
         f"cpus {campaign.HOUSEKEEPING}",
         f"env ISO_CPU {campaign.ISOLATED}",
@@ -101,7 +102,7 @@ def _job(batch: list[Slice]) -> str:
         *campaign.spinner(CONFIG),
     ]
     for i, part in enumerate(batch):
-        ms = int((SLICE_S + 40) * 1000)
+        ms = int((SLICE_S + 40) * slower * 1000)
         lines += [
             f"run begin-causes.{i} 10000 exec causes begin",
             *campaign.window(
@@ -124,7 +125,7 @@ def _job(batch: list[Slice]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _read(part: Slice, i: int, outcome: Outcome) -> dict[str, Any] | None:
+def _read(part: Slice, i: int, outcome: Outcome, log: str) -> dict[str, Any] | None:
     window = outcome.windows.get(campaign.TRIGGER + i)
     said = outcome.event("run", f"causes.{i}")
     if window is None or said is None:
@@ -136,15 +137,14 @@ def _read(part: Slice, i: int, outcome: Outcome) -> dict[str, Any] | None:
         "about": part.about,
         "command": part.command,
         **campaign.counts(window),
+        "control": instrument.control(outcome),
         "breaches": page.get("breaches"),
         "longest_hold_s": campaign.longest(text),
         "causes": cells.causes(text),
         "unaccounted": cells.accounted(text),
         "breach_list": listed.splitlines()[:40] if page.get("breaches") else [],
         "entry_log": window["log"][:10],
-        "kernel_log": [
-            f.text for f in dmesg.scan(dmesg.between(outcome.console, f"slice.{i}"))[:10]
-        ],
+        "kernel_log": [f.text for f in dmesg.scan(dmesg.between(log, f"slice.{i}"))[:10]],
     }
 
 
@@ -182,7 +182,7 @@ def longest(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def faults(part: dict[str, Any]) -> list[str]:
     """What must not be, of one slice."""
-    bad = []
+    bad = instrument.faults(part)
     if part["kernel_entries"]:
         bad.append(f"{part['kernel_entries']} kernel entries: {part['entries_by_vector']}")
     if part["breaches"] != 0:
@@ -195,7 +195,7 @@ def faults(part: dict[str, Any]) -> list[str]:
 def broken(report: dict[str, Any]) -> list[str]:
     bad = [text for part in report["slices"] for text in faults(part)]
     bad += [f"unknown callback {e['callback']}: {e['in'][0]}" for e in report["unknown"]]
-    bad += [f"a guest ended early: {why}" for why in report["ended_early"]]
+    bad += attempt.broken(report["attempts"])
     return bad
 
 
@@ -220,72 +220,101 @@ def _text(report: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _hunt(built: Kernel, seed: int, seconds: float) -> tuple[list[dict[str, Any]], list[str], int]:
+def _attempt(
+    batch: list[Slice], outcome: Outcome
+) -> tuple[list[dict[str, Any]], attempt.Record]:
+    """The slices that one guest came to, and the guest itself: what it showed beside them."""
+    judged = attempt.judge(outcome)
+    found, log, closed = [], judged.log, set()
+    for i, part in enumerate(batch):
+        if read := _read(part, i, outcome, judged.log):
+            found.append(read)
+            log = dmesg.outside(log, f"slice.{i}")
+            closed.add(campaign.TRIGGER + i)
+    if not judged.void and len(found) < len(batch):
+        ended = judged.ended or "windows are missing"
+        judged = replace(judged, ended=f"{ended}, in: {batch[len(found)].about}")
+    entered = attempt.entered(outcome, closed)
+    return found, {**attempt.record(judged, entered, log), "slices": len(found)}
+
+
+def _hunt(
+    built: Kernel, seed: int, seconds: float
+) -> tuple[list[dict[str, Any]], list[attempt.Record]]:
     found: list[dict[str, Any]] = []
-    early: list[str] = []
+    attempts: list[attempt.Record] = []
     extra = selftests.directory()
-    source, void, boots, begin = slices(seed), 0, 0, time.monotonic()
+    source, spoilt, begin = slices(seed), 0, time.monotonic()
+    batch: list[Slice] = []
 
     def on_event(event: Event) -> str | None:
         if event["event"] == "run" and event["name"].startswith("slice."):
             i = int(event["name"].split(".")[1])
             term.say(f"{batch[i].about}: {event['seconds']:.1f} s")
-        return campaign.no_clocks(Outcome(events=[event]))
+        return attempt.judge(Outcome(events=[event], ours=True)).over
 
-    while time.monotonic() - begin < seconds and void < MAX_VOID:
+    while spoilt < attempt.MAX_BOOTS and not attempt.excused_too_often(attempts):
         left = seconds - (time.monotonic() - begin)
-        batch = [next(source) for _ in range(max(1, int(min(left, BOOT_S) / (SLICE_S + 2))))]
-        boots += 1
+        # What was running when the emulator failed is run again.
+        again = bool(attempts) and attempts[-1]["excused"]
+        if left <= 0 and not again:
+            break
+        threads = attempt.threads(attempts[-1:])
+        slower = attempt.slower(threads)
+        if not again:
+            batch = [next(source) for _ in range(max(1, int(min(left, BOOT_S) / (SLICE_S + 2))))]
         guest = Guest(
             built,
-            _job(batch),
+            _job(batch, slower),
             append=campaign.COMMON,
             memory="2G",
             extra=extra,
-            silence_s=SLICE_S + 100,
-            total_s=60 + len(batch) * (SLICE_S + 20),
+            boot_s=30 * slower,
+            silence_s=(SLICE_S + 100) * slower,
+            total_s=(60 + len(batch) * (SLICE_S + 20)) * slower,
+            threads=threads,
         )
-        outcome = boot(guest, OUT / "hunt" / f"boot-{boots}", on_event)
-        got = [r for i, part in enumerate(batch) if (r := _read(part, i, outcome))]
+        outcome = boot(guest, OUT / "hunt" / f"boot-{len(attempts) + 1}", on_event)
+        got, said = _attempt(batch, outcome)
         found += got
-        if outcome.emulator_fault or campaign.no_clocks(outcome):
-            void += 1
-            term.say(f"void: {outcome.emulator_fault or campaign.no_clocks(outcome)}")
-        elif outcome.died or len(got) < len(batch):
-            where = batch[len(got)].about if len(got) < len(batch) else "its end"
-            early.append(f"{outcome.died or 'windows are missing'}, in: {where}")
-            void += 1
-    return found, early, boots
+        attempts.append(said)
+        if said["void"] or said["ended"]:
+            spoilt += 1
+            term.say(f"{'void' if said['void'] else 'ended'}: {said['void'] or said['ended']}")
+    return found, attempts
 
 
 def main(minutes: float, flavour: str, seed: int | None) -> int:
     seed = seed if seed is not None else int(time.time())
     built = kernel.build(flavour)
     term.say(f"hunting for {minutes:g} minutes, seed {seed} (--seed repeats it)")
-    found, early, boots = _hunt(built, seed, minutes * 60)
+    found, attempts = _hunt(built, seed, minutes * 60)
     report: dict[str, Any] = {
         **record.head("hunt"),
         **record.where(),
         "kernel": {"name": built.name, "release": built.version, "build": built.path.name},
         "seed": seed,
         "minutes": minutes,
-        "boots": boots,
+        "boots": len(attempts),
+        "attempts": attempts,
         "seconds_hunted": round(sum(p["window_s"] for p in found), 1),
         "slices": found,
         "longest": longest(found),
         "unknown": unknown(found),
-        "ended_early": early,
     }
     report["broken"] = broken(report)
     record.write(report)
     print(_text(report))
     for claim in report["broken"]:
         print(term.colour(f"does not hold: {claim}", "31"))
+    doubt = attempt.excused_too_often(attempts)
     if not found:
-        print("inconclusive: nothing was measured; see out/hunt")
+        doubt = doubt or "nothing was measured; see out/hunt"
+    if doubt and not report["broken"]:
+        print(f"inconclusive: {doubt}")
         return term.INCONCLUSIVE
     print(f"out/hunt.json; {term.elapsed():.0f} s")
     failed = sum(bool(faults(part)) for part in found)
-    others = len(report["unknown"]) + len(early)
+    others = len(report["unknown"]) + len(attempt.broken(attempts))
     print(f"{len(found) - failed} passed, {failed + others} failed")
     return term.EXCEEDED if report["broken"] else term.PASS

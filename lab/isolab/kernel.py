@@ -55,6 +55,20 @@ class Kernel:
     def has(self, option: str) -> bool:
         return f"{option}=y" in self.config or f"{option}=m" in self.config
 
+    @property
+    def ours(self) -> bool:
+        """Has it Isolator?  It exists for x86-64 only."""
+        return self.arch == "x86_64" and self.has("CONFIG_ISOLATOR")
+
+    @property
+    def hz(self) -> int:
+        """How often it ticks a second."""
+        return next(
+            int(line.removeprefix("CONFIG_HZ="))
+            for line in self.config
+            if line.startswith("CONFIG_HZ=")
+        )
+
     @functools.cached_property
     def config(self) -> frozenset[str]:
         return frozenset((self.path / "config").read_text().splitlines())

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from . import campaign, cost, kernel, packed, qemu, record, term
+from . import attempt, campaign, cost, kernel, packed, qemu, record, term
 from .guest import Event, Guest, Outcome
 
 ROUNDS, SAMPLES = 20, 5000
@@ -83,7 +83,7 @@ def _progress(event: Event) -> str | None:
 def main() -> int:
     built = kernel.build("rt", stock=True)
     runs = plan()
-    attempts: list[str | None] = []
+    attempts: list[attempt.Record] = []
     guest = Guest(
         built,
         job(runs),
@@ -101,7 +101,7 @@ def main() -> int:
             **record.head("measure-live"),
             "emulator": f"QEMU {qemu.pick().version}, time follows instructions",
             "kernel": {"name": built.name, "release": built.version},
-            "attempts": attempts,
+            "attempts": [a["void"] for a in attempts],
             "kernel_log": findings,
             "samples": SAMPLES,
             "rounds": found,

@@ -14,6 +14,7 @@ from typing import Any
 import jsonschema
 
 from . import (
+    attempt,
     campaign,
     catalogue,
     cells,
@@ -31,7 +32,6 @@ from .kernel import Kernel
 from .paths import LAB, OUT, SCHEMAS, TOP
 
 FLAVOURS = ("rt", "nort")
-MAX_BOOTS = 5
 AGAIN = 2
 PAGE = TOP / "docs" / "catalogue.md"
 
@@ -84,7 +84,8 @@ class Matrix:
             old = json.loads(self.path.read_text())
         except json.JSONDecodeError:
             return
-        if old.get("schema") != "isolator.matrix" or old.get("version") != 1:
+        schema = json.loads((SCHEMAS / "matrix.json").read_text())
+        if not jsonschema.Draft202012Validator(schema).is_valid(old):
             return
         self.columns = old["columns"]
         for row in old["rows"]:
@@ -116,10 +117,10 @@ def _progress(column: Column, event: Event) -> None:
 
 
 def _boot(
-    column: Column, built: Kernel, batch: list[Trigger], where: Path
-) -> tuple[Outcome, str | None]:
+    column: Column, built: Kernel, batch: list[Trigger], where: Path, threads: str
+) -> tuple[Outcome, attempt.Attempt]:
     """One guest; it ends after the first trigger that does not come back."""
-    early = Outcome()
+    early = Outcome(ours=column.config.isolates)
     lost: list[str] = []
 
     def on_event(event: Event) -> str | None:
@@ -128,11 +129,19 @@ def _boot(
         if event.get("returned") is False and event["event"] in ("run", "ctl"):
             lost.append(event["name"])
         if event["name"].startswith("causes.") and lost:
-            return f"{lost[0]} did not come back"
-        return campaign.no_clocks(early)
+            return _not_back(lost[0])
+        return attempt.judge(early).over
 
-    outcome = boot(cells.guest(column.config, built, batch), where, on_event)
-    return outcome, campaign.void(column.config, outcome) if not lost else None
+    outcome = boot(cells.guest(column.config, built, batch, threads), where, on_event)
+    found = campaign.judge(column.config, outcome)
+    # The cell of what did not come back says so itself, and that the guest was ended for it.
+    if lost and outcome.died == _not_back(lost[0]):
+        found = attempt.Attempt(log=found.log)
+    return outcome, found
+
+
+def _not_back(name: str) -> str:
+    return f"{name} did not come back"
 
 
 def _measure_batch(
@@ -140,41 +149,47 @@ def _measure_batch(
     column: Column,
     built: Kernel,
     batch: list[Trigger],
-    attempts: list[dict[str, Any]],
+    attempts: list[attempt.Record],
 ) -> None:
-    """Boots until each trigger of @batch has its cell, or five guests were void."""
+    """Boots until each trigger of @batch has its cell, or five guests gave none."""
     left, void_boots = list(batch), 0
+    mine: list[attempt.Record] = []
     while left:
         where = OUT / "matrix" / f"{column.name}-{len(attempts) + 1}"
-        outcome, void = _boot(column, built, left, where)
+        outcome, found = _boot(column, built, left, where, attempt.threads(mine))
         got = []
         for i, trigger in enumerate(left):
-            cell = None if void else cells.cell(column.config, trigger, i, outcome)
+            cell = None if found.void else cells.cell(column.config, trigger, i, outcome)
             if cell is None:
                 continue
             cell["kernel"], cell["trigger"] = built.path.name, _source(trigger)
+            cell["when"] = record.head("matrix")["when"]
             cell["files"] = str(where.relative_to(OUT))
             matrix.cells[trigger.name, column.name] = cell
             got.append(trigger)
-        log = [f.text for f in cells.findings(left, outcome)[:20]]
-        attempts.append(
+        mine.append(
             {
                 "files": str(where.relative_to(OUT)),
                 "triggers": [t.name for t in left],
                 "measured": len(got),
-                "void": void or (outcome.died if not got else None),
                 "seconds": round(outcome.seconds, 1),
-                "kernel_log": log,
+                "accel": outcome.accel,
+                **attempt.record(
+                    found,
+                    cells.entered(left, got, outcome) if column.config.isolates else (),
+                    cells.unwanted(left, found.log),
+                ),
             }
         )
+        attempts.append(mine[-1])
         quiet = outcome.windows.get(campaign.QUIET)
         if quiet and got:
             matrix.columns.setdefault(column.name, {})["quiet"] = campaign.counts(quiet)
         left = [t for t in left if t not in got]
         if not got:
             void_boots += 1
-            term.say(f"{column.name}: void: {attempts[-1]['void']}")
-            if void_boots == MAX_BOOTS:
+            term.say(f"{column.name}: no cell: {found.over}")
+            if void_boots == attempt.MAX_BOOTS or attempt.excused_too_often(mine):
                 return
 
 
@@ -197,7 +212,7 @@ def _measure(
             "kernel": {"name": built.name, "release": built.version, "build": built.path.name},
         }
     )
-    attempts: list[dict[str, Any]] = []
+    attempts: list[attempt.Record] = []
     for batch in cells.batches(todo):
         _measure_batch(matrix, column, built, batch, attempts)
         # A run that is ended early is not lost.
@@ -340,16 +355,19 @@ def main(
     for claim in report["broken"]:
         print(term.colour(f"does not hold: {claim}", "31"))
     missing = sorted(measured - {(r["name"], c) for r in report["rows"] for c in r["cells"]})
-    if missing:
-        print(f"inconclusive: no cell for {', '.join('/'.join(m) for m in missing[:10])}")
+    doubts = [f"no cell for {', '.join('/'.join(m) for m in missing[:10])}"] if missing else []
+    doubts += [f"{c}: {why}" for c, why in matrixclaims.excused(report["columns"])]
+    for doubt in doubts:
+        print(f"inconclusive: {doubt}")
+    if doubts and not claims:
         return term.INCONCLUSIVE
     failed = {key for key, _ in claims}
-    skipped = {key for key in measured if _outcome(report, key) == "missing"}
+    missed = set(missing)
+    skipped = {key for key in measured - missed if _outcome(report, key) == "missing"}
     written = f"out/{name}.json, out/{name}.html{', docs/catalogue.md' if whole else ''}"
     print(f"{written}; {term.elapsed():.0f} s")
-    print(
-        f"{len(measured - failed - skipped)} passed, {len(failed)} failed, {len(skipped)} skipped"
-    )
+    passed = len(measured - failed - skipped - missed)
+    print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
     return term.EXCEEDED if report["broken"] else term.PASS
 
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from . import campaign, catalogue
+from . import attempt, catalogue, claims, instrument
 
 Claim = tuple[tuple[str, str], str]
 MIN_ROWS = 70
-TICK_S, LEND_S, D_S, D_SPIN_S = 0.010, 0.0005, 1.0, 0.1
+D_SPIN_S = 0.1
 # Between a deadline and its delivery lies the host's scheduling of the emulator.
 SLACK_S = 0.5
 
@@ -32,8 +32,8 @@ def interrupts(row: dict[str, Any], columns: dict[str, Any]) -> dict[str, bool]:
         quiet = columns.get(name, {}).get("quiet")
         if quiet is None:
             continue
-        per_s = quiet["entries_by_vector"].get(campaign.TIMER, 0) / max(quiet["window_s"], 0.001)
-        ticking = campaign.TIMER if per_s > campaign.STOPPED_TICK_PER_S else ""
+        per_s = quiet["entries_by_vector"].get(attempt.TIMER, 0) / max(quiet["window_s"], 0.001)
+        ticking = attempt.TIMER if per_s > attempt.STOPPED_TICK_PER_S else ""
         more = 0.0
         for vector, n in cell["entries_by_vector"].items():
             if vector == ticking:
@@ -50,10 +50,9 @@ def limit_s(row: dict[str, Any], column: str) -> float | None:
     cell = row["cells"][column]
     if not stock or not stock["returned"]:
         return None
-    requests = cell["held"] or 0
     # Grace periods take stock itself 0.8 s at one time and 2 s at another.
     longest = max(stock.get("seconds_all", [stock["seconds"]]))
-    return float(longest + requests * (TICK_S + LEND_S) + D_S)
+    return claims.limit_s(float(longest), cell["held"] or 0)
 
 
 def late(row: dict[str, Any], column: str) -> float | None:
@@ -67,12 +66,13 @@ def late(row: dict[str, Any], column: str) -> float | None:
 def _isolator(row: dict[str, Any], column: str) -> list[str]:
     cell = row["cells"][column]
     bad: list[str] = []
-    if cell["outcome"] == "missing":
-        return bad
+    missing = cell["outcome"] == "missing"
     if not cell["returned"]:
         bad.append(f"did not come back: {cell['detail'][:200]}")
-    elif not cell["worked"]:
+    elif not cell["worked"] and not missing:
         bad.append(f"did not work: {cell['detail'][:200]}")
+    # What ends isolation ends the task's time in user mode too.
+    bad += instrument.blind(cell) if row["class"] == "break" else instrument.faults(cell)
     if cell["kernel_entries"] and row["class"] != "break":
         bad.append(f"{cell['kernel_entries']} kernel entries: {cell['entries_by_vector']}")
     if cell["breaches"] != 0:
@@ -88,9 +88,12 @@ def _isolator(row: dict[str, Any], column: str) -> list[str]:
     limit = late(row, column)
     if limit is not None:
         bad.append(f"took {cell['seconds']:.2f} s, at most {limit:.2f} s were to be")
+    held_s = cell["longest_hold_s"]
+    if held_s is None or held_s > claims.D_S + SLACK_S:
+        bad.append(f"held {held_s} s, not at most {claims.D_S} s")
     if row["user"] and cell["longest_call_s"] > D_SPIN_S + SLACK_S:
         bad.append(f"a user let a CPU spin {cell['longest_call_s']:.2f} s")
-    if row["class"] == "break" and cell["returned"] and not cell["broken"]:
+    if row["class"] == "break" and cell["returned"] and not cell["broken"] and not missing:
         bad.append("a break that was not counted as one")
     return bad
 
@@ -102,15 +105,22 @@ def _other(cell: dict[str, Any]) -> list[str]:
     return [f"did not work: {cell['detail'][:200]}"]
 
 
-def _logs(columns: dict[str, Any]) -> list[Claim]:
-    """A kernel of ours that complains fails, also in a boot that is void."""
+def _attempts(columns: dict[str, Any]) -> list[Claim]:
+    """A kernel of ours that ends, enters or complains fails, also in a boot that is void."""
     return [
-        ((name, line), f"{name}: kernel log: {line}")
+        ((name, text), f"{name}: {text}")
         for name, column in columns.items()
         if column["config"] == "isolator"
-        for attempt in column.get("attempts", [])
-        if not (attempt["void"] or "").startswith("emulator fault")
-        for line in attempt["kernel_log"][:3]
+        for text in attempt.broken(column.get("attempts", []))
+    ]
+
+
+def excused(columns: dict[str, Any]) -> list[tuple[str, str]]:
+    """Which columns conclude nothing, and why."""
+    return [
+        (name, why)
+        for name, column in columns.items()
+        if (why := attempt.excused_too_often(column.get("attempts", [])))
     ]
 
 
@@ -139,7 +149,7 @@ def broken(report: dict[str, Any], measured: set[tuple[str, str]], whole: bool) 
 
     Each with what it is about: a row and a configuration, or something else.
     """
-    bad = _logs(report["columns"])
+    bad = _attempts(report["columns"])
     for row in report["rows"]:
         for column, cell in row["cells"].items():
             key = (row["name"], column)

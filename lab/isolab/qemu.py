@@ -30,12 +30,12 @@ class Emulator:
     threads: str
     cpu: str = "max"
 
-    def accel(self, use_kvm: bool, icount: bool = False) -> list[str]:
+    def accel(self, use_kvm: bool, icount: bool = False, threads: str = "") -> list[str]:
         if use_kvm:
             return ["-accel", "kvm", "-cpu", "host"]
         if icount:
             return ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-cpu", self.cpu]
-        return ["-accel", f"tcg,thread={self.threads}", "-cpu", self.cpu]
+        return ["-accel", f"tcg,thread={threads or self.threads}", "-cpu", self.cpu]
 
 
 def _version(command: tuple[str, ...]) -> str:

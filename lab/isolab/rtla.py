@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from . import campaign, distro, initramfs, record, term
+from . import attempt, campaign, distro, initramfs, record, term
 from .guest import Event, Guest, Outcome, boot
 from .paths import BUILD, LAB, OUT
 
@@ -72,12 +72,10 @@ def _boot(number: int) -> tuple[dict[str, Any] | None, str, Outcome]:
     )
 
     def progress(event: Event) -> str | None:
-        return campaign.no_clocks(Outcome(events=[event]))
+        return attempt.no_clocks(Outcome(events=[event]))
 
     outcome = boot(guest, where, progress)
-    void = campaign.no_clocks(outcome)
-    if outcome.emulator_fault:
-        void = f"emulator fault: {outcome.emulator_fault}"
+    void = attempt.judge(outcome).void
     text = "".join(e["text"] for e in outcome.events if e["event"] == "part")
     try:
         return (None if void else json.loads(text)), void or "", outcome

@@ -8,18 +8,20 @@ from typing import Any
 
 import jsonschema
 
-from . import campaign, claims, header, html, kernel, observer, qemu, record, table, term
+from . import attempt, campaign, claims, header, html, kernel, observer, qemu, record, table, term
 from .campaign import CONFIGS, Config
 from .guest import Event, Outcome, boot
 from .header import Trigger
 from .kernel import Kernel
 from .paths import OUT, SCHEMAS
 
-MAX_BOOTS = 5
 
+class NoResult(Exception):
+    """A configuration has no result: it ended by itself, or every boot was void."""
 
-class Inconclusive(Exception):
-    """Every boot of a configuration was void."""
+    def __init__(self, text: str, attempts: list[attempt.Record]) -> None:
+        super().__init__(text)
+        self.attempts = attempts
 
 
 def _boot(
@@ -27,33 +29,35 @@ def _boot(
     built: Kernel,
     triggers: list[Trigger],
     no_tick_s: float,
-    attempts: list[dict[str, Any]],
+    attempts: list[attempt.Record],
 ) -> Outcome:
     where = OUT / "run" / f"{config.name}-{len(attempts) + 1}"
     log = where / "observer.json"
 
-    early = Outcome()
+    early = Outcome(ours=config.isolates)
 
     def on_event(event: Event) -> str | None:
         text = campaign.progress(config, event)
         if text:
             term.say(text)
-        # What is void already need not run to its end.
+        # What is void or over already need not run to its end.
         early.events.append(event)
         if event["event"] == "ctl" and event["name"] == "end.quiet":
             early.windows = observer.read(built, log)[0]
-        return campaign.void(config, early)
+        return campaign.judge(config, early).over
 
-    outcome = boot(campaign.guest(config, built, triggers, no_tick_s), where, on_event)
-    why = campaign.void(config, outcome)
+    threads = attempt.threads(attempts)
+    outcome = boot(campaign.guest(config, built, triggers, no_tick_s, threads), where, on_event)
+    found = campaign.judge(config, outcome)
+    entered = attempt.entered(outcome) if config.isolates and found.over else ()
     attempts.append(
         {
             "attempt": len(attempts) + 1,
-            "void": why,
+            **attempt.record(found, entered),
             "seconds": round(outcome.seconds, 1),
             "boot_seconds": round(outcome.boot_seconds, 1),
+            "accel": outcome.accel,
             "files": str(where.relative_to(OUT)),
-            "kernel_log": [f.text for f in outcome.findings[:20]],
         }
     )
     return outcome
@@ -62,20 +66,31 @@ def _boot(
 def _measure(
     config: Config, built: Kernel, triggers: list[Trigger], no_tick_s: float
 ) -> dict[str, Any]:
-    attempts: list[dict[str, Any]] = []
+    attempts: list[attempt.Record] = []
     while True:
         outcome = _boot(config, built, triggers, no_tick_s, attempts)
-        if not attempts[-1]["void"]:
+        last = attempts[-1]
+        if last["ended"]:
+            raise NoResult(f"{config.name}: the guest ended: {last['ended']}", attempts)
+        if not last["void"]:
             break
-        term.say(f"{config.name}: attempt {len(attempts)} is void: {attempts[-1]['void']}")
-        if len(attempts) == MAX_BOOTS:
-            raise Inconclusive(
-                f"{config.name}: {MAX_BOOTS} boots, all void; "
-                f"the last: {attempts[-1]['void']} (see {OUT}/run)"
+        term.say(f"{config.name}: attempt {len(attempts)} is void: {last['void']}")
+        if why := attempt.excused_too_often(attempts):
+            raise NoResult(f"{config.name}: {why} (see {OUT}/run)", attempts)
+        if len(attempts) == attempt.MAX_BOOTS:
+            raise NoResult(
+                f"{config.name}: {len(attempts)} boots, all void; "
+                f"the last: {last['void']} (see {OUT}/run)",
+                attempts,
             )
     found = campaign.result(config, triggers, outcome)
     found["attempts"] = attempts
-    found["kernel"] = {"name": built.name, "release": built.version, "build": built.path.name}
+    found["kernel"] = {
+        "name": built.name,
+        "release": built.version,
+        "build": built.path.name,
+        "hz": built.hz,
+    }
     return found
 
 
@@ -111,18 +126,23 @@ def main(only: list[str] | None, trigger_names: list[str], no_tick_s: float) -> 
         "configs": {},
     }
     inconclusive = None
+    broken: list[str] = []
     for config in configs:
         try:
-            report["configs"][config.name] = _measure(
-                config, kernels[config.stock], triggers, no_tick_s
-            )
-        except Inconclusive as e:
+            found = _measure(config, kernels[config.stock], triggers, no_tick_s)
+            report["configs"][config.name] = found
+            if config.isolates:
+                broken = claims.attempts(found["attempts"])
+        except NoResult as e:
             inconclusive = str(e)
+            if config.isolates:
+                broken = claims.attempts(e.attempts)
             break
     complete = (
         not only and not trigger_names and no_tick_s >= claims.MIN_NO_TICK_S and not inconclusive
     )
-    broken = claims.broken(report["configs"]) if complete else []
+    if complete:
+        broken = claims.broken(report["configs"])
     report["judged"], report["broken"], report["inconclusive"] = complete, broken, inconclusive
     report["seconds"] = round(term.elapsed(), 1)
     OUT.mkdir(exist_ok=True)
@@ -131,11 +151,11 @@ def main(only: list[str] | None, trigger_names: list[str], no_tick_s: float) -> 
     (OUT / "run.json").write_text(json.dumps(report, indent=1) + "\n")
     (OUT / "run.html").write_text(html.page(report))
     print(table.text(report))
-    if inconclusive:
-        print(f"inconclusive: {inconclusive}")
-        return term.INCONCLUSIVE
     for claim in broken:
         print(term.colour(f"does not hold: {claim}", "31"))
+    if inconclusive:
+        print(f"no result: {inconclusive}")
+        return term.EXCEEDED if broken else term.INCONCLUSIVE
     if complete and not broken:
         print(term.colour("Every claim holds.", "32"))
     print(f"out/run.json, out/run.html; {report['seconds']:.0f} s")

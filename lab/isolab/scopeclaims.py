@@ -226,8 +226,8 @@ def order(
     return rows
 
 
-def ordered(row: Mapping[str, Any]) -> Claim:
-    """One row of order()."""
+def ordered(row: Mapping[str, Any], least: int) -> Claim:
+    """One row of order(): one observation is no order, @least are."""
     said = f"{row['after']} times; {row['near']} too near to tell, {row['against']} against"
     if row["instead"] is not None:
         said += f", {row['instead']} as the table has it instead"
@@ -235,7 +235,7 @@ def ordered(row: Mapping[str, Any]) -> Claim:
         "order",
         f"{row['then']} comes after {row['first']}"
         + ("" if row["instead"] is None else ", or else as the table says"),
-        row["against"] <= RARE * (row["after"] + row["against"]) and row["after"] > 0,
+        row["against"] <= RARE * (row["after"] + row["against"]) and row["after"] >= least,
         said,
     )
 

@@ -19,6 +19,7 @@ KEEPER = "isolator-keeper"
 BEGINS_S = 90.0
 ENDS_S = 10.0
 ROUNDS = 2000
+HOSTS = re.compile(r"^hosts connect to \S+:(\d+) with the token in (.+)$", re.MULTILINE)
 
 
 def build() -> Path:
@@ -71,6 +72,7 @@ class Generator:
         self.host, _, port = listen.rpartition(":")
         self.port = int(port)
         self.keeper: int | None = None
+        self.token = Path()  # the file with what hosts have to know
         self.floor = ""  # its own words about its error
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -96,16 +98,22 @@ class Generator:
         until = time.monotonic() + BEGINS_S
         while True:
             said = self.log.read_bytes()[offset:].decode(errors="replace")
-            found = re.search(r"^hosts connect to \S+:(\d+)$", said, re.MULTILINE)
+            found = HOSTS.search(said)
             if found:
                 break
             if self._process.poll() is not None or time.monotonic() > until:
                 raise term.LabError(f"isolator-generator did not begin: {said.strip()}")
             time.sleep(0.02)
         self.port = int(found[1])
+        self.token = Path(found[2])
         self.keeper = _keeper_of(self._process.pid) or self.keeper
         floor = re.search(r"^resolution .*", said, re.MULTILINE)
         self.floor = floor[0] if floor else "not measured"
+
+    @property
+    def address(self) -> tuple[str, int, str]:
+        """Where hosts connect, and what they have to know."""
+        return self.host, self.port, self.token.read_text().partition("\n")[0]
 
     def go_first(self) -> bool:
         """Whatever else runs on its CPU waits for it; False: not allowed."""
@@ -131,7 +139,7 @@ class Generator:
             os.kill(self.keeper, signal.SIGKILL)
 
     def end(self) -> None:
-        """In order, or else by force; after it neither process is there, nor the socket."""
+        """In order, or else by force; after it neither process is there, nor socket and token."""
         if self._process:
             self._process.terminate()
             try:
@@ -147,3 +155,4 @@ class Generator:
             time.sleep(0.02)
         self.keeper = None
         self.socket.unlink(missing_ok=True)
+        self.socket.with_name(f"{self.socket.name}.token").unlink(missing_ok=True)

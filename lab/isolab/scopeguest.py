@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import re
 import shutil
 import socket
 import tempfile
@@ -22,7 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-from . import campaign, guest, qemu, scopegenerator, term
+from . import attempt, campaign, guest, qemu, scopegenerator, term
 from .guest import Event, Guest, Outcome
 from .kernel import Kernel
 from .paths import OUT
@@ -72,7 +71,7 @@ class ScopeGuest:
         append: str = "",
         slower: float = 1.0,
     ) -> None:
-        if isolate and not kernel.has("CONFIG_ISOLATOR"):
+        if isolate and not kernel.ours:
             raise term.LabError(f"kernel {kernel.name} cannot isolate: take rt, nort or debug")
         self.kernel, self.poll, self.isolate = kernel, poll, isolate
         self._undisturbed = undisturbed
@@ -132,11 +131,8 @@ class ScopeGuest:
         self._stack.callback(self._port.close)
         self._port.connect(str(self._orders))
         clocks = self.do(f"{campaign.SETTLED}; grep -h hres_active /proc/timer_list", 15)
-        if re.search(r"hres_active\s*:\s*0", clocks):
-            raise term.LabError(
-                "no high-resolution mode: the guest's timer calibration failed; try again",
-                term.INCONCLUSIVE,
-            )
+        if why := attempt.spoilt_clocks(clocks):
+            raise term.LabError(f"{why}; try again", term.INCONCLUSIVE)
         self.load()
         self.start_tasks()
         if self._undisturbed:
@@ -203,9 +199,9 @@ class ScopeGuest:
         return not self._over
 
     @property
-    def address(self) -> tuple[str, int]:
-        """Where a host connects to the generator."""
-        return self.generator.host, self.generator.port
+    def address(self) -> tuple[str, int, str]:
+        """Where a host connects to the generator, and the token."""
+        return self.generator.address
 
     # What it is told.
 

@@ -124,7 +124,7 @@ class Host:
     Its link is served by a thread, whatever the one that uses it does.
     """
 
-    def __init__(self, address: tuple[str, int], path: Path) -> None:
+    def __init__(self, address: tuple[str, int, str], path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
         self._address, self._path = address, path

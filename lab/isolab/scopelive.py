@@ -40,10 +40,18 @@ def signals() -> Iterator[None]:
             signal.signal(name, handler)
 
 
+def opened(address: str) -> tuple[str, dict[str, str]]:
+    """Where a page is and what opens it, of the address that is printed."""
+    place, _, token = address.partition("?token=")
+    return place, {"Authorization": f"Bearer {token}"}
+
+
 class Page:
     """isolator-scope serve, and what it can be asked."""
 
-    def __init__(self, generator: tuple[str, int], listen: str, recording: Path) -> None:
+    def __init__(
+        self, generator: tuple[str, int], listen: str, recording: Path, token: Path | None = None
+    ) -> None:
         self.recording = recording
         self._log = recording.with_suffix(".log")
         with open(self._log, "w") as log:
@@ -51,6 +59,7 @@ class Page:
             self._process = subprocess.Popen(
                 [
                     PROGRAM, "serve", "--connect", "{}:{}".format(*generator),
+                    *(("--token-file", token) if token else ()),
                     "--listen", listen, "-o", recording,
                 ],
                 stdin=subprocess.DEVNULL,
@@ -75,8 +84,9 @@ class Page:
     def ask(self, name: str, *values: int) -> None:
         """A command to the generator, as the page's controls give it."""
         body = json.dumps({"name": name, "values": values}).encode()
+        where, key = opened(self.address)
         request = urllib.request.Request(
-            f"{self.address}api/command", body, {"Content-Type": "application/json"}
+            f"{where}api/command", body, {"Content-Type": "application/json", **key}
         )
         until = time.monotonic() + BEGINS_S
         while True:
@@ -133,7 +143,12 @@ def main(name: str, port: int, seconds: float | None) -> int:
             stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
             with scopeguest.ScopeGuest(built, "live", isolate=not stock) as guest:
                 term.say(f"generator: {guest.generator.floor}")
-                page = Page(guest.address, f"127.0.0.1:{port}", where / f"live-{stamp}.scope")
+                page = Page(
+                    guest.address[:2],
+                    f"127.0.0.1:{port}",
+                    where / f"live-{stamp}.scope",
+                    guest.generator.token,
+                )
                 try:
                     page.ask("frequency", HERTZ * 1000)
                     page.ask("start", 0)

@@ -41,10 +41,11 @@ class Size:
     slow: int  # of each planted delay
     alone: int  # of each mechanism
     cut: int  # of the runs in whose middle something ends
+    order: int  # times at least that one has to be seen after another
 
 
-WHOLE = Size(5, 60_000, 60_000, 200, 1000, 2000)
-SAMPLE = Size(2, 2_000, 2_000, 40, 100, 300)
+WHOLE = Size(5, 60_000, 60_000, 200, 1000, 2000, 100)
+SAMPLE = Size(2, 2_000, 2_000, 40, 100, 300, 20)
 
 
 @dataclass
@@ -120,7 +121,7 @@ def steady(bench: Bench, hertz: float) -> dict[str, Any]:
     floor = bench.host.account.floor
     resolution = floor.resolution_ns if floor else 0
     rows = scopeclaims.order(run, bench.names, bench.table, resolution)
-    bench.claims += map(scopeclaims.ordered, rows)
+    bench.claims += [scopeclaims.ordered(row, bench.size.order) for row in rows]
     alone = len(scopeclaims.clear(run, bench.names))
     return {
         "hz": hertz,

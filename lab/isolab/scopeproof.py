@@ -22,13 +22,14 @@ from isolator_scope import headless
 from . import term
 from .paths import OUT, TOP
 from .scopecells import RUNS
+from .scopelive import opened
 
 # Each process that comes of it has this in its environment.
 TOKEN = "ISOLAB_SCOPE_PROOF"
 # A kernel may have to be built, and another guest to be waited for.
 SHOWN_S, ANSWERED_S, ENDED_S, GONE_S = 1500.0, 90.0, 60.0, 5.0
 MECHANISMS = {line for run in RUNS for line in run.lines}
-PAGE = re.compile(r"^(http://\S+/)$", re.MULTILINE)
+PAGE = re.compile(r"^(http://\S+/\?token=\S+)$", re.MULTILINE)
 
 
 def processes(token: str) -> list[str]:
@@ -63,15 +64,16 @@ def wait(true: Callable[[], Any], seconds: float) -> Any:
 async def answering(address: str, seconds: float) -> tuple[set[str], set[str]]:
     """Which mechanisms have answers by the page's websocket, and by its document."""
     told: set[str] = set()
+    where, key = opened(address)
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds), aiohttp.ClientSession() as session:
-            async with session.ws_connect(f"{address}ws") as socket:
+        async with asyncio.timeout(seconds), aiohttp.ClientSession(headers=key) as session:
+            async with session.ws_connect(f"{where}ws") as socket:
                 async for message in socket:
                     rows = message.json().get("lines", [])
                     told = {row["name"] for row in rows if row["count"]}
                     if told >= MECHANISMS:
                         break
-            async with session.get(f"{address}api/document") as answer:
+            async with session.get(f"{where}api/document") as answer:
                 document = await answer.json()
             series = [row for part in document["parts"] for row in part["series"]]
             return told, {row["name"] for row in series if row["samples"]}

@@ -16,7 +16,7 @@ from isolator_scope.errors import ScopeError
 from isolator_scope.link import Target
 from isolator_scope.protocol import SetFrequency, SetPhase
 
-from . import record, scopefigure, scopepage, term
+from . import attempt, dmesg, record, scopefigure, scopepage, term
 from .paths import OUT, SCHEMAS, TOP
 from .scopecells import CONFIGS, ENDS_S, IDLE, LOADS, RUNS, Config, Load, LoadGuest, Run, ended
 
@@ -144,13 +144,15 @@ def _config(config: Config, loads: Sequence[Load], seconds: float) -> dict[str, 
             with guest:
                 row["kernel"] = guest.release
                 cells = [_cell(guest, load, seconds) for load in loads]
-            row["attempts"].append(guest.outcome.emulator_fault or "")
-            row["kernel_log"] = [finding.text for finding in guest.outcome.findings]
-            if not guest.outcome.emulator_fault:
+            found = attempt.judge(guest.outcome)
+            row["attempts"].append(found.void or "")
+            if not found.void:
                 row["cells"] = cells
         except term.LabError as e:
+            found = attempt.judge(guest.outcome)
             row["attempts"].append(str(e))
             term.say(f"{config.name}: void: {e}")
+        row["kernel_log"] += [finding.text for finding in dmesg.scan(found.log)]
     return row
 
 

@@ -12,13 +12,14 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from . import (
     arm64,
+    attempt,
     bpf,
     campaign,
     distro,
@@ -35,7 +36,6 @@ from .guest import ENDED, Event, Guest, Outcome, boot
 from .header import GuestTest
 from .paths import OUT
 
-MAX_BOOTS = 5
 RECAP_LINES = 30
 # How a guest may end by a test's doing, as its header says in short.
 ENDS = {"panic": "Kernel panic - not syncing", "reboot": "reboot: Restarting system"}
@@ -55,15 +55,16 @@ class Suite:
 
 
 _NORMAL = ("isolator", "any")
-_DEBUG = ("isolator", "isolator-debug", "any")
+_FAULTS = ("isolator", "isolator-faults", "any")
+_DEBUG = ("isolator", "isolator-faults", "isolator-debug", "any")
 _DISTRO = ("distro", "distro-stock")
 _DISTRO_OURS = ("distro", "distro-isolator")
 _DISTRO_DEB = ("distro-deb",)
 _ARM64 = ("arm64",)
 SUITES = {
-    "check": Suite((("rt", _NORMAL), ("nort", _NORMAL), ("debug", ("isolator-debug",)))),
+    "check": Suite((("rt", _NORMAL), ("nort", _FAULTS))),
     "full-rt": Suite((("rt", _NORMAL),), long=True),
-    "full-nort": Suite((("nort", _NORMAL),), long=True),
+    "full-nort": Suite((("nort", _FAULTS),), long=True),
     "full-debug": Suite((("debug", _DEBUG),), long=True),
     "kasan": Suite((("debug+kasan", _DEBUG),), long=True),
     "kcsan": Suite((("debug+kcsan", _DEBUG),), long=True),
@@ -194,16 +195,18 @@ def _judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | Non
         result.status = "failed" if result.why else "passed"
 
 
-def _stray(which: kernel.Kernel, ran: list[GuestTest], outcome: Outcome) -> list[Result]:
-    """What the kernel log complains about between the tests: nobody's, so a failure of its own."""
-    log = outcome.console
+def _stray(which: kernel.Kernel, of: GuestTest, ran: list[GuestTest], log: str) -> list[Result]:
+    """What the kernel log complains about between the tests: nobody's, so a failure of its own.
+
+    A line may come late: what a test allows is allowed until the next one begins.
+    """
     for test in ran:
-        log = log.replace(dmesg.between(log, test.name) or "\0", "")
-    allowed = [re.compile(a) for t in ran for a in t.allows]
-    found = [f.text for f in dmesg.scan(log) if not any(a.search(f.text) for a in allowed)]
-    if not found or outcome.emulator_fault:
+        log = dmesg.without(log, test.name, test.allows, late=True)
+        log = dmesg.outside(log, test.name)
+    found = [f.text for f in dmesg.scan(log)]
+    if not found:
         return []
-    test = dataclasses.replace(ran[0], name="kernel-log", about="between the tests")
+    test = dataclasses.replace(of, name="kernel-log", about="between the tests")
     result = Result(test, which.name, why=[f"kernel log: {text}" for text in found[:5]])
     _show(result)
     return [result]
@@ -259,15 +262,20 @@ def _job(
 
 
 def _batches(tests: list[GuestTest]) -> list[list[GuestTest]]:
-    """Tests that share a guest: same CPUs, clock, parameters, lines, same need of the observer."""
-    batches: dict[tuple[int, bool, bool, str, bool, str], list[GuestTest]] = {}
+    """Tests that share a guest: same CPUs, clock, parameters, lines, same need of the observer.
+
+    Planted faults keep to themselves: what one leaves behind is no other test's.
+    """
+    batches: dict[tuple[object, ...], list[GuestTest]] = {}
     alone = []
     for test in tests:
         if test.alone:
             alone.append([test])
         else:
             lines = (test.doorbell, test.wires)
-            key = (test.cpus, test.observed, test.icount, test.append, *lines)
+            faults = test.kernel == "isolator-faults"
+            cpus = (test.cpus, test.smt)
+            key = (cpus, test.observed, test.icount, test.append, faults, *lines)
             batches.setdefault(key, []).append(test)
     return [*batches.values(), *alone]
 
@@ -298,25 +306,30 @@ def _run_batch(
     batch: list[GuestTest],
     slower: float,
     where: Path,
-    attempts: list[dict[str, Any]],
+    attempts: list[attempt.Record],
     window_s: int = 0,
 ) -> list[Result]:
     results: list[Result] = []
     left = list(batch)
-    boots = 0
+    mine: list[attempt.Record] = []
+    normal = slower
     while left:
-        boots += 1
-        longest = max(_timeout(t, slower, window_s) for t in left)
+        # After an excused boot the test that it ended is alone in one that needs no excuse.
+        threads = attempt.threads(mine[-1:])
+        now = left[:1] if threads else left
+        slower = normal * attempt.slower(threads)
+        longest = max(_timeout(t, slower, window_s) for t in now)
         guest = Guest(
             which,
             _job(
-                left,
+                now,
                 slower,
                 next((s for s in SANITIZERS if s in which.name), ""),
                 settle=bool(which.disk),
                 window_s=window_s,
             ),
             cpus=left[0].cpus,
+            smt=left[0].smt,
             append=f"{distro.APPEND} {left[0].append}" if which.disk else left[0].append,
             observe=left[0].observed,
             want_kvm=True,
@@ -324,39 +337,37 @@ def _run_batch(
             wires=left[0].wires,
             boot_s=(240 if which.disk else 40) * slower,
             silence_s=longest + 30,
-            total_s=sum(_timeout(t, slower, window_s) for t in left) + 120,
-            files=bpf.programs() if any("isolator-bpf" in t.brings for t in left) else {},
+            total_s=sum(_timeout(t, slower, window_s) for t in now) + 120,
+            threads=threads,
+            files=bpf.programs() if any("isolator-bpf" in t.brings for t in now) else {},
         )
-        term.say(f"{which.name}: guest with {guest.cpus} CPUs, {len(left)} test(s)")
+        term.say(f"{which.name}: guest with {guest.cpus} CPUs, {len(now)} test(s)")
         with _doorbell(left[0]) as guest.doorbell:
             outcome = boot(
                 guest,
                 where / f"boot-{len(attempts) + 1}",
-                lambda e: campaign.no_clocks(Outcome(events=[e])),
+                lambda e: attempt.no_clocks(Outcome(events=[e])),
             )
         done = {e["name"]: e for e in outcome.events if e["event"] == "run"}
-        void = campaign.no_clocks(outcome)
-        if outcome.emulator_fault:
-            void = f"emulator fault: {outcome.emulator_fault}"
-        if void and boots < MAX_BOOTS:
-            attempts.append({"tests": [t.name for t in left], "void": void})
-            term.say(f"void, booted again: {void}")
-        else:
-            attempts.append({"tests": [t.name for t in left], "void": None})
-        if void and boots < MAX_BOOTS and campaign.no_clocks(outcome):
-            continue
-        ran = [t for t in left if t.name in done]
+        found = attempt.judge(outcome)
+        mine.append({"tests": [t.name for t in now], **attempt.record(found)})
+        attempts.append(mine[-1])
+        again = found.void and len(mine) < attempt.MAX_BOOTS
+        if again:
+            term.say(f"void, booted again: {found.void}")
+        ran = [t for t in now if t.name in done]
         # The one that ran when the guest died gave no verdict: that is its failure.
-        if len(ran) < len(left) and not (void and boots < MAX_BOOTS):
-            ran.append(left[len(ran)])
+        if len(ran) < len(now) and not again:
+            ran.append(now[len(ran)])
         for test in ran:
             result = Result(test, which.name)
             _judge(test, result, outcome, done.get(test.name))
             _show(result)
             results.append(result)
-        results += _stray(which, ran, outcome)
+        mine[-1]["ended_in"] = next((t.name for t in now if t.name not in done), None)
+        results += _stray(which, left[0], ran, found.log)
         left = [t for t in left if t not in ran]
-        if boots >= MAX_BOOTS + len(batch):
+        if len(mine) >= attempt.MAX_BOOTS + len(batch):
             break
     return results
 
@@ -404,6 +415,8 @@ def _choose(kernels: list[str], only: list[str], suite: Suite) -> list[tuple[str
             if spec.startswith("stock-")
             else _DEBUG
             if "debug" in spec
+            else _FAULTS
+            if spec == "nort"
             else _NORMAL
         )
         chosen.append((spec, [t for t in everything if t.kernel in which]))
@@ -427,7 +440,7 @@ def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) ->
                 print(f"{spec:12} {t.cpus} CPUs  {t.name:32} {t.about}")
         return term.PASS
     results: list[Result] = []
-    attempts: list[dict[str, Any]] = []
+    attempts: list[attempt.Record] = []
     begin = time.monotonic()
     for spec, tests in chosen:
         if not tests:
@@ -457,11 +470,23 @@ def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) ->
     )
     if all(r.status == "skipped" for r in results):
         return term.SKIPPED
-    return term.ERROR if count["failed"] else term.PASS
+    if count["failed"]:
+        return term.ERROR
+    doubts = {test: _doubt(attempts, test) for test in {a["ended_in"] for a in attempts}}
+    for test, doubt in doubts.items():
+        if doubt:
+            print(f"inconclusive: {test}: {doubt}")
+            return term.INCONCLUSIVE
+    return term.PASS
+
+
+def _doubt(attempts: Sequence[attempt.Record], test: str | None) -> str | None:
+    """Why a test shows nothing: it is where boots ended that had to be excused, if so."""
+    return attempt.excused_too_often(a for a in attempts if a["ended_in"] == test)
 
 
 def write(
-    results: list[Result], attempts: list[dict[str, Any]], suite_name: str, seconds: float
+    results: list[Result], attempts: list[attempt.Record], suite_name: str, seconds: float
 ) -> None:
     """out/test.json."""
     OUT.mkdir(exist_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import term
+from . import attempt, term
 
 SHORT = {
     "sysvec_apic_timer_interrupt": "timer",
@@ -34,13 +34,27 @@ def _cell(item: dict[str, Any] | None) -> str:
     return text if item.get("worked", True) and item.get("returned", True) else text + " !"
 
 
+def _ticks(window: dict[str, Any]) -> str:
+    """The entries that an isolated task asked for itself, and the longest one's instructions."""
+    if window["breaches"] is None:
+        return ""
+    most = window["tick_kernel_instructions_max"]
+    return f"{window['tick_entries']}" + (f" ({most / 1000:.0f}k insn)" if most else "")
+
+
 def _rows(report: dict[str, Any]) -> list[tuple[str, ...]]:
     configs = report["configs"]
     first = next(iter(configs.values()))
     rows: list[tuple[str, ...]] = []
     for name in ("quiet", "load"):
         rows.append(
-            (f"({name} window)", "", *(_cell(c[name]) for c in configs.values()), "", "", "", "")
+            (
+                f"({name} window)",
+                "",
+                *(_cell(c[name]) for c in configs.values()),
+                _ticks(list(configs.values())[-1][name]),
+                *[""] * 4,
+            )
         )
     for i, trigger in enumerate(first["triggers"]):
         items = [c["triggers"][i] for c in configs.values()]
@@ -51,6 +65,7 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, ...]]:
                 trigger["name"],
                 trigger["class"],
                 *(_cell(t) for t in items),
+                _ticks(last),
                 "" if last["breaches"] is None else str(last["breaches"]),
                 "" if hold is None else f"{hold * 1000:.1f}",
                 last["outcome"]
@@ -69,6 +84,7 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, ...]]:
                 "",
                 *blank,
                 _cell(configs["isolator"]["no_tick"]),
+                _ticks(configs["isolator"]["no_tick"]),
                 str(configs["isolator"]["no_tick"]["breaches"]),
                 "",
                 "",
@@ -76,6 +92,26 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, ...]]:
             )
         )
     return rows
+
+
+def ticking(c: dict[str, Any]) -> float | None:
+    """How often its tick interrupts it, a second; None: it is stopped."""
+    quiet = c["quiet"]
+    rate = quiet["entries_by_vector"].get(attempt.TIMER, 0) / max(quiet["window_s"], 0.001)
+    return rate if rate > attempt.STOPPED_TICK_PER_S else None
+
+
+def interrupting(c: dict[str, Any]) -> int:
+    """How many triggers interrupt it, by more than its tick."""
+    tick = {attempt.TIMER} if ticking(c) else set()
+    return sum(bool(set(t["entries_by_vector"]) - tick) for t in c["triggers"])
+
+
+def _beside(c: dict[str, Any]) -> str:
+    """What the sum consists of.  A rate is the tick's alone: triggers come as often as we say."""
+    rate = ticking(c)
+    tick = f"the tick {rate:.0f} a second (HZ {c['kernel']['hz']}), " if rate else ""
+    return f" ({tick}{interrupting(c)} of {len(c['triggers'])} triggers)"
 
 
 def text(report: dict[str, Any]) -> str:
@@ -87,6 +123,7 @@ def text(report: dict[str, Any]) -> str:
         "trigger",
         "class",
         *(f"{n}: entries" for n in configs),
+        "own ticks",
         "breaches",
         "hold ms",
         "outcome",
@@ -105,10 +142,9 @@ def text(report: dict[str, Any]) -> str:
         code = "32" if c["kernel_entries"] == 0 else "33"
         lines.append(
             term.colour(
-                f"{name:9} {c['kernel_entries']:>8} interruptions in {c['window_s']:.0f} s "
-                f"({c['kernel_entries'] / max(c['window_s'], 0.1):.0f} a second); "
-                f"{100 * c['kernel_instructions'] / max(total, 1):.2f} % of all instructions "
-                "are the kernel's; "
+                f"{name:9} {c['kernel_entries']:>8} interruptions in {c['window_s']:.0f} s"
+                f"{_beside(c)}; {100 * c['kernel_instructions'] / max(total, 1):.2f} % of all "
+                "instructions are the kernel's; "
                 f"least user instructions in a second {c['user_instructions_per_second_min']:.2e}",
                 code,
             )

@@ -6,6 +6,7 @@ The test prints one line for each, `# window {...}`:
     window          its number
     name, ticked_by, seconds, and what else is for people to read
     least, most     interruptions that the observer must have counted; null: any number
+    by              the vector that planned ones come by: none may come by another; null: any
     most_faults     page faults, if that is said
     least_user      user instructions in the worst second: the program did run
 
@@ -98,6 +99,9 @@ def judge(
             bad.append(f"{name}: {count} interruptions, not at least {least}: {row['vectors']}")
         if most is not None and count > most:
             bad.append(f"{name}: {count} interruptions, not at most {most}: {row['vectors']}")
+        other = {v: n for v, n in interruptions(window).items() if v != claim["by"]}
+        if claim["by"] is not None and other:
+            bad.append(f"{name}: interrupted by other than {claim['by']}: {other}")
         faults = claim.get("most_faults")
         if faults is not None and row["page_faults"] > faults:
             bad.append(f"{name}: {row['page_faults']} page faults, not at most {faults}")

@@ -86,7 +86,8 @@ static void enter_kernel(uint64_t pc, bool zero)
 	struct entry *e = &unlogged;
 	bool tick = cpu.in_tick && is_syscall(pc);
 
-	if (cpu.probe) {
+	/* What comes between the mark and its call is an interruption like others. */
+	if (cpu.probe && is_syscall(pc)) {
 		cpu.probe = false;
 		cpu.probes_seen++;
 		win.probe_entries++;

@@ -20,40 +20,49 @@ uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/*
- * How long the observed vCPU neither ran nor was idle so far, nor stood still because it was
- * asked to: the host or the emulator took it.  In its thread.
- */
-static int64_t taken_ns(void)
+/* How long the observed vCPU ran, was idle, or stood still because it was asked to.  In its thread. */
+static uint64_t own_ns(void)
 {
 	struct timespec ran;
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
-	return (int64_t)(now_ns() - cpu.idle_ns - cpu.held_ns) -
-		(ran.tv_sec * INT64_C(1000000000) + ran.tv_nsec);
+	return (uint64_t)ran.tv_sec * 1000000000u + (uint64_t)ran.tv_nsec + cpu.idle_ns +
+		cpu.held_ns;
+}
+
+/* The rest: the host or the emulator took it.  In its thread. */
+static int64_t taken_ns(void)
+{
+	return (int64_t)(now_ns() - own_ns());
 }
 
 void second_restart(void)
 {
 	second.begin_ns = now_ns();
+	second.begin_own_ns = own_ns();
 	second.user = 0;
 	win.seconds = 0;
 }
 
 void look_at_clock(void)
 {
-	uint64_t now = now_ns();
+	uint64_t now = now_ns(), own;
 
+	/* The vCPU's own time, which runs no faster, takes a system call of the host. */
 	if (now < second.begin_ns + 1000000000u)
 		return;
+	own = own_ns();
+	if (own < second.begin_own_ns + 1000000000u)
+		return;
 	/* More than one second passed: the vCPU stood still for a whole one. */
-	if (now >= second.begin_ns + 2000000000u)
+	if (own >= second.begin_own_ns + 2000000000u)
 		second.user = 0;
 	if (!win.seconds || second.user < win.second_min)
 		win.second_min = second.user;
 	win.seconds++;
 	second.user = 0;
 	second.begin_ns = now;
+	second.begin_own_ns = own;
 }
 
 static void write_window(void)
@@ -80,8 +89,7 @@ static void write_window(void)
 			win.second_min);
 	else
 		fputs(", \"user_instructions_per_second_min\": null", f);
-	if (win.asked)
-		fprintf(f, ", \"taken_ns\": %" PRId64, taken_ns() - win.begin_taken_ns);
+	fprintf(f, ", \"taken_ns\": %" PRId64, taken_ns() - win.begin_taken_ns);
 	fprintf(f, ", \"probes\": %" PRIu64 ", \"probes_seen\": %" PRIu64,
 		cpu.probes, cpu.probes_seen);
 	if (conf.heavy) {
@@ -139,6 +147,7 @@ void begin_window(uint32_t id)
 	win.seconds = seconds;		/* that ended since the last window */
 	win.second_min = least;
 	win.begin_ns = now_ns();
+	win.begin_taken_ns = taken_ns();
 	win_open = true;
 	cpu.entry = NULL;
 }
@@ -163,8 +172,6 @@ void begin_asked_window(uint32_t id, uint64_t asked_ns, uint64_t asked_spent_ns)
 
 	second_restart();
 	begin_window(id);
-	win.asked = true;
-	win.begin_taken_ns = taken_ns();
 	/* The next block takes a mark: if that was late, the vCPU did not run. */
 	if (waited > spent)
 		win.begin_taken_ns -= (int64_t)(waited - spent);

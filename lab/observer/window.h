@@ -32,7 +32,6 @@ struct window {
 	uint64_t heavy[HEAVY_KINDS];
 	uint64_t begin_ns;
 	int64_t begin_taken_ns;
-	bool asked;		/* by another vCPU */
 	uint64_t seconds, second_min;	/* those that ended in this window */
 	struct {
 		uint64_t pc, n, insns;
@@ -67,11 +66,11 @@ struct cpu {
 };
 
 /*
- * The current second.  Seconds run on from window to window, so that windows
+ * The current second, of the vCPU's own time: what the host took is left out.  Seconds run on from window to window, so that windows
  * shorter than one leave no second out.
  */
 struct second {
-	uint64_t begin_ns, user;
+	uint64_t begin_ns, begin_own_ns, user;
 };
 
 /* Each block of the guest comes here: not by way of the table of what other objects may replace. */

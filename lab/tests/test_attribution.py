@@ -14,6 +14,7 @@ from typing import Any
 import jsonschema
 import pytest
 from isolab import attribution, causes, naming, observer, schedule, term
+from isolab.attempt import Attempt
 from isolab.guest import Outcome
 from isolab.paths import LAB, SCHEMAS
 
@@ -433,7 +434,7 @@ def test_they_are_made_again_until_they_are_quiet(
     def guest(_: Any, share: list[schedule.Window], number: int) -> Any:
         booted.append([w.number for w in share])
         ns = attribution.TAKEN_NS + 3 * MS if number <= disturbed else 0
-        return _part([w.number for w in share], *[ns] * len(share)), ""
+        return _part([w.number for w in share], *[ns] * len(share)), Attempt()
 
     monkeypatch.setattr(attribution, "_guest", guest)
     windows = [schedule.Window(i, ()) for i in (1, 2, 3)]
@@ -453,7 +454,7 @@ def test_what_did_nothing_is_made_again_and_never_is_an_error(
                 {"cause": "hog", "happened": False, "error": "no thread", "evidence": {}}
             ]
             window["injected"][0]["happened"] = window["number"] == 2 and number == 2
-        return part, ""
+        return part, Attempt()
 
     monkeypatch.setattr(attribution, "_guest", guest)
     windows = [schedule.Window(i, ("hog",)) for i in (1, 2)]
@@ -464,11 +465,16 @@ def test_what_did_nothing_is_made_again_and_never_is_an_error(
 
 
 def test_void_guests_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attribution, "_guest", lambda *_: (None, "emulator fault"))
+    monkeypatch.setattr(attribution, "_guest", lambda *_: (None, Attempt("no clocks")))
     windows = [schedule.Window(1, ())]
     parts, attempts, left = attribution._all(None, windows)  # type: ignore[arg-type]
     assert not parts and left == windows
     assert len(attempts) == attribution.MAX_VOID
+    # What is excused, once; what its log says counts.
+    for found in (Attempt("x", excused=True), Attempt("x", log="[1] BUG: y\n")):
+        monkeypatch.setattr(attribution, "_guest", lambda *_, found=found: (None, found))
+        with pytest.raises(term.LabError):
+            attribution._all(None, windows)  # type: ignore[arg-type]
 
 
 def test_a_lost_mark_says_that_the_vcpu_stood_still() -> None:

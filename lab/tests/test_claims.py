@@ -11,10 +11,11 @@ from typing import Any
 import jsonschema
 import pytest
 from isolab import claims, html, table
+from isolab.attempt import Attempt, record
 from isolab.paths import SCHEMAS
 
 
-def _window(entries: int = 0) -> dict[str, Any]:
+def _window(entries: int = 0, isolated: bool = True) -> dict[str, Any]:
     return {
         "window_s": 4.0,
         "kernel_entries": entries,
@@ -23,13 +24,17 @@ def _window(entries: int = 0) -> dict[str, Any]:
         "user_instructions": 10**9,
         "entries_by_vector": {"sysvec_apic_timer_interrupt": entries} if entries else {},
         "tick_kernel_instructions_max": 0,
-        "ticks": 400,
+        "ticks": 0,
+        "probes": 4,
+        "probes_seen": 4,
+        "user_per_s": 4 * 10**8,
+        "breaches": 0 if isolated else None,
     }
 
 
 def _trigger(name: str, isolated: bool, entries: int) -> dict[str, Any]:
     return {
-        **_window(entries),
+        **_window(entries, isolated),
         "name": name,
         "row": "1",
         "class": "catch-up",
@@ -39,8 +44,9 @@ def _trigger(name: str, isolated: bool, entries: int) -> dict[str, Any]:
         "outcome": "done",
         "seconds": 0.1,
         "detail": "",
-        "breaches": 0 if isolated else None,
         "held": 0 if isolated else None,
+        "deferred": 3 if isolated else None,
+        "excluded": 0 if isolated else None,
         "longest_hold_s": 0.0 if isolated else None,
     }
 
@@ -51,29 +57,30 @@ def _config(isolated: bool) -> dict[str, Any]:
         "about": "x",
         "append": "",
         "accel": "tcg",
-        "kernel": {"name": "k"},
+        "kernel": {"name": "k", "hz": 250},
         "window_s": 72.0,
         "kernel_entries": entries * 18,
         "tick_entries": 0,
         "kernel_instructions": 0,
         "user_instructions": 18 * 10**9,
-        "user_instructions_per_second_min": 10**8,
+        "user_instructions_per_second_min": 3 * 10**8,
         "entries_by_vector": {},
         "breaches": 0 if isolated else None,
         "probes": 4,
         "probes_seen": 4,
-        "quiet": _window(entries),
-        "load": _window(entries),
+        "control": 5,
+        "quiet": _window(entries, isolated),
+        "load": _window(entries, isolated),
         "triggers": [_trigger(f"t{i}", isolated, entries) for i in range(16)],
         "kernel_log": [],
         "attempts": [
             {
                 "attempt": 1,
-                "void": None,
+                **RECORD,
+                "accel": "tcg,thread=multi",
                 "seconds": 1.0,
                 "boot_seconds": 1.0,
                 "files": "run/x-1",
-                "kernel_log": [],
             }
         ],
     }
@@ -82,13 +89,13 @@ def _config(isolated: bool) -> dict[str, Any]:
         config["no_tick"] = {
             **_window(),
             "window_s": 30.0,
-            "ticks": 0,
-            "breaches": 0,
             "triggers": [fired],
         }
+        config["breach_list"] = []
     return config
 
 
+RECORD = record(Attempt())
 _FIRED = ("name", "worked", "outcome", "returned", "seconds", "detail")
 
 
@@ -145,14 +152,32 @@ def _set(*path: str | int, to: object) -> Callable[[dict[str, Any]], None]:
         _set("isolator", "no_tick", "ticks", to=1),
         _set("isolator", "no_tick", "breaches", to=1),
         _set("isolator", "quiet", "tick_entries", to=1),
-        _set("isolator", "user_instructions_per_second_min", to=10**6 - 1),
-        _set("isolator", "kernel_instructions", to=10**9),
-        _set("isolator", "kernel_log", to=["WARNING: x"]),
+        _set("isolator", "quiet", "ticks", to=1),
+        _set("isolator", "triggers", 7, "tick_entries", to=10**6),
+        _set("isolator", "no_tick", "tick_entries", to=1),
+        _set("isolator", "quiet", "breaches", to=1),
+        _set("isolator", "load", "breaches", to=None),
+        _set("isolator", "triggers", 7, "outcome", to="lost"),
+        _set("isolator", "triggers", 7, "longest_hold_s", to=1.01),
+        _set("isolator", "triggers", 7, "longest_hold_s", to=None),
+        _set("isolator", "triggers", 7, "seconds", to=1.2),
+        _set("isolator", "triggers", 7, "tick_kernel_instructions_max", to=10**6 + 1),
+        _set("isolator", "breach_list", to=["cpu 1 breach kind call"]),
+        # The worst second: far from nothing, but half of the quiet window is gone.
+        _set("isolator", "user_instructions_per_second_min", to=2 * 10**8 - 1),
+        _set("isolator", "kernel_instructions", to=19 * 10**6),
+        _set("isolator", "attempts", 0, "kernel_log", to=["WARNING: x"]),
+        _set("isolator", "attempts", 0, "ended", to="no report for 75 s"),
+        _set("isolator", "attempts", 0, "entered", to=["window 1: 7 kernel entries"]),
         _set("isolator", "probes_seen", to=3),
+        _set("isolator", "control", to=4),
+        _set("isolator", "control", to=None),
+        _set("tuned", "control", to=0),
         _set("isolator", "probes", to=0),
         _set("stock", "kernel_entries", to=0),
         _set("tuned", "kernel_entries", to=0),
         _set("tuned", "probes_seen", to=3),
+        _set("tuned", "audit", to=["irq.affinity: /proc/irq/4/smp_affinity is 3"]),
     ],
 )
 def test_each_claim_can_fail(
@@ -161,6 +186,98 @@ def test_each_claim_can_fail(
     configs = copy.deepcopy(report["configs"])
     change(configs)
     assert len(claims.broken(configs)) == 1
+
+
+def test_every_tick_of_a_window_may_enter_once_and_for_a_signal(report: dict[str, Any]) -> None:
+    configs = report["configs"]
+    window = configs["isolator"]["triggers"][5]
+    window.update(ticks=402, tick_entries=804)  # in 4 s
+    assert claims.broken(configs) == []
+    window["ticks"] = 403
+    assert len(claims.broken(configs)) == 1
+    window.update(ticks=402, tick_entries=805)
+    assert len(claims.broken(configs)) == 1
+
+
+def test_load_alone_makes_little_due(report: dict[str, Any]) -> None:
+    configs = report["configs"]
+    configs["isolator"]["load"].update(ticks=2, tick_entries=2)
+    assert claims.broken(configs) == []
+    configs["isolator"]["load"].update(ticks=3, tick_entries=3)
+    assert len(claims.broken(configs)) == 1
+
+
+def test_a_task_that_hardly_runs_breaks_a_claim(report: dict[str, Any]) -> None:
+    configs = report["configs"]
+    isolator = configs["isolator"]
+    isolator["quiet"]["user_per_s"] = isolator["user_instructions_per_second_min"] = 10**7
+    assert claims.broken(configs) == []
+    isolator["quiet"]["user_per_s"] = isolator["user_instructions_per_second_min"] = 10**7 - 1
+    assert len(claims.broken(configs)) == 1
+
+
+@pytest.mark.parametrize(
+    ("cls", "count"), [("catch-up", "deferred"), ("hold", "held")]
+)
+def test_a_class_is_treated_as_it_says(report: dict[str, Any], cls: str, count: str) -> None:
+    configs = report["configs"]
+    triggers = configs["isolator"]["triggers"]
+    for t in triggers:
+        t.update({"class": cls, "deferred": 0, "held": 0, "excluded": 0})
+    (text,) = claims.broken(configs)
+    assert f"nothing was {count} by any trigger of class {cls}" in text
+    triggers[3][count] = 1
+    assert claims.broken(configs) == []
+
+
+def test_the_limit_of_a_trigger_is_stocks_time_and_what_was_held(report: dict[str, Any]) -> None:
+    configs = report["configs"]
+    slow = configs["isolator"]["triggers"][2]
+    slow.update(seconds=1.3, held=20)
+    assert claims.broken(configs) == []
+    del configs["stock"]
+    slow.update(seconds=60.0)
+    assert claims.broken(configs) == []  # nothing to compare it with
+
+
+def test_a_rate_is_said_of_the_tick_alone(report: dict[str, Any]) -> None:
+    """How often triggers come is our doing; how many of them interrupt is the kernel's."""
+    stock, tuned, isolator = (report["configs"][n] for n in ("stock", "tuned", "isolator"))
+    stock["quiet"]["entries_by_vector"] = {"sysvec_apic_timer_interrupt": 1000}
+    for t in stock["triggers"][1:]:
+        t["entries_by_vector"] = {"sysvec_apic_timer_interrupt": 100}
+    tuned["quiet"]["entries_by_vector"] = {"sysvec_apic_timer_interrupt": 200}
+    for t in (*stock["triggers"][:1], *tuned["triggers"][:3]):
+        t["entries_by_vector"] = {"sysvec_call_function": 4}
+    lines = [line for line in table.text(report).splitlines() if "interruptions in" in line]
+    assert "(the tick 250 a second (HZ 250), 1 of 16 triggers)" in lines[0]
+    # The timer counts where the tick is stopped: up to 50 a second.
+    assert "(16 of 16 triggers)" in lines[1] and "second (" not in lines[1]
+    assert "(0 of 16 triggers)" in lines[2] and "second (" not in lines[2]
+    page = html.page(report).split("<script")[0]
+    assert "by 1 of 16 triggers and 250 ticks a second (HZ 250)" in page
+    assert page.count("ticks a second") == 1
+
+
+def test_the_tables_own_ticks(report: dict[str, Any]) -> None:
+    isolator = report["configs"]["isolator"]
+    isolator["triggers"][3].update(tick_entries=7, tick_kernel_instructions_max=261858)
+    lines = table.text(report).splitlines()
+    (line,) = [line for line in lines if line.startswith("t3 ")]
+    assert " own ticks " in lines[0] and " 7 (262k insn) " in line
+    (line,) = [line for line in lines if line.startswith("t4 ")]
+    at = lines[0].index("own ticks")
+    assert line[at : at + 9].strip() == "0"
+    report["configs"] = {"stock": report["configs"]["stock"]}
+    (line,) = [line for line in table.text(report).splitlines() if line.startswith("t3 ")]
+    assert "insn" not in line
+
+
+def test_what_is_broken_is_shown_before_what_is_inconclusive(report: dict[str, Any]) -> None:
+    report |= {"inconclusive": "isolator: the guest ended", "broken": ["a < b"], "judged": False}
+    assert "<li>a &lt; b</li>" in html.page(report)
+    report["broken"] = []
+    assert "Inconclusive: isolator: the guest ended" in html.page(report)
 
 
 def test_table_and_page_show_every_trigger(report: dict[str, Any]) -> None:

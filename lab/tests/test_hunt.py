@@ -45,6 +45,10 @@ def _part(**changes: Any) -> dict[str, Any]:
         "unaccounted": [],
         "kernel_log": [],
         "causes": [],
+        "probes": 2,
+        "probes_seen": 2,
+        "user_per_s": 4 * 10**8,
+        "control": 5,
     }
     return part | changes
 
@@ -57,6 +61,11 @@ def _part(**changes: Any) -> dict[str, Any]:
         {"breaches": None},
         {"unaccounted": ["held"]},
         {"kernel_log": ["WARNING: x"]},
+        {"probes_seen": 0},
+        {"probes": 0, "probes_seen": 0},
+        {"user_per_s": 0},
+        {"control": 0},
+        {"control": None},
     ],
 )
 def test_each_fault_is_named(changes: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 from isolab import cells, header, matrix, matrixclaims, matrixpage
+from isolab.attempt import Attempt, record
 from isolab.paths import SCHEMAS
 
 TOTAL = "cpu 1 total deferred {} excluded 0 held {} breached 0 broken 0 refused 0"
@@ -74,6 +75,10 @@ def _cell(**changes: Any) -> dict[str, Any]:
         "entries_by_vector": {},
         "tick_kernel_instructions_max": 0,
         "ticks": 3,
+        "probes": 2,
+        "probes_seen": 2,
+        "user_per_s": 4 * 10**8,
+        "control": 5,
         "breaches": 0,
         "held": 2,
         "longest_hold_s": 0.01,
@@ -81,6 +86,7 @@ def _cell(**changes: Any) -> dict[str, Any]:
         "causes": cells.causes(SAID),
         "unaccounted": [],
         "kernel": "rt-1",
+        "when": "2026-11-22T00:19:40Z",
         "trigger": "t",
         "files": "matrix/x",
         "deferred": 3,
@@ -165,12 +171,64 @@ def test_a_good_matrix_holds_and_fits_its_schema() -> None:
         {"unaccounted": ["held"]},
         {"outcome": "refused"},
         {"seconds": 9.0},
+        {"breaches": None},
+        {"probes_seen": 1},
+        {"probes": 0, "probes_seen": 0},
+        {"user_per_s": 10**7 - 1},
+        {"control": 0},
+        {"control": None},
+        {"longest_hold_s": 1.6},
+        {"causes": [{**cells.causes(SAID)[0], "callback": "unheard_of"}]},
+        # That the kernel has no such facility excuses nothing that was seen.
+        {"outcome": "missing", "worked": False, "kernel_entries": 1},
+        {"outcome": "missing", "worked": False, "breaches": 1},
+        {"outcome": "missing", "worked": False, "unaccounted": ["held"]},
+        {"outcome": "missing", "worked": False, "returned": False},
+        {"outcome": "missing", "worked": False, "seconds": 9.0},
     ],
 )
 def test_each_fault_breaks_a_claim(changes: dict[str, Any]) -> None:
     report = _report()
     report["rows"][0]["cells"]["isolator-rt"].update(changes)
     assert matrixclaims.broken(report, ALL, False)
+
+
+def test_a_facility_that_is_missing_is_no_fault() -> None:
+    report = _report()
+    row = report["rows"][0]
+    row["cells"]["isolator-rt"].update(outcome="missing", worked=False)
+    assert not matrixclaims.broken(report, ALL, False)
+    row["class"] = "break"
+    assert not matrixclaims.broken(report, ALL, False)
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        {"ended": "no report for 75 s"},
+        {"entered": ["window 1: 7 kernel entries"]},
+        {"kernel_log": ["WARNING: x"]},
+        {"void": "no clocks", "kernel_log": ["WARNING: x"]},
+        {"void": "emulator fault: x", "excused": True, "kernel_log": ["WARNING: x"]},
+    ],
+)
+def test_what_a_boot_showed_breaks_a_claim(attempt: dict[str, Any]) -> None:
+    report = _report()
+    good = record(Attempt())
+    report["columns"]["isolator-rt"]["attempts"] = [good, good | attempt]
+    assert len(matrixclaims.broken(report, ALL, False)) == 1
+    # Of stock it is no claim.
+    report["columns"]["stock-rt"]["attempts"] = report["columns"]["isolator-rt"].pop("attempts")
+    assert not matrixclaims.broken(report, ALL, False)
+
+
+def test_more_than_one_excused_boot_concludes_nothing() -> None:
+    columns = _report()["columns"]
+    excused = {"void": "emulator fault: x", "excused": True}
+    columns["isolator-rt"]["attempts"] = [excused]
+    assert matrixclaims.excused(columns) == []
+    columns["isolator-rt"]["attempts"] = [excused, excused]
+    assert [name for name, _ in matrixclaims.excused(columns)] == ["isolator-rt"]
 
 
 def test_only_what_was_measured_is_judged() -> None:

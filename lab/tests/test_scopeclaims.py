@@ -167,6 +167,7 @@ def test_order_is_judged_where_a_trigger_had_the_machine_for_itself() -> None:
         (499, 1, None, True),
         (498, 2, None, False),
         (0, 0, None, False),
+        (99, 0, None, False),
         (100, 0, 200, True),
         (100, 1, 200, False),
         (0, 0, 200, False),
@@ -177,7 +178,7 @@ def test_an_order_holds_or_the_tables_other_one(
 ) -> None:
     row = {"first": "a", "then": "b", "near": 0, "unsure": 0}
     row |= {"after": after, "against": against, "instead": instead}
-    assert scopeclaims.ordered(row).held == holds
+    assert scopeclaims.ordered(row, 100).held == holds
 
 
 def test_softirqs_that_are_left_are_left_all() -> None:
@@ -311,25 +312,51 @@ def test_verdict(
     assert capsys.readouterr().out.splitlines()[-1] == closing
 
 
+OOPS = """[ 2.9] Oops: int3: 0000 [#1] PREEMPT_RT SMP NOPTI
+[ 2.9] CPU: 0 UID: 0 PID: 7 Comm: modprobe
+[ 2.9] Code: c0 74 08 0f <1f> 44 00
+"""
+WARNING = "[ 2.8] WARNING: CPU: 0 PID: 7 at isolator_scope.c:1\n"
+
+
+@pytest.mark.parametrize(
+    ("console", "died", "error", "code", "boots"),
+    [
+        # Our kernel does not begin: that is its failure, not the host's.
+        ("", None, term.ERROR, term.EXCEEDED, 1),
+        ("", "no agent within 30 s of boot", term.ERROR, term.EXCEEDED, 1),
+        # It complains while the driver is loaded, whatever else is said of that guest.
+        (WARNING, None, term.INCONCLUSIVE, term.EXCEEDED, 3),
+        (WARNING + OOPS, "x", term.ERROR, term.EXCEEDED, 2),
+        # The host's clocks; the emulator's fault, once.
+        ("", None, term.INCONCLUSIVE, term.INCONCLUSIVE, 3),
+        (OOPS, "x", term.ERROR, term.INCONCLUSIVE, 2),
+    ],
+)
 def test_a_guest_that_cannot_begin(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    console: str,
+    died: str | None,
+    error: int,
+    code: int,
+    boots: int,
 ) -> None:
-    """It is tried again; what was found before it is reported all the same."""
     class Built:
-        name, version, path = "isolator-rt", "6.12", SCHEMAS
+        name, version, path, ours = "isolator-rt", "6.12", SCHEMAS, True
 
         @staticmethod
         def has(option: str) -> bool:
             return True
 
     class Guest:
-        outcome = guest.Outcome()
+        outcome = guest.Outcome(console=console, ours=True, multi_threaded=True, died=died)
 
         def __init__(self, *words: object, **more: object) -> None:
             pass
 
         def __enter__(self) -> None:
-            raise term.LabError("in the guest failed: modprobe")
+            raise term.LabError("in the guest failed: modprobe", error)
 
         def __exit__(self, *why: object) -> None:
             pass
@@ -339,9 +366,10 @@ def test_a_guest_that_cannot_begin(
     monkeypatch.setattr(scope.record, "write", lambda document, name: written.append(document))
     monkeypatch.setattr(scope.kernel, "build", lambda flavour: Built)
     monkeypatch.setattr(scope, "ScopeGuest", Guest)
-    assert scope.main("rt", 1, sample=True) == term.INCONCLUSIVE
-    why = "in the guest failed: modprobe"
-    assert [one["void"] for one in written[0]["attempts"]] == [why] * scope.MAX_BOOTS
+    monkeypatch.setattr(scope, "SAMPLE", scope.SAMPLE[:1])
+    assert scope.main("rt", 1, sample=True) == code
+    assert len(written[0]["attempts"]) == boots
+    why = "emulator fault" if OOPS in console else "in the guest failed: modprobe"
     assert why in capsys.readouterr().out
 
 

@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import time
 from pathlib import Path
 
 import pytest
 from isolab import scopegenerator, scopeguest, term
 from isolab.kernel import Kernel
+from processes import gone
 
 # A program that says and does what a generator does as far as it is begun and ended.
 FAKE = """#!/bin/sh
 printf 'resolution 60 ns; and so on\\ntargets connect to %s\\n' "$2"
-printf 'hosts connect to 127.0.0.1:4711\\n'
+echo secret > "$2.token"
+printf 'hosts connect to 127.0.0.1:4711 with the token in %s\\n' "$2.token"
 exec sleep 60
 """
 
@@ -34,7 +34,7 @@ def test_a_generator_keeps_its_port_when_it_is_begun_again(
     generator: scopegenerator.Generator,
 ) -> None:
     generator.begin()
-    assert generator.alive() and generator.port == 4711
+    assert generator.alive() and generator.address == ("127.0.0.1", 4711, "secret")
     assert generator.floor.startswith("resolution 60 ns")
     generator.kill()
     assert not generator.alive()
@@ -72,12 +72,9 @@ def test_what_a_generator_leaves_is_ended_by_force(
     generator.socket.touch()
     generator.end()
     assert generator.keeper is None and not generator.socket.exists()
+    assert not generator.token.exists()
     # Nobody waits for it here: at most its name is left, once it has died of it.
-    stop = time.monotonic() + 10
-    with contextlib.suppress(OSError):
-        while Path(f"/proc/{found}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
-            assert time.monotonic() < stop
-            time.sleep(0.02)
+    assert gone(found, 10)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ COMPILE = [
     *(f"-I{SCOPE / one}" for one in ("generator", "frame", "include")),
 ]
 # Long enough that a host that takes the CPU for half a second leaves some answers.
-SIZE = Size(0.5, 400, 400, 50, 50, 400)
+SIZE = Size(0.5, 400, 400, 50, 50, 400, 1)
 HZ = 200.0
 
 
@@ -71,8 +71,7 @@ def test_an_answer_to_another_trigger_is_seen(
     lines = ["--line", "irq,20,0,2", "--line", "user,300,0,5"]
     with subprocess.Popen([*target, *lines], stdout=subprocess.DEVNULL) as other:
         try:
-            address = (generator.host, generator.port)
-            with Host(address, tmp_path / "host.scope") as host:
+            with Host(generator.address, tmp_path / "host.scope") as host:
                 bench = Bench(Guest(generator), host, PLAIN, 1, SIZE)  # type: ignore[arg-type]
                 bench.offered()
                 run = bench.measured("steady", SIZE.half, HZ)

@@ -12,6 +12,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from isolab import scopelive, scopeproof, term
@@ -30,6 +31,8 @@ def _page(tmp_path: Path) -> Iterator[scopelive.Page]:
 
 
 def test_what_the_page_is_asked_reaches_the_generator(page: scopelive.Page) -> None:
+    # As scope-proof finds it among what `make scope` prints.
+    assert scopeproof.PAGE.findall(f"text\n{page.address}\nCtrl-C ends it.\n") == [page.address]
     page.ask("frequency", 500_000)
     page.ask("start", 0)
     told, documented = asyncio.run(scopeproof.answering(page.address, 30))
@@ -50,7 +53,7 @@ def test_silence_is_no_answer(page: scopelive.Page) -> None:
 
 
 def test_a_page_that_cannot_be_served_says_why(page: scopelive.Page, tmp_path: Path) -> None:
-    taken = page.address.rpartition(":")[2].strip("/")
+    taken = urlsplit(page.address).port
     with pytest.raises(term.LabError, match="take another"):
         scopelive.Page(("127.0.0.1", 1), f"127.0.0.1:{taken}", tmp_path / "b.scope")
 

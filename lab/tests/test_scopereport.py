@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-from isolab import record, scopecells, scopefigure, scopepage, scopereport, term
+from isolab import guest, record, scopecells, scopefigure, scopepage, scopereport, term
 from isolab.paths import SCHEMAS
 from isolab.scopecells import IDLE, LOADS, RUNS, WOKEN, Run
 from isolator_scope import headless
@@ -242,6 +242,7 @@ class FakeGuest(scopecells.LoadGuest):
         self.config, self._load, self._task = config, load, task
         self.where, self.sent = Path("nowhere"), 0
         self.ordered: list[str] = []
+        self.outcome = guest.Outcome(console="[1] BUG: x\n")
 
     def run(self, command: str, seconds: float = 30.0) -> dict[str, Any]:
         self.ordered.append(command)
@@ -331,5 +332,6 @@ def test_each_boot_stands_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(scopereport, "LoadGuest", lambda config: FakeGuest(config, _load()))
     row = scopereport._config(STOCK, [IDLE], 20)
     assert row["attempts"] == ["stock: no agent"] * scopereport.MAX_BOOTS
+    assert row["kernel_log"] == ["[1] BUG: x"] * scopereport.MAX_BOOTS
     said = scopereport.inconclusive([row])
     assert said and "no guest came to its end: stock: no agent" in said

@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 from isolab import suite
+from isolab.attempt import Attempt, record
 from isolab.guest import ENDED, Outcome
 from isolab.header import Equal, Expect, GuestTest
 from isolab.kernel import Kernel
@@ -96,6 +97,10 @@ def test_observer_must_agree() -> None:
     ):
         assert _judge(test, DONE, windows={1: wrong}).status == "failed"
     assert _judge(test, DONE, windows={}).status == "failed"
+    exactly = _test(expects=(Expect(1, "exc_int3", 25),))
+    for seen, status in ((24, "failed"), (25, "passed"), (26, "failed")):
+        counted = {**window, "entries_by_vector": {"exc_int3": seen}}
+        assert _judge(exactly, DONE, windows={1: counted}).status == status
 
 
 def test_windows_must_be_equal() -> None:
@@ -116,7 +121,8 @@ def test_the_least_of_several_windows_counts() -> None:
 
 def test_result_fits_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "OUT", tmp_path)
-    suite.write([_judge(_test(), DONE)], [{"tests": ["t"], "void": None}], "check", 1.0)
+    attempts = [{"tests": ["t"], "ended_in": None, **record(Attempt())}]
+    suite.write([_judge(_test(), DONE)], attempts, "check", 1.0)
     written = json.loads((tmp_path / "test.json").read_text())
     jsonschema.validate(written, json.loads((SCHEMAS / "test.json").read_text()))
     assert written["results"][0]["status"] == "passed"
@@ -125,9 +131,24 @@ def test_result_fits_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_log_between_the_tests_is_a_failure_of_its_own() -> None:
     built = Kernel("k", Path("/nowhere"))
     log = LOG + "[4] WARNING: CPU: 0 at late.c:1\n"
-    assert suite._stray(built, [_test()], Outcome(console=LOG)) == []
-    (stray,) = suite._stray(built, [_test()], Outcome(console=log))
+    assert suite._stray(built, _test(), [_test()], LOG) == []
+    (stray,) = suite._stray(built, _test(), [_test()], log)
     assert stray.status == "failed" and "late.c" in stray.why[0]
+    # Late lines are the test's own to allow, until the next test begins.
+    allows, other = _test(allows=("at late",)), _test(name="u", allows=("at late",))
+    assert suite._stray(built, allows, [allows], log) == []
+    before = "[0] WARNING: CPU: 0 at late.c:1\n" + LOG
+    assert suite._stray(built, allows, [allows], before)
+    of_u = LOG.replace(" t\n", " u\n")
+    assert suite._stray(built, other, [_test(), other], log + of_u)
+    after = LOG + of_u + "[9] WARNING: CPU: 0 at late.c:1\n"
+    assert suite._stray(built, allows, [allows, _test(name="u")], after)
+
+
+def test_faults_keep_to_themselves() -> None:
+    """One that is planted leaves RCU callbacks on an isolated CPU: no other test meets them."""
+    tests = [_test(name=n, kernel=f"isolator{'-faults' * (n in 'bc')}") for n in "abcd"]
+    assert [[t.name for t in batch] for batch in suite._batches(tests)] == [["a", "d"], ["b", "c"]]
 
 
 def test_doorbell(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An attempt: what one boot of a guest is good for.
+
+This is the only place that throws a boot away or excuses how it ended.  Of a kernel with Isolator
+a boot is void for two reasons only: the host spoilt its clocks, or the emulator is proven to have
+failed.  Any other end is that kernel's failure.  What was measured before is judged in any case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import dmesg, instrument, observer, term
+from .guest import Outcome
+
+Record = dict[str, Any]
+MAX_BOOTS = 5
+# An excused boot is repeated where the excuse cannot be had; a second one is no accident.
+MAX_EXCUSED = 1
+SINGLE = "single"
+# How much slower a guest is whose CPUs take turns, 100 ms at a time.
+SINGLE_SLOWER = 5.0
+TIMER = "sysvec_apic_timer_interrupt"
+# A stopped tick leaves no timer interrupt but those of timers that are due.
+STOPPED_TICK_PER_S = 50
+# So many triggers that did not come back say that stock Linux hangs: no base to compare with.
+STUCK = 3
+# No test of the lab lets Isolator have this CPU: nothing is ever deferred to it.
+NEVER_ISOLATED = "0"
+
+_CODE = re.compile(r"Code: ((?:[0-9a-f]{2} )*)<([0-9a-f]{2})>")
+_CPU = re.compile(r"\bCPU: (\d+) ")
+_PLACE = re.compile(r"RIP: 0010:(\S+)")
+_INT3 = re.compile(r"Oops: int3|int3: 0000")
+_ASSERTION = re.compile(r"^qemu-system-\S+ .*: Assertion `.*' failed\.$", re.MULTILINE)
+# So many lines of an Oops come before its trace ends.
+_OOPS_LINES = 80
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """@void: why it is made again; @excused: that is the emulator's fault, in a guest of ours;
+    @ended: how the kernel itself ended it; @log: what the kernel answers for of its log."""
+
+    void: str | None = None
+    excused: bool = False
+    ended: str | None = None
+    log: str = ""
+
+    @property
+    def over(self) -> str | None:
+        """Why the guest need not run on."""
+        return self.void or self.ended
+
+
+def _first(what: re.Pattern[str], lines: Sequence[str]) -> re.Match[str] | None:
+    return next((m for m in map(what.search, lines) if m), None)
+
+
+def _stale(lines: Sequence[str], i: int, ours: bool) -> str | None:
+    """The evidence that the int3 Oops of line @i ran a stale translation.
+
+    The CPU executed an int3 that memory no longer held.  A CPU to which Isolator wrongly deferred a
+    text sync shows the same, so with Isolator one that is never isolated has to have met it, too:
+    all int3 of the log are at one place, which is not Isolator's, and one of them is on that CPU.
+    """
+    at = [j for j, line in enumerate(lines) if j >= i and _INT3.search(line)]
+    ends = [*at[1:], len(lines)]
+    each = [lines[j : min(j + _OOPS_LINES, end)] for j, end in zip(at, ends, strict=True)]
+    code = _first(_CODE, each[0])
+    before = code.group(1).split() if code else []
+    if not code or not before or before[-1] == "cc":
+        return None
+    if ours:
+        places = {m.group(1) if (m := _first(_PLACE, oops)) else None for oops in each}
+        cpus = {m.group(1) if (m := _first(_CPU, oops)) else None for oops in each}
+        one = len(each) == 1 or (len(places) == 1 and None not in places)
+        if not one or NEVER_ISOLATED not in cpus:
+            return None
+        if any("isolator" in line.lower() for line in lines[i:]):
+            return None
+    return f"{lines[i].strip()}; but memory holds {before[-1]} there, not cc: {code.group(0)}"
+
+
+def emulator_fault(outcome: Outcome) -> tuple[str, int] | None:
+    """The evidence that the emulator is to blame, and how many lines of the log precede it.
+
+    QEMU says that an assertion of its own failed; or it ran a stale translation, which it does
+    only where its CPUs are threads of their own.
+    """
+    lines = outcome.console.splitlines()
+    if said := _ASSERTION.search(outcome.qemu_log):
+        return said[0], len(lines)
+    first = next((i for i, line in enumerate(lines) if _INT3.search(line)), None)
+    if first is None or not outcome.multi_threaded:
+        return None
+    evidence = _stale(lines, first, outcome.ours)
+    return (evidence, first) if evidence else None
+
+
+def spoilt_clocks(timer_list: str) -> str | None:
+    """A guest without high-resolution timers: neither tuned nor Isolator can work in it."""
+    if re.search(r"hres_active\s*:\s*0", timer_list):
+        return "no high-resolution mode: the guest's timer calibration failed"
+    return None
+
+
+def no_clocks(outcome: Outcome) -> str | None:
+    facts = outcome.event("run", "facts")
+    return spoilt_clocks(facts["out"] or "") if facts else None
+
+
+def not_ready(outcome: Outcome) -> str | None:
+    """The task did not start."""
+    task = outcome.event("task", "spinner")
+    if not task or task["returned"]:
+        return None
+    died = outcome.event("died", "spinner")
+    return f"the spinner did not become ready: {task['last']} {died['out'] if died else ''}".strip()
+
+
+def judge(outcome: Outcome) -> Attempt:
+    """An attempt of any kernel; it may still run."""
+    if fault := emulator_fault(outcome):
+        lines = outcome.console.splitlines()[: fault[1]]
+        return Attempt(f"emulator fault: {fault[0]}", outcome.ours, log="\n".join(lines))
+    if clocks := no_clocks(outcome):
+        return Attempt(clocks, log=outcome.console)
+    return Attempt(ended=not_ready(outcome) or outcome.died, log=outcome.console)
+
+
+def judge_base(outcome: Outcome) -> Attempt:
+    """The same where another kernel than ours is a base only: a boot that did not live is none."""
+    found = judge(outcome)
+    if outcome.ours or found.void:
+        return found
+    return Attempt(found.ended, log=found.log)
+
+
+def tick_per_s(window: observer.Window) -> float:
+    """How often the CPU's timer interrupted it, a second."""
+    return float(window["entries_by_vector"].get(TIMER, 0) / max(window["seconds"], 0.001))
+
+
+def judge_compared(outcome: Outcome, quiet: int, tickless: bool) -> Attempt:
+    """An attempt of a comparison.
+
+    A kernel that ours is compared with has to be at its best, @tickless if its parameters say
+    so: a boot in which it was not, or did not live, is no base.  This never excuses our kernel.
+    """
+    found = judge_base(outcome)
+    if found.void or outcome.ours:
+        return found
+    window = outcome.windows.get(quiet)
+    if tickless and window and tick_per_s(window) > STOPPED_TICK_PER_S:
+        return Attempt(
+            f"the tick of tuned did not stop: {tick_per_s(window):.0f} timer interrupts a second",
+            log=found.log,
+        )
+    lost = [e["name"] for e in outcome.events if e.get("returned") is False]
+    if len(lost) >= STUCK:
+        return Attempt(
+            f"the guest hangs: {', '.join(lost[:STUCK])} did not come back", log=found.log
+        )
+    return found
+
+
+def entered(outcome: Outcome, but: Collection[int] = ()) -> list[str]:
+    """The windows of an isolated task that were closed and have entries it did not make itself."""
+    return [
+        f"window {number}: {window['kernel_entries']} kernel entries: {window['entries_by_vector']}"
+        for number, window in sorted(outcome.windows.items())
+        if window["kernel_entries"] and number not in {instrument.CONTROL, *but}
+    ]
+
+
+def slower(threads: str) -> float:
+    """How much longer everything may take in a guest that is emulated so."""
+    return SINGLE_SLOWER if threads == SINGLE else 1.0
+
+
+def record(found: Attempt, entries: Iterable[str] = (), log: str | None = None) -> Record:
+    """What a report keeps of it; @log: the same without the lines that are wanted."""
+    lines = dmesg.scan(found.log if log is None else log)
+    return {
+        "void": found.void,
+        "excused": found.excused,
+        "ended": found.ended,
+        "entered": list(entries),
+        "kernel_log": [f.text for f in lines[:20]],
+    }
+
+
+def broken(attempts: Iterable[Record]) -> list[str]:
+    """What attempts of our kernel have shown that must not be, void or not."""
+    bad = []
+    for number, a in enumerate(attempts, 1):
+        said = [f"the guest ended: {a['ended']}"] if a["ended"] else []
+        said += a["entered"]
+        said += [f"kernel log: {line}" for line in a["kernel_log"][:3]]
+        bad += [f"attempt {number}: {text}" for text in said]
+    return bad
+
+
+def excused_too_often(attempts: Iterable[Record]) -> str | None:
+    """Why nothing is concluded, if so."""
+    excused = [a["void"] for a in attempts if a["excused"]]
+    if len(excused) <= MAX_EXCUSED:
+        return None
+    return f"{len(excused)} boots ended by what is excused as the emulator's: {excused[-1]}"
+
+
+def demand(name: str, attempts: Sequence[Record], ours: bool) -> None:
+    """Raises LabError where the last of @attempts shows what must not be, or all show nothing."""
+    last = attempts[-1]
+    if ours or not last["void"]:
+        for text in broken([last]):
+            raise term.LabError(f"{name}: {text}")
+    if why := excused_too_often(attempts):
+        raise term.LabError(f"{name}: {why}", term.INCONCLUSIVE)
+
+
+def threads(attempts: Sequence[Record]) -> str:
+    """How the next guest is emulated: as ever, or with one thread after an excused boot."""
+    return SINGLE if any(a["excused"] for a in attempts) else ""

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a boot is good for: every rule that throws one away or excuses its end, as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from isolab import attempt, campaign, term
+from isolab.attempt import judge
+from isolab.campaign import CONFIGS
+from isolab.guest import ENDED, Outcome
+from isolab.paths import TOP
+
+STOCK, TUNED, ISOLATOR = CONFIGS
+# As the kernel prints it where the CPU executed what memory no longer holds.
+OOPS = """[   20.0] isolab: begin x
+[   23.9] Oops: int3: 0000 [#1] PREEMPT_RT SMP NOPTI
+[   23.9] CPU: {cpu} UID: 0 PID: 7 Comm: {comm} Not tainted 6.12
+[   23.9] RIP: 0010:{rip}+0x1/0x10
+[   23.9] Code: c0 74 08 0f 1f 80 00 00 00 00 {byte} <1f> 44 00 00 41 56
+[   23.9] Call Trace:
+[   23.9]  {rip}+0x1/0x10
+[   23.9] Kernel panic - not syncing: Fatal exception
+"""
+
+
+def oops(cpu: int = 0, comm: str = "hackbench", rip: str = "schedule", byte: str = "0f") -> str:
+    return OOPS.format(cpu=cpu, comm=comm, rip=rip, byte=byte)
+
+
+def outcome(console: str = "", **more: Any) -> Outcome:
+    return Outcome(**{"ours": True, "multi_threaded": True, "console": console, **more})
+
+
+def event(kind: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"event": kind, "name": name, "returned": True, "seconds": 0.1, "exit": 0, **more}
+
+
+def window(number: int, entries: int = 0, **more: Any) -> dict[str, Any]:
+    return {
+        "window": number,
+        "seconds": 2.0,
+        "kernel_entries": entries,
+        "tick_entries": 0,
+        "kernel_instructions": 0,
+        "tick_kernel_instructions": 0,
+        "tick_kernel_instructions_max": 0,
+        "user_instructions": 10**9,
+        "user_instructions_per_second_min": 4 * 10**8,
+        "ticks": 0,
+        "taken_ns": 0,
+        "probes": 6,
+        "probes_seen": 6,
+        "entries_by_vector": {"sysvec_call_function": entries} if entries else {},
+        "log": [],
+        **more,
+    }
+
+
+NO_CLOCKS = event("run", "facts", out="waited_for_clocks 80\n  .hres_active    : 0\n")
+NOT_READY = [
+    event("task", "spinner", returned=False, last="start: Device or resource busy"),
+    event("died", "spinner", out="exit 1"),
+]
+QEMU_SAYS = "qemu-system-x86_64: system/physmem.c:1: f: Assertion `a < b' failed."
+
+
+@pytest.mark.parametrize(
+    ("log", "more", "excused"),
+    [
+        (oops(), {}, True),
+        # Here Isolator may wrongly have deferred the sync: the same picture.
+        (oops(cpu=1), {}, False),
+        # One that is never isolated met it as well: it is the same for all CPUs.
+        (oops(cpu=1) + oops(cpu=0), {}, True),
+        (oops(cpu=1) + oops(cpu=2), {}, False),
+        (oops(cpu=1) + oops(cpu=0, rip="wake_up"), {}, False),
+        (oops(cpu=0) + oops(cpu=1, rip="wake_up"), {}, False),
+        (oops(cpu=1, byte="cc") + oops(cpu=0), {}, False),
+        (oops(cpu=0) + oops(cpu=1).replace("RIP: ", ""), {}, False),
+        (oops(cpu=1, comm="spinner", rip="isolator_enter_from_user"), {}, False),
+        (oops(rip="isolator_send"), {}, False),
+        (oops() + "[ 23.9] isolator: BUG: text patched without a sync\n", {}, False),
+        # Memory still holds the int3, or nothing says what it holds.
+        (oops(byte="cc"), {}, False),
+        ("[ 1.0] Oops: int3: 0000 [#1]\n[ 1.0] CPU: 0 UID: 0\n", {}, False),
+        (oops().replace("CPU: 0 ", ""), {}, False),
+        # One thread for all CPUs, or no emulation, has no stale translation.
+        (oops(), {"multi_threaded": False}, False),
+        ("", {"qemu_log": f"a warning\n{QEMU_SAYS}\n"}, True),
+        ("", {"qemu_log": "qemu-system-x86_64: a warning\n"}, False),
+        (f"{QEMU_SAYS}\n", {}, False),  # the guest may print anything
+    ],
+)
+def test_an_end_is_excused_by_proof_only(log: str, more: dict[str, Any], excused: bool) -> None:
+    found = judge(outcome(log, died=ENDED, **more))
+    assert found.excused == excused
+    assert bool(found.void) == excused and (found.ended == ENDED) != excused
+
+
+def test_a_kernel_without_isolator_defers_nothing_to_any_cpu() -> None:
+    found = judge(outcome(oops(cpu=1), died=ENDED, ours=False))
+    assert found.void and "memory holds 0f there, not cc" in found.void
+    assert not found.excused  # nothing of ours is excused by it
+
+
+def test_only_the_first_oops_is_asked() -> None:
+    assert not judge(outcome(oops(byte="cc") + oops(), died=ENDED)).void
+
+
+def test_what_an_excused_boot_complained_of_before_counts() -> None:
+    before = "[   10.0] WARNING: CPU: 1 PID: 3 at kernel/isolator/core.c:1\n"
+    said = attempt.record(judge(outcome(before + oops(), died=ENDED)))
+    assert said["excused"] and len(said["kernel_log"]) == 1
+    assert attempt.broken([said]) == [f"attempt 1: kernel log: {before.strip()}"]
+    assert attempt.broken([attempt.record(judge(outcome(oops(), died=ENDED)))]) == []
+    of_qemu = judge(outcome(before, died=ENDED, qemu_log=QEMU_SAYS))
+    assert attempt.broken([attempt.record(of_qemu)])
+
+
+@pytest.mark.parametrize(
+    ("what", "isolates", "compared"),
+    [
+        # (the boot, of ours: what judges it; of another: what judges it)
+        ({}, "good", "good"),
+        ({"events": [NO_CLOCKS], "died": "no high-resolution mode"}, "void", "void"),
+        ({"died": "no report for 75 s"}, "ended", "void"),
+        ({"died": ENDED}, "ended", "void"),
+        ({"events": NOT_READY}, "ended", "void"),
+        ({"events": [event("run", n, returned=False) for n in "abc"]}, "good", "void"),
+        ({"events": [event("run", n, returned=False) for n in "ab"]}, "good", "good"),
+    ],
+)
+def test_which_boots_are_thrown_away(what: dict[str, Any], isolates: str, compared: str) -> None:
+    for config, expected in ((ISOLATOR, isolates), (STOCK, compared), (TUNED, compared)):
+        found = campaign.judge(config, outcome(ours=config.isolates, **what))
+        said = "void" if found.void else "ended" if found.ended else "good"
+        assert said == expected, config.name
+        assert not found.excused
+
+
+@pytest.mark.parametrize(("ticks", "void"), [(101, True), (100, False)])
+def test_tuned_is_worth_something_with_its_tick_stopped(ticks: int, void: bool) -> None:
+    quiet = window(campaign.QUIET, ticks, entries_by_vector={attempt.TIMER: ticks})
+    windows = {campaign.QUIET: quiet}
+    assert bool(campaign.judge(TUNED, outcome(ours=False, windows=windows)).void) == void
+    assert not campaign.judge(STOCK, outcome(ours=False, windows=windows)).void
+    assert not campaign.judge(ISOLATOR, outcome(windows=windows)).void
+
+
+def test_more_than_one_excuse_concludes_nothing() -> None:
+    excused = attempt.record(judge(outcome(oops(), died=ENDED)))
+    clocks = attempt.record(judge(outcome(events=[NO_CLOCKS])))
+    assert attempt.excused_too_often([excused, clocks, clocks]) is None
+    assert attempt.excused_too_often([excused, clocks, excused])
+    # And one is repeated where the excuse cannot be had.
+    assert attempt.threads([excused]) == "single" and attempt.threads([excused, clocks]) == "single"
+    assert attempt.threads([clocks]) == "" and attempt.threads([]) == ""
+    assert attempt.slower("single") > 1 and attempt.slower("") == 1
+
+
+def test_closed_windows_are_judged_whatever_comes_after() -> None:
+    """The constructions of a silent hang: four such boots of five were no failure once."""
+    windows = {1: window(1, 7), 2: window(2), 100: window(100, 3)}
+    hang = outcome(windows=windows, died="no report for 75 s")
+    said = attempt.record(campaign.judge(ISOLATOR, hang), attempt.entered(hang))
+    texts = attempt.broken([said])
+    assert "attempt 1: the guest ended: no report for 75 s" in texts
+    assert any("window 1: 7 kernel entries" in t for t in texts)
+    assert any("window 100: 3 kernel entries" in t for t in texts)
+    assert not any("window 2" in t for t in texts)
+    # In one that is void they count as well.
+    void = outcome(oops(), windows=windows, died=ENDED)
+    texts = attempt.broken([attempt.record(judge(void), attempt.entered(void))])
+    assert len(texts) == 2 and all("kernel entries" in t for t in texts)
+    assert len(attempt.entered(void, {100})) == 1
+
+
+def test_demand() -> None:
+    good = attempt.record(judge(outcome("[1] fine\n")))
+    dead = attempt.record(judge(outcome(died=ENDED)))
+    warned = attempt.record(judge(outcome("[1] WARNING: CPU: 0 at x.c:1\n")))
+    excused = attempt.record(judge(outcome(oops(), died=ENDED)))
+    attempt.demand("x", [good], True)
+    attempt.demand("x", [excused], True)
+    for bad, ours in ((dead, True), (warned, True), (warned, False)):
+        with pytest.raises(term.LabError) as error:
+            attempt.demand("x", [bad], ours)
+        assert error.value.code == term.ERROR
+    with pytest.raises(term.LabError) as error:
+        attempt.demand("x", [excused, excused], True)
+    assert error.value.code == term.INCONCLUSIVE
+    # A stock kernel that died is no base, whatever its log says; alive its log counts.
+    died = outcome("[1] WARNING: CPU: 0 at x.c:1\n", ours=False, died=ENDED)
+    void = attempt.record(attempt.judge_base(died))
+    assert void["void"] == ENDED
+    attempt.demand("x", [void], False)
+
+
+def test_nobody_else_decides() -> None:
+    """The rules stand here alone: no other file of the lab asks why a guest ended to excuse it."""
+    for path in sorted((TOP / "lab" / "isolab").glob("*.py")):
+        if path.name == "attempt.py":
+            continue
+        text = path.read_text()
+        for word in ("emulator_fault", "hres_active\\", "emulator fault", "qemu_log)"):
+            assert word not in text, f"{path.name}: {word}"
