@@ -12,7 +12,7 @@
 
 #include "channel.h"
 
-/* The size can never change again: no access faults, whatever the other side does. */
+/* The size can never change again: no access is beyond the end, whatever the other side does. */
 #define SEALS		(F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define MESSAGE_DEFAULT	4096U
 /* The first version's sizes: smaller ones were never initialised. */

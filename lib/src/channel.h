@@ -52,6 +52,9 @@
 /* Idle polls until a closer look at the ring, and refused posts. */
 #define PATIENCE	1024U
 
+/* How many slots of a ring one call looks at when something is wrong there. */
+#define SEARCH_SLOTS	64U
+
 struct slot {
 	_Atomic uint64_t word;
 	_Atomic uint64_t payload[SLOT_WORDS];
@@ -105,9 +108,19 @@ struct poster {
 	uint64_t next;		/* number of the next slot to write */
 	uint64_t limit;		/* number of the first slot that is not known free */
 	uint64_t refused;	/* posts since the last that found room */
+	/* What mend() goes through, from the one number to the other. */
+	uint64_t mend_at, mend_until;
+	uint64_t mend_first;	/* the message that goes on at @mend_at; 0: none does */
 	struct receiver_line *other;
 	uint64_t message_bytes;
 	_Atomic uint64_t posted, full, resyncs;
+};
+
+/* Goes on from call to call: a ring may be large. */
+struct search {
+	uint64_t from;		/* the slot that was next; another one is: it is over */
+	uint64_t left;		/* slots that were not looked at; 0: none is under way */
+	uint64_t nearest;	/* how far from there, or NUMBERS_FAR */
 };
 
 struct receiver {
@@ -117,6 +130,7 @@ struct receiver {
 	uint64_t release_at;	/* number at which to write released again */
 	struct receiver_line *own;
 	uint64_t looked;	/* index at which the next closer look begins */
+	struct search search;	/* for the nearest message */
 	struct isolator_gap gap;	/* found at open, to be reported by a poll */
 	unsigned char *message;	/* a message of several slots is put together here */
 	uint64_t message_bytes;
@@ -221,8 +235,11 @@ HIDDEN uint64_t isolator_message_end(struct slot *ring, uint64_t mask, uint64_t 
  */
 HIDDEN uint64_t isolator_ring_end(struct slot *ring, uint64_t mask, uint64_t from);
 
-/* The number of the nearest message in @ring from @from on; @from when none is near. */
-HIDDEN uint64_t isolator_ring_nearest(struct slot *ring, uint64_t mask, uint64_t from);
+/*
+ * Look for the nearest message in @ring from @search->from on, in some more slots.  Afterwards,
+ * if none is left, it is that far away, unless none is near.
+ */
+HIDDEN void isolator_ring_search(struct slot *ring, uint64_t mask, struct search *search);
 
 /* Find where this side goes on, from what is in the shared memory. */
 HIDDEN void isolator_post_begin(struct isolator_channel *channel);

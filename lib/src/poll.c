@@ -14,6 +14,12 @@ static inline struct slot *next_slot(struct receiver *rx)
 	return &rx->ring[number_index(rx->next, rx->mask)];
 }
 
+/* Does @word say that a message begins in the slot that is next? */
+static inline bool is_here(const struct receiver *rx, uint64_t word)
+{
+	return (word & (NUMBER_MASK | WORD_FIRST)) == (rx->next | WORD_FIRST);
+}
+
 /* Make the next poll look at the slot that is next now. */
 static inline void set_view(struct isolator_channel *channel, uint64_t idle)
 {
@@ -176,6 +182,28 @@ static bool word_is_lawful(const struct receiver *rx, uint64_t word)
 	       (word == 0 && rx->next < ring_numbers(rx->mask));
 }
 
+/* Is a search under way for what comes after the slot that is next? */
+static inline bool is_searching(const struct receiver *rx)
+{
+	return rx->search.left && rx->search.from == rx->next;
+}
+
+/*
+ * Look for the nearest message in some more slots.  What was seen there may be gone by the end:
+ * then that slot is none to be taken, and another search begins there, further on.
+ * Returns whether it has moved up to something.
+ */
+static bool search_on(struct isolator_channel *channel)
+{
+	struct search *search = &channel->rx.search;
+
+	isolator_ring_search(channel->rx.ring, channel->rx.mask, search);
+	if (search->left || !search->nearest || search->nearest >= NUMBERS_FAR)
+		return false;
+	move_up(channel, search->from + search->nearest);
+	return true;
+}
+
 /*
  * Nothing has come.  See whether the other side is ahead of us, in a few slots at
  * a time, and put right what we say about ourselves should somebody have changed
@@ -187,7 +215,6 @@ static bool __attribute__((noinline)) closer_look(struct isolator_channel *chann
 	struct receiver *rx = &channel->rx;
 	uint64_t index = number_index(rx->next, rx->mask);
 	bool ahead = false;
-	uint64_t nearest;
 
 	/* Relaxed: nothing was copied since take() and release_slots() said it. */
 	if (atomic_load_explicit(&rx->own->taken, memory_order_relaxed) != rx->next)
@@ -195,6 +222,8 @@ static bool __attribute__((noinline)) closer_look(struct isolator_channel *chann
 	if (rx->next - atomic_load_explicit(&rx->own->released, memory_order_relaxed) >=
 	    ring_numbers(rx->mask) / 8)
 		release_slots(rx);
+	if (is_searching(rx))
+		return search_on(channel);
 
 	for (unsigned int i = 0; i <= LOOK_SLOTS && !ahead; i++) {
 		ahead = isolator_word_begins(word, index, rx->mask) &&
@@ -205,16 +234,16 @@ static bool __attribute__((noinline)) closer_look(struct isolator_channel *chann
 		 */
 		word = atomic_load_explicit(&rx->ring[index].word, memory_order_acquire);
 	}
-	if (!ahead)
-		return false;
 	/* All that was posted before the one seen above is there by now, also in our own
-	 * slot: that is then the nearest, and for the next poll.
+	 * slot: that is then for the next poll.  Acquire: as there.
 	 */
-	nearest = isolator_ring_nearest(rx->ring, rx->mask, rx->next);
-	if (nearest == rx->next)
+	if (!ahead || is_here(rx, atomic_load_explicit(&next_slot(rx)->word,
+						       memory_order_acquire)))
 		return false;
-	move_up(channel, nearest);
-	return true;
+	rx->search = (struct search){
+		.from = rx->next, .left = rx->mask + 1, .nearest = NUMBERS_FAR,
+	};
+	return search_on(channel);
 }
 
 /* A long message, an unlawful length or a payload that changed meanwhile. */
@@ -261,6 +290,7 @@ EXPORT int isolator_poll_now(struct isolator_channel *channel, unsigned int max)
 {
 	struct receiver *rx = &channel->rx;
 	uint64_t idle = WORD_NEVER;
+	bool looked = false;
 	int received = 0;
 
 	if (__builtin_expect(rx->busy, 0))
@@ -274,13 +304,15 @@ EXPORT int isolator_poll_now(struct isolator_channel *channel, unsigned int max)
 		taken(rx);
 		release_slots(rx);
 	}
-	/* Every round passes a slot or ends: the other side cannot keep us here. */
+	/* Every round passes a slot or ends, and one looks closer: the other side cannot keep us
+	 * here.
+	 */
 	for (unsigned int rounds = 0;; rounds++) {
 		/* Acquire: the payload comes after.  Pairs with the release in
 		 * write_slot().
 		 */
 		uint64_t word = atomic_load_explicit(&next_slot(rx)->word, memory_order_acquire);
-		bool here = (word & (NUMBER_MASK | WORD_FIRST)) == (rx->next | WORD_FIRST);
+		bool here = is_here(rx, word);
 
 		if (here && rounds < max) {
 			received += receive(channel, word);
@@ -288,17 +320,23 @@ EXPORT int isolator_poll_now(struct isolator_channel *channel, unsigned int max)
 		}
 		if (here)
 			break;
-		if (word_is_lawful(rx, word)) {
+		if (word_is_lawful(rx, word) && !is_searching(rx)) {
 			idle = word;
 			/* 0 when isolator_poll() has counted it down. */
 			if (channel->view.patience && --channel->view.patience)
 				break;
 			channel->view.patience = PATIENCE;
 		}
-		if (rounds >= max || !closer_look(channel, word))
+		if (rounds >= max || looked)
+			break;
+		looked = true;
+		if (!closer_look(channel, word))
 			break;
 		idle = WORD_NEVER;
 	}
+	/* It goes on in the next poll, and not after so many. */
+	if (is_searching(rx))
+		idle = WORD_NEVER;
 	rx->busy = false;
 	if (received) {
 		channel->view.patience = PATIENCE;

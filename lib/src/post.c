@@ -80,7 +80,7 @@ static bool __attribute__((noinline)) find_room(struct poster *tx, uint64_t slot
  * they are, so that it passes over them and reports the gap.  Of the slots that it has
  * taken meanwhile it sees nothing.
  */
-static void mend(struct poster *tx)
+static void begin_mending(struct poster *tx)
 {
 	/* Acquire: as in find_room(). */
 	uint64_t number = atomic_load_explicit(&tx->other->taken, memory_order_acquire) &
@@ -88,26 +88,45 @@ static void mend(struct poster *tx)
 
 	if (tx->next - number > ring_numbers(tx->mask))
 		return;
-	while (number != tx->next) {
+	tx->mend_at = number;
+	tx->mend_until = tx->next;
+	tx->mend_first = 0;
+}
+
+/* Some slots of it. */
+static void mend(struct poster *tx)
+{
+	for (unsigned int i = 0; i < SEARCH_SLOTS && tx->mend_at != tx->mend_until; i++) {
+		uint64_t number = tx->mend_at;
 		uint64_t index = number_index(number, tx->mask);
 		uint64_t word = atomic_load_explicit(&tx->ring[index].word, memory_order_relaxed);
-		uint64_t end = number + NUMBER_ONE;
 
-		if ((word & NUMBER_MASK) == number && isolator_word_begins(word, index, tx->mask))
-			end = isolator_message_end(tx->ring, tx->mask, word);
-		else
+		tx->mend_at += NUMBER_ONE;
+		if (tx->mend_first && isolator_word_continues(word, number, tx->mend_first)) {
+			if (!(word & WORD_MORE))
+				tx->mend_first = 0;
+			continue;
+		}
+		tx->mend_first = 0;
+		if ((word & NUMBER_MASK) != number ||
+		    !isolator_word_begins(word, index, tx->mask))
 			/* Relaxed: no payload belongs to it. */
 			atomic_store_explicit(&tx->ring[index].word, number | WORD_VOID,
 					      memory_order_relaxed);
-		number = number_before(tx->next, end) ? tx->next : end;
+		else if (word & WORD_MORE)
+			tx->mend_first = word;
 	}
 }
 
 static int __attribute__((noinline)) refuse(struct poster *tx)
 {
 	count(&tx->full, 1);
-	if (++tx->refused % PATIENCE == 0)
-		mend(tx);
+	/* There was room meanwhile: nothing is wrong any more. */
+	if (tx->mend_until != tx->next)
+		tx->mend_at = tx->mend_until;
+	if (++tx->refused % PATIENCE == 0 && tx->mend_at == tx->mend_until)
+		begin_mending(tx);
+	mend(tx);
 	return isolator_failed(STEP_POST, EAGAIN);
 }
 

@@ -53,17 +53,15 @@ uint64_t isolator_ring_end(struct slot *ring, uint64_t mask, uint64_t from)
 	return from + furthest;
 }
 
-uint64_t isolator_ring_nearest(struct slot *ring, uint64_t mask, uint64_t from)
+void isolator_ring_search(struct slot *ring, uint64_t mask, struct search *search)
 {
-	uint64_t nearest = NUMBERS_FAR;
-
-	for (uint64_t index = 0; index <= mask; index++) {
+	for (unsigned int i = 0; i < SEARCH_SLOTS && search->left; i++) {
+		uint64_t index = --search->left;
 		/* Acquire: who sees a message sees all before it; see closer_look(). */
 		uint64_t word = atomic_load_explicit(&ring[index].word, memory_order_acquire);
-		uint64_t ahead = (word & NUMBER_MASK) - from;
+		uint64_t ahead = (word & NUMBER_MASK) - search->from;
 
-		if (isolator_word_begins(word, index, mask) && ahead < nearest)
-			nearest = ahead;
+		if (isolator_word_begins(word, index, mask) && ahead < search->nearest)
+			search->nearest = ahead;
 	}
-	return nearest < NUMBERS_FAR ? from + nearest : from;
 }

@@ -174,6 +174,26 @@ THREADED(stack_that_is_not_there)
 	isolator_stop();
 }
 
+/* As much as the whole stack is more than what is left of it, if only by the frames in use. */
+THREADED(stack_that_is_almost_there)
+{
+	struct isolator_options options = ISOLATOR_OPTIONS_INIT;
+	pthread_attr_t attributes;
+	size_t size = 0;
+	void *low;
+
+	CHECK_EQUAL(pthread_getattr_np(pthread_self(), &attributes), 0);
+	CHECK_EQUAL(pthread_attr_getstack(&attributes, &low, &size), 0);
+	pthread_attr_destroy(&attributes);
+	options.stack_bytes = (uint32_t)size;
+	CHECK_EQUAL(isolator_start_opts(&options, NULL), -ENOMEM);
+	CHECK_EQUAL(fake.starts, 0);
+	/* What is used here and below is less than this. */
+	options.stack_bytes = (uint32_t)size - 128 * 1024;
+	CHECK(isolator_start_opts(&options, NULL) > 0);
+	isolator_stop();
+}
+
 /*
  * The size of the test's own thread: smaller than what start touches unasked, or where
  * there is none so small the least.
@@ -229,6 +249,7 @@ static const struct test tests[] = {
 	{ "options are checked before anything is touched", options_are_checked },
 	{ "a smaller result is not written past its end", result_of_an_older_caller },
 	{ "a stack that is not there is an error, not a crash", stack_that_is_not_there },
+	{ "a stack that is almost there is one, too", stack_that_is_almost_there },
 	{ "a small stack is touched only as far as it goes", small_stack },
 	{ "thread exit gives descriptor and page back", thread_exit_gives_all_back },
 	{ "fork's child inherits nothing and does not crash", fork_inherits_nothing },

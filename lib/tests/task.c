@@ -115,7 +115,7 @@ static const struct expected expected[] = {
 	{ &fake.fail_task_start, ENOTUNIQ, "taskset -pc" },
 	{ &fake.fail_task_start, EACCES, "/proc/isolator/cpus" },
 	{ &fake.fail_task_start, EBUSY, "housekeeping" },
-	{ &fake.fail_task_start, EALREADY, "exec" },
+	{ &fake.fail_task_start, EALREADY, "isolator_stop_task()" },
 	{ &fake.fail_task_start, EDEADLK, "ISOLATOR_TASK_WAIT" },
 	{ &fake.fail_task_start, EINTR, "taken back" },
 	{ &fake.fail_task_start, ECANCELED, "isolator_stop_task()" },

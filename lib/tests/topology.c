@@ -193,10 +193,45 @@ static void board(void)
 	CHECK_EQUAL(rows[0].cpu, 5);
 	CHECK(rows[0].why & ISOLATOR_WHY_PERFORMANCE);
 	CHECK(isolator_topology_shared(topology, 4, 5) & ISOLATOR_SHARE_CLUSTER);
+	/* Nine tenths of the fastest are of its kind. */
+	for (int cpu = 0; cpu < 6; cpu++)
+		tree_put(cpu < 4 ? "900\n" : "1000\n", "sys/devices/system/cpu/cpu%d/cpu_capacity",
+			 cpu);
+	read_tree();
+	check_list(ISOLATOR_CPU_EFFICIENCY, "");
+	check_list(ISOLATOR_CPU_PERFORMANCE, "");
+	tree_put("899\n", "sys/devices/system/cpu/cpu0/cpu_capacity");
+	read_tree();
+	check_list(ISOLATOR_CPU_EFFICIENCY, "0");
+	check_list(ISOLATOR_CPU_PERFORMANCE, "1-5");
 	/* One without a capacity: nothing can be compared. */
 	tree_drop("sys/devices/system/cpu/cpu1/cpu_capacity");
 	read_tree();
 	check_list(ISOLATOR_CPU_EFFICIENCY, "");
+}
+
+/* Beyond some more of them make no difference. */
+static void many_interrupts(void)
+{
+	char text[4096] = "CPU0 CPU1 CPU2 CPU3 CPU4 CPU5\n";
+	size_t at = strlen(text);
+
+	tree_board();
+	for (unsigned int irq = 0; irq < 19 + 20 + 40; irq++) {
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+				       "%3u: 7 0 0 0 0 0 GICv3 %u eth%u\n", 100 + irq, irq, irq);
+		tree_put(irq < 19 ? "1\n" : irq < 39 ? "2\n" : "3\n",
+			 "proc/irq/%u/effective_affinity_list", 100 + irq);
+	}
+	tree_put(text, "proc/interrupts");
+	read_tree();
+	CHECK_EQUAL(info(1).irqs, 19);
+	CHECK_EQUAL(info(2).irqs, 20);
+	CHECK_EQUAL(info(3).irqs, 40);
+	rank();
+	CHECK_EQUAL(row(1)->score, row(2)->score + 1);
+	CHECK_EQUAL(row(3)->score, row(2)->score);
+	CHECK(strstr(row(3)->text, "device interrupts directed at it: 40") != NULL);
 }
 
 static void who_may_and_who_must_stay(void)
@@ -261,6 +296,7 @@ static const struct test tests[] = {
 	{ "the same by its firmware's figures", laptop_by_firmware },
 	{ "a server: 2 nodes, CPUs kept free and isolated", server },
 	{ "a board: big and small cores", board },
+	{ "more interrupts than count", many_interrupts },
 	{ "who may, and who must stay", who_may_and_who_must_stay },
 	{ "this machine", this_machine },
 };
