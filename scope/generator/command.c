@@ -54,7 +54,7 @@ static const char *refusal(const struct server *server, const struct message *me
 
 	if (number[HELLO_LEAST] > FRAME_VERSION || number[HELLO_MOST] < FRAME_VERSION)
 		return "this generator speaks version 1 of the protocol only";
-	if (server->token && !is_token(server->token, message))
+	if (!is_token(server->token, message))
 		return "the token is not the generator's: see its --token-file";
 	if (number[HELLO_SESSION] == server->session &&
 	    number[HELLO_NEXT_PACKET] > server->store->next)

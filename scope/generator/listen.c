@@ -10,7 +10,7 @@
 
 #include "listen.h"
 
-#define BACKLOG 8
+#define BACKLOG 128	/* peers that come at once */
 
 static bool is_loopback(const struct sockaddr *address)
 {

@@ -21,8 +21,10 @@
 #include "ring.h"
 #include "server.h"
 #include "store.h"
+#include "token.h"
 
 #define TEXT 256
+#define PATH_TEXT 4096
 
 /* Large: in no thread's stack. */
 static struct capture capture;
@@ -112,7 +114,6 @@ static void prepare(const struct options *options, int cpu, const struct floor_r
 	server.ring = &ring;
 	server.store = &store;
 	server.peers = &peers;
-	server.token = options->token;
 	server.begin_ns = capture.begin_ns;
 	server.floor = *floor;
 	server.settings = capture.settings;
@@ -125,19 +126,26 @@ static void prepare(const struct options *options, int cpu, const struct floor_r
 
 int main(int argc, char **argv)
 {
-	char where[TEXT] = "", why[TEXT] = "";
+	char where[TEXT] = "", why[TEXT] = "", token[PATH_TEXT];
 	struct floor_result floor;
 	struct options options;
 	int cpu;
 
 	options_parse(&options, argc, argv);
+	if (options.token_file) {
+		server.token = token_read(options.token_file);
+		snprintf(token, sizeof(token), "%s", options.token_file);
+	}
 	/* The server of the lines is another process: before there are threads. */
 	if (!options.calibrate) {
-		server.listener = listen_begin(options.listen, options.token, where, why, TEXT);
+		server.listener = listen_begin(options.listen, server.token, where, why, TEXT);
 		if (server.listener < 0)
 			fail("%s", why);
 		if (!peers_join(&peers, options.socket, why, TEXT))
 			fail("%s", why);
+		/* Only now: no other generator has these lines, and so this file. */
+		if (!server.token)
+			server.token = token_own(options.socket, token, sizeof(token));
 	}
 	server.signals = catch_signals();
 	cpu = choose_cpu(options.cpu);
@@ -148,7 +156,8 @@ int main(int argc, char **argv)
 	prepare(&options, cpu, &floor);
 	if (pthread_create(&capture.thread, NULL, capture_thread, &capture))
 		fail("no thread: %s; see ulimit -u", strerror(errno));
-	printf("targets connect to %s\nhosts connect to %s\n", options.socket, where);
+	printf("targets connect to %s\nhosts connect to %s with the token in %s\n", options.socket, where,
+	       token);
 	fflush(stdout);
 	server_run(&server);
 	store_end(&store);
@@ -156,6 +165,6 @@ int main(int argc, char **argv)
 	close(server.listener);
 	close(server.signals);
 	close(capture.wake);
-	free(options.token);
+	free(server.token);
 	return EXIT_PASS;
 }

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "calibrate.h"
 #include "options.h"
 
-#define TOKEN_MAX 255
 #define STORE_MIN (UINT64_C(1) << 20)
 #define STORE_MAX (UINT64_C(1) << 36)
 
@@ -30,7 +26,8 @@ static const char help[] =
 "  -s, --socket PATH        where QEMU connects; made if there is none\n"
 "  -l, --listen ADDR:PORT   where the host connects (default 127.0.0.1:2350; port 0: any)\n"
 "  -t, --token-file FILE    its first line is asked of the host; needed for an address that\n"
-"                           others can reach\n"
+"                           other machines can reach (default: PATH.token of --socket, made if\n"
+"                           there is none)\n"
 "  -c, --cpu N              the CPU that captures (default: the last one of this process)\n"
 "  -r, --rounds N           of the calibration at start (default 2000)\n"
 "  -m, --store SIZE         memory for packets that the host has not kept yet, 1M to 64G\n"
@@ -112,29 +109,6 @@ static uint64_t size(const char *text)
 	return value;
 }
 
-/* Its first line; to be freed. */
-static char *read_token(const char *path)
-{
-	int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	char token[TOKEN_MAX + 2] = "";
-	struct stat about;
-	ssize_t got;
-
-	if (file < 0 || fstat(file, &about))
-		fail("cannot open %s: %s", path, strerror(errno));
-	if (about.st_mode & 077)
-		fail("%s can be read by others: chmod 600 %s", path, path);
-	got = read(file, token, sizeof(token) - 1);
-	close(file);
-	if (got < 0)
-		fail("cannot read %s: %s", path, strerror(errno));
-	token[strcspn(token, "\n")] = 0;
-	if (!token[0] || strlen(token) > TOKEN_MAX)
-		fail("the first line of %s must have 1 to %d characters: openssl rand -hex 16 > %s",
-		     path, TOKEN_MAX, path);
-	return strdup(token);
-}
-
 void options_parse(struct options *options, int argc, char **argv)
 {
 	static const struct option longs[] = {
@@ -164,8 +138,7 @@ void options_parse(struct options *options, int argc, char **argv)
 			options->listen = optarg;
 			break;
 		case 't':
-			free(options->token);
-			options->token = read_token(optarg);
+			options->token_file = optarg;
 			break;
 		case 'c':
 			options->cpu = (int)number("cpu", optarg, 0, INT_MAX);

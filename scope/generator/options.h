@@ -13,7 +13,7 @@ enum exit_code { EXIT_PASS = 0, EXIT_ERROR = 1, EXIT_INCONCLUSIVE = 3 };
 struct options {
 	const char *socket;	/* where targets connect; NULL with @calibrate */
 	const char *listen;	/* where hosts do: ADDRESS:PORT */
-	char *token;		/* NULL: none */
+	const char *token_file;	/* NULL: not said */
 	uint64_t store;		/* bytes */
 	uint32_t rounds;
 	int cpu;		/* -1: not said */

@@ -147,21 +147,43 @@ static void end_link(struct server *server, unsigned int which)
 	server->links[which] = NULL;
 }
 
+/*
+ * A place for a new link: a free one, or that of the oldest whose HELLO was not accepted.  Such
+ * peers could keep the host out else; of those that were welcomed only one stays.
+ */
+static unsigned int make_place(struct server *server)
+{
+	unsigned int oldest = SERVER_LINKS;
+
+	for (unsigned int i = 0; i < SERVER_LINKS; i++) {
+		const struct link *link = server->links[i];
+
+		if (!link)
+			return i;
+		if (!link->welcomed && (oldest == SERVER_LINKS ||
+					link->since_ns < server->links[oldest]->since_ns))
+			oldest = i;
+	}
+	if (oldest < SERVER_LINKS)
+		end_link(server, oldest);
+	return oldest;
+}
+
 static void take_connection(struct server *server, uint64_t now)
 {
 	int socket = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	static const int on = 1;
+	unsigned int place;
 
 	if (socket < 0)
 		return;
-	setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	for (unsigned int i = 0; i < SERVER_LINKS; i++) {
-		if (server->links[i])
-			continue;
-		server->links[i] = link_open(socket, now);
+	place = make_place(server);
+	if (place == SERVER_LINKS) {
+		close(socket);
 		return;
 	}
-	close(socket);
+	setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	server->links[place] = link_open(socket, now);
 }
 
 /* False: the link is to be closed. */

@@ -23,7 +23,7 @@ struct server {
 	struct ring *ring;
 	struct store *store;
 	struct peers *peers;
-	const char *token;		/* NULL: none is asked for */
+	char *token;			/* what a host has to know */
 	uint64_t session;
 	uint64_t begin_ns;		/* where the generator's clock is 0 */
 	struct floor_result floor;	/* of the last calibration */

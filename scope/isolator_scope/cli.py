@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import secrets
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,10 +21,11 @@ from .document import About, document, duration, limit
 from .errors import ERROR, ScopeError
 from .link import Target
 from .protocol import Message, SetBurst, SetDuty, SetFrequency, SetPacket, SetPatience, SetPhase
-from .text import table, write_csv
+from .text import csv_text, table
 
 VERSION = "0.1"
 PORT = 2350  # of a generator
+LONGEST_TOKEN = 255  # bytes
 
 EXAMPLES = """examples:
   isolator-scope serve --connect 192.0.2.7:2350
@@ -65,12 +67,17 @@ def token(path: Path | None) -> str:
     if path is None:
         return ""
     try:
-        word = path.read_text().strip()
+        with path.open("rb") as file:
+            others = os.fstat(file.fileno()).st_mode & 0o077
+            word = file.readline(LONGEST_TOKEN + 2).rstrip(b"\n")
     except OSError as problem:
         raise ScopeError(f"{path}: {problem.strerror}") from problem
-    if not word:
-        raise ScopeError(f"{path}: the token is empty")
-    return word
+    if others:
+        raise ScopeError(f"{path} can be read by others: chmod 600 {path}")
+    if not 0 < len(word) <= LONGEST_TOKEN or not word.isascii():
+        raise ScopeError(f"{path}: its first line must be of 1 to {LONGEST_TOKEN} ASCII "
+                         f"characters: openssl rand -hex 16 > {path}")
+    return word.decode()
 
 
 def target(arguments: argparse.Namespace) -> Target:
@@ -174,12 +181,13 @@ def export(arguments: argparse.Namespace) -> int:
     """isolator-scope export."""
     if arguments.format == "csv":
         if arguments.output == STDOUT:
-            write_csv(arguments.recording, sys.stdout)
+            sys.stdout.writelines(csv_text(arguments.recording))
             return 0
         beside = arguments.output.with_name(f".{arguments.output.name}.new")
         try:
-            with beside.open("w", newline="") as out:
-                write_csv(arguments.recording, out)
+            beside.unlink(missing_ok=True)
+            with beside.open("x", newline="") as out:  # follows no link
+                out.writelines(csv_text(arguments.recording))
             os.replace(beside, arguments.output)
         except OSError as problem:
             raise ScopeError(f"{arguments.output}: {problem.strerror}") from problem
@@ -198,7 +206,10 @@ def serve(arguments: argparse.Namespace) -> int:
     if bool(arguments.connect) == bool(arguments.replay):
         raise ScopeError("serve: give either --connect or --replay")
     host, port = address(arguments.listen, 8350)
-    options = Options(host, port, token(arguments.page_token_file), arguments.parts)
+    given = token(arguments.page_token_file)
+    options = Options(host, port, given, arguments.parts)
+    if options.local and not given:  # other users of this machine reach it, too
+        options = Options(host, port, secrets.token_urlsafe(24), arguments.parts, secret=False)
     if arguments.replay:
         return run(options, arguments.replay, None, arguments.speed)
     return run(options, arguments.output, target(arguments), 0.0)
@@ -221,7 +232,7 @@ def _connect(made: argparse.ArgumentParser, required: bool) -> None:
     made.add_argument("--connect", metavar="HOST[:PORT]", required=required,
                       help=f"where the generator is; port {PORT} without one")
     made.add_argument("--token-file", metavar="FILE", type=Path,
-                      help="what the generator wants to be told")
+                      help="what the generator wants to be told, its first line")
 
 
 def _about(made: argparse.ArgumentParser) -> None:
@@ -265,9 +276,10 @@ def parser() -> Parser:
                       help="appended to when it is there (default %(default)s)")
     made.add_argument("--listen", metavar="HOST[:PORT]", default="127.0.0.1:8350",
                       help="where the page is (default %(default)s); any other than this "
-                      "machine's own takes a token")
+                      "machine's own takes --page-token-file")
     made.add_argument("--page-token-file", metavar="FILE", type=Path,
-                      help="what a browser has to know")
+                      help="what a browser has to know, its first line; without this a token is "
+                      "made, and stands in the address that is printed")
     made.add_argument("--parts", metavar="DIR", type=Path,
                       help="where uPlot is; tools/isolator-scope knows")
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +72,8 @@ class Instrument:
         self.recording: Recording | None = None
         self.link: Link | None = None
         self.replayed = 0  # bytes
+        # A thread of its own: nothing else may hold the sync up.
+        self._disk = ThreadPoolExecutor(1, "sync")
         if live:
             self.recording = Recording(path)
             for entry in Reader(path):
@@ -145,12 +148,13 @@ class Instrument:
             return
         upto = self.account.next_packet
         session = self.resume()[0]
-        await asyncio.to_thread(self.recording.sync)
+        await asyncio.get_running_loop().run_in_executor(self._disk, self.recording.sync)
         if self.link is not None and upto and session == self.resume()[0]:
             self.link.kept(upto)
 
     def close(self) -> None:
         """The recording is whole and synced."""
+        self._disk.shutdown()
         if self.recording is not None:
             self.recording.note(event="ended")
             self.recording.close()

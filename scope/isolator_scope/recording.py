@@ -49,8 +49,11 @@ class Entry:
     end: int
 
     def note(self) -> dict[str, Any]:
-        """The content of a NOTE."""
-        data = json.loads(self.content)
+        """The content of a NOTE; of one that is no JSON nothing."""
+        try:
+            data = json.loads(self.content)
+        except (ValueError, RecursionError):
+            return {}
         return data if isinstance(data, dict) else {}
 
 

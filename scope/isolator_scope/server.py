@@ -11,7 +11,8 @@ import json
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,12 +39,14 @@ from .protocol import (
     Status,
     Stop,
 )
-from .text import write_csv
+from .text import csv_text
 from .view import View, find, hops, statistics, status
 
 TICK = 1 / 40  # s between what a page is told
 SLOW = 0.25  # s between statistics
-ROWS = 1000  # of CSV at once
+DOWNLOADS = 4  # at once
+PIECE = 1 << 16  # bytes of one at a time
+STALLED = 30.0  # s without that a piece was read: who asked has gone
 COOKIE = "isolator_scope"
 PAGE = Path(__file__).resolve().parent / "page"
 SOURCES = Path(__file__).resolve().parent.parent / "page"
@@ -64,12 +67,13 @@ COMMANDS: dict[str, tuple[type[Any], int]] = {  # a message, and how many number
 
 @dataclass(frozen=True)
 class Options:
-    """Where the page is, and who may see it."""
+    """Where the page is, and who may see it; without a token everybody who reaches it."""
 
     host: str
     port: int
     token: str = ""
     parts: Path | None = None
+    secret: bool = True  # where the token comes from is known: it is not said
 
     @property
     def local(self) -> bool:
@@ -90,26 +94,34 @@ def guard(options: Options) -> Middleware:
     @web.middleware
     async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
-            host = urlsplit(f"//{request.host}").hostname
+            where = urlsplit(f"//{request.host}")
+            host, port = where.hostname, where.port
             origin = request.headers.get("Origin")
             other = origin is not None and urlsplit(origin).netloc != request.host
         except ValueError:
             raise web.HTTPBadRequest(text="the address makes no sense\n") from None
         if options.local and host not in names:
-            raise web.HTTPForbidden(text=f"this is not {host}\n")
+            raise web.HTTPForbidden(text="this machine has another name\n")
+        # Its pages may lead here; no more, also those at another port of this machine.
+        if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin") and \
+                request.path != "/":
+            other = True
         if other:
             raise web.HTTPForbidden(text="not from another site's page\n")
         if options.token:
             told = request.query.get("token")
-            known = request.cookies.get(COOKIE) or \
+            # Cookies know no ports; by the port that the browser knows, pages have their own.
+            cookie = f"{COOKIE}_{port or 80}"
+            known = request.cookies.get(cookie) or \
                 request.headers.get("Authorization", "").removeprefix("Bearer ")
-            if not hmac.compare_digest((told or known).encode(), options.token.encode()):
+            said = (told or known).encode(errors="surrogateescape")
+            if not hmac.compare_digest(said, options.token.encode()):
                 raise web.HTTPUnauthorized(
                     text="open the address with ?token=TOKEN once\n",
                     headers={"WWW-Authenticate": "Bearer"})
             if told is not None and request.method == "GET":
                 answer = web.HTTPSeeOther(request.path)
-                answer.set_cookie(COOKIE, options.token, httponly=True, samesite="Strict")
+                answer.set_cookie(cookie, options.token, httponly=True, samesite="Strict")
                 raise answer
         response = await handler(request)
         if not response.prepared:
@@ -131,6 +143,8 @@ class Server:
             if not (self.parts / name).is_file():
                 raise ScopeError(f"{self.parts / name} is not there: start tools/isolator-scope, "
                                  "or say with --parts where uPlot 1.6 is")
+        self._threads = ThreadPoolExecutor(2, "download")
+        self._downloads = 0
         self.app = web.Application(middlewares=[guard(options)], client_max_size=1 << 16)
         self.app.add_routes([
             web.get("/", self.index), web.get("/page/{name}", self.file),
@@ -186,7 +200,7 @@ class Server:
     async def _wanted(self, socket: web.WebSocketResponse, view: View, text: str) -> None:
         try:
             wanted = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         if not isinstance(wanted, dict):
             return
@@ -206,7 +220,8 @@ class Server:
             values = [int(one) for one in wanted.get("values", [])]
             if len(values) != count:
                 raise ValueError
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError,
+                RecursionError):
             return web.json_response({"ok": False, "text": "not a command"}, status=400)
         link = self.instrument.link
         if link is None:
@@ -230,8 +245,10 @@ class Server:
         """The document as it is now, beside the recording."""
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         path = self.instrument.path.with_name(f"{self.instrument.path.stem}-{stamp}.json")
+        text = json.dumps(self._document(), indent=1)
         try:
-            path.write_text(json.dumps(self._document(), indent=1))
+            with path.open("x") as file:  # follows no link, writes over nothing
+                file.write(text)
         except OSError as problem:
             return web.json_response({"ok": False, "text": f"{path.name}: {problem.strerror}"},
                                      status=507)
@@ -239,52 +256,52 @@ class Server:
 
     async def document(self, request: web.Request) -> web.StreamResponse:
         """As isolator-report reads it."""
-        return web.json_response(self._document(), headers={
-            "Content-Disposition": 'attachment; filename="scope.json"'})
+        return await self._send(request, "application/json", "scope.json",
+                                iter((json.dumps(self._document()),)))
 
     async def report(self, request: web.Request) -> web.StreamResponse:
         """One page that needs nothing else."""
         from isolator_report.document import check
         from isolator_report.page import page
 
-        text = await asyncio.to_thread(page, [check(self._document(), "isolator-scope")])
-        return web.Response(text=text, content_type="text/html", headers={
-            "Content-Disposition": 'attachment; filename="scope.html"'})
+        found = check(self._document(), "isolator-scope")
+        return await self._send(request, "text/html", "scope.html",
+                                (page([one]) for one in (found,)))
 
     async def csv(self, request: web.Request) -> web.StreamResponse:
         """The recording, row by row."""
-        response = web.StreamResponse(headers={
-            **SAFE, "Content-Type": "text/csv",
-            "Content-Disposition": 'attachment; filename="scope.csv"'})
-        await response.prepare(request)
-        loop = asyncio.get_running_loop()
+        return await self._send(request, "text/csv", "scope.csv",
+                                csv_text(self.instrument.path))
 
-        class Out:
-            """Waits for who reads: a long recording is never in memory."""
+    async def _send(self, request: web.Request, kind: str, name: str,
+                    pieces: Iterator[str]) -> web.StreamResponse:
+        """One piece at a time, made in a thread that never waits for who reads.
 
-            def __init__(self) -> None:
-                self._text: list[str] = []
-
-            def write(self, text: str) -> int:
-                """A row."""
-                self._text.append(text)
-                if len(self._text) >= ROWS:
-                    self.flush()
-                return len(text)
-
-            def flush(self) -> None:
-                """What there is, from the thread that reads the recording."""
-                data = "".join(self._text).encode()
-                self._text.clear()
-                asyncio.run_coroutine_threadsafe(response.write(data), loop).result()
-
-        def whole() -> None:
-            out = Out()
-            write_csv(self.instrument.path, out)
-            out.flush()
-
-        with contextlib.suppress(ConnectionError):
-            await asyncio.to_thread(whole)
+        A long recording is never in memory, and who reads nothing for a while has gone.
+        """
+        if self._downloads == DOWNLOADS:
+            raise web.HTTPServiceUnavailable(
+                text=f"{DOWNLOADS} downloads are under way: try again when one has ended\n",
+                headers={"Retry-After": "5"})
+        self._downloads += 1
+        try:
+            response = web.StreamResponse(headers={
+                **SAFE, "Content-Type": f"{kind}; charset=utf-8",
+                "Content-Disposition": f'attachment; filename="{name}"'})
+            await response.prepare(request)
+            loop = asyncio.get_running_loop()
+            while text := await loop.run_in_executor(self._threads, next, pieces, ""):
+                data = text.encode()
+                for begin in range(0, len(data), PIECE):
+                    async with asyncio.timeout(STALLED):
+                        await response.write(data[begin:begin + PIECE])
+        except TimeoutError:
+            if request.transport is not None:
+                request.transport.abort()
+        except ConnectionError:
+            pass
+        finally:
+            self._downloads -= 1
         return response
 
 
@@ -305,7 +322,8 @@ async def serve(options: Options, instrument: Instrument, task: asyncio.Task[Non
                              "with --listen") from problem
         port = runner.addresses[0][1]
         host = f"[{options.host}]" if ":" in options.host else options.host
-        print(f"http://{host}:{port}/" + ("?token=…" if options.token else ""), flush=True)
+        print(f"http://{host}:{port}/?token={'…' if options.secret else options.token}",
+              flush=True)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, ended.set)
         if ready is not None:

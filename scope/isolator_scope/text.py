@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
 
 from isolator_report.shape import time as human
 
@@ -69,19 +69,16 @@ def rows(record: Record, names: list[str]) -> Iterator[tuple[object, ...]]:
         yield ("gap", record.first, "", "", "", "", f"until {record.last}", "")
 
 
-class Out(Protocol):
-    """Where rows go."""
-
-    def write(self, text: str, /) -> int:
-        """One row."""
+RECORDS = 200  # at once
 
 
-def write_csv(path: Path, out: Out) -> int:
-    """A recording, record by record; how many packets it had."""
+def csv_text(path: Path) -> Iterator[str]:
+    """A recording, record by record, some of them at a time."""
+    out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(CSV)
     names: list[str] = []
-    packets = 0
+    count = 0
     reader = Reader(path)
     try:
         for entry in reader:
@@ -92,9 +89,14 @@ def write_csv(path: Path, out: Out) -> int:
                 names = [new or (names[place] if place < len(names) else "")
                          for place, new in enumerate(message.names)]
             elif isinstance(message, Packet):
-                packets += 1
                 for record in message.records:
                     writer.writerows(rows(record, names))
+                count += len(message.records)
+                if count >= RECORDS:
+                    count = 0
+                    yield out.getvalue()
+                    out.seek(0)
+                    out.truncate()
     finally:
         reader.close()
-    return packets
+    yield out.getvalue()

@@ -21,8 +21,11 @@ BEHIND = ["sh", "-c", "echo 10 2>/dev/null >/proc/self/autogroup; exec nice -n 1
 
 @contextlib.contextmanager
 def virtual(directory: Path, lines: list[str], *words: str,
-            log: Path | None = None) -> Iterator[str]:
-    """Where hosts connect; `lines` and `log` are the target's, as it takes them."""
+            log: Path | None = None) -> Iterator[tuple[str, str]]:
+    """Where hosts connect, and the file with the token.
+
+    `lines` and `log` are the target's, as it takes them.
+    """
     generator, target = directory / "generator", directory / "target"
     sources = [*(SCOPE / "generator").glob("*.c"), *(SCOPE / "frame").glob("*.c")]
     subprocess.run([*COMPILE, "-o", generator, *sources], check=True)
@@ -42,7 +45,7 @@ def virtual(directory: Path, lines: list[str], *words: str,
         begin(target, "--socket", socket, *(word for line in lines for word in ("--line", line)),
               *(("--log", log) if log else ()))
         said(told, "(answers)")
-        yield where
+        yield where, f"{socket}.token"
 
 
 def said(told: Path, pattern: str) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from isolator_report.document import load
 from isolator_scope import headless
-from isolator_scope.cli import VERSION, address, main, parser
+from isolator_scope.cli import VERSION, address, main, parser, token
 from isolator_scope.document import duration, limit
 from isolator_scope.errors import ERROR, EXCEEDED, INCONCLUSIVE, PASS, SKIPPED, ScopeError
 from isolator_scope.link import Target
@@ -296,6 +296,27 @@ def test_units() -> None:
     assert limit("a/p99.9=1us").name == "a/p99.9" and limit("max=1us").name == "max"
     with pytest.raises(ScopeError):
         address("h:99999", 7)
+
+
+@pytest.mark.parametrize(("content", "mode", "words"), [
+    (b"", 0o600, "openssl rand"), (b"\nsecret\n", 0o600, "openssl rand"),
+    (b"s" * 256, 0o600, "1 to 255"), (b"\xff\n", 0o600, "ASCII"),
+    (b"secret\n", 0o644, "chmod 600"), (b"secret\n", 0o620, "chmod 600")])
+def test_files_that_are_no_token(tmp_path: Path, content: bytes, mode: int, words: str) -> None:
+    """It says what to do, as the generator does."""
+    path = tmp_path / "token"
+    path.write_bytes(content)
+    path.chmod(mode)
+    with pytest.raises(ScopeError, match=words):
+        token(path)
+
+
+def test_the_first_line_is_the_token(tmp_path: Path) -> None:
+    """As it is for the generator, blanks and all."""
+    path = tmp_path / "token"
+    path.write_text(" s " + "\nmore\n")
+    path.chmod(0o600)
+    assert token(path) == " s " and token(None) == ""
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))

@@ -14,10 +14,10 @@ from scope_virtual import virtual
 
 def test_a_run_with_the_virtual_generator(tmp_path: Path) -> None:
     """What the host counts is what the generator counts; its floor is in the document."""
-    with virtual(tmp_path, ["irq,50", "user,150,40,5,1"]) as where:
+    with virtual(tmp_path, ["irq,50", "user,150,40,5,1"]) as (where, token):
         done = subprocess.run(
             [sys.executable, "-m", "isolator_scope", "record", "--connect", where,
-             "-n", "150", "--frequency", "200", "--calibrate", "100", "-o",
+             "--token-file", token, "-n", "150", "--frequency", "200", "--calibrate", "100", "-o",
              tmp_path / "a.scope", "--json"], env=ENVIRONMENT, capture_output=True,
             text=True, timeout=60)
     assert done.returncode == 0, done.stderr + done.stdout[:2000]

@@ -8,7 +8,7 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,18 @@ DRAWS = 20  # a second
 PLANTED = 5_000_000  # ns
 
 
+def until(true: Callable[[], bool], what: str, seconds: float = 30) -> None:
+    """Until it is."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, f"it never came: {what}"
+        time.sleep(0.05)
+
+
 def wait(page: Any, condition: str, seconds: float = 30) -> None:
     """Until it is true in the page.  (Its own waiting takes eval, which the page forbids.)"""
-    end = time.monotonic() + seconds
-    while not page.evaluate(f"Boolean(globalThis.scope && ({condition}))"):
-        assert time.monotonic() < end, f"it never came: {condition}"
-        time.sleep(0.05)
+    until(lambda: bool(page.evaluate(f"Boolean(globalThis.scope && ({condition}))")), condition,
+          seconds)
 
 
 def drawn(which: str, holder: str, level: int) -> str:
@@ -219,11 +225,8 @@ def test_controls_reach_the_generator(tmp_path: Path) -> None:
         page.keyboard.press("Space")
         draws, size = page.evaluate("scope.drawn.frames"), path.stat().st_size
         time.sleep(1.2)
-        for _ in range(300):
-            if path.stat().st_size > size:
-                break
-            time.sleep(0.1)
-        assert page.evaluate("scope.drawn.frames") == draws and path.stat().st_size > size
+        until(lambda: path.stat().st_size > size, "more of the recording")
+        assert page.evaluate("scope.drawn.frames") == draws
         page.keyboard.press("Space")
         page.keyboard.press("x")
         wait(page, "!scope.world.status.state.running")
@@ -235,11 +238,7 @@ def test_controls_reach_the_generator(tmp_path: Path) -> None:
         page.reload()
         wait(page, "scope.world.status && scope.columns.live.rows.size > 0 "
              "&& scope.world.lines.length == 11")
-        for _ in range(300):
-            if page.evaluate(take) == before:
-                break
-            time.sleep(0.1)
-        assert page.evaluate(take) == before
+        until(lambda: page.evaluate(take) == before, "what was there before")
         assert page.evaluate("scope.world.lines[1].missing") > 0
         assert "missing" in page.inner_text("#chart-1")
         page.keyboard.press("p")

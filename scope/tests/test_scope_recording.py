@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from isolator_scope.errors import Inconclusive, ScopeError
 from isolator_scope.instrument import Instrument
-from isolator_scope.recording import HEAD, MAGIC, Kind, Reader, Recording, being_written
+from isolator_scope.recording import HEAD, MAGIC, Kind, Reader, Recording, being_written, pack
 from scope_runs import record, until
 from sim.model import Faults
 
@@ -220,3 +220,13 @@ def test_replay_of_a_torn_one(tmp_path: Path) -> None:
     damaged = Instrument(path, live=False)
     asyncio.run(damaged.replay(0))
     assert damaged.events[-1].event.startswith("damaged at byte") and damaged.account.doubts()
+
+
+@pytest.mark.parametrize("content", [b"", b"\0{}", b"\xff", b"{", b"[" * 20_000, b"9" * 9000])
+def test_notes_that_are_no_json(tmp_path: Path, content: bytes) -> None:
+    """The checksum says that it was written so: what it is of is replayed all the same."""
+    path = tmp_path / "a.scope"
+    path.write_bytes(MAGIC + pack(Kind.NOTE, content, 7) + pack(Kind.NOTE, b'{"event": "cut"}', 9))
+    instrument = Instrument(path, live=False)
+    asyncio.run(instrument.replay(0))
+    assert [one.event for one in instrument.events] == ["", "cut"]

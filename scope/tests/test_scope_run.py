@@ -46,8 +46,10 @@ def rss(process: int) -> int:
 class Run:
     """A recorder behind a proxy; `memory`: the time since it began, bytes recorded, its RSS."""
 
-    def __init__(self, through: Proxy, path: Path, seconds: float, frequency: int) -> None:
-        self.through, self.path, self.seconds, self.frequency = through, path, seconds, frequency
+    def __init__(self, through: Proxy, token: str, path: Path, seconds: float, frequency: int
+                 ) -> None:
+        self.through, self.token, self.path = through, token, path
+        self.seconds, self.frequency = seconds, frequency
         self.memory: list[tuple[float, int, int]] = []
         self.code: int | None = None
         self.data: dict[str, Any] = {}
@@ -56,7 +58,8 @@ class Run:
         """`cuts` is told when it began; with `end` the recorder is ended after them."""
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "isolator_scope", "record", "--connect",
-            f"127.0.0.1:{self.through.port}", "-o", str(self.path), "--json", "--time",
+            f"127.0.0.1:{self.through.port}", "--token-file", self.token,
+            "-o", str(self.path), "--json", "--time",
             f"{self.seconds:g}s", "--frequency", str(self.frequency), "--calibrate", "0",
             "--patience", "30ms", "--wait", "60s",
             env=ENVIRONMENT, stdout=asyncio.subprocess.PIPE)
@@ -111,9 +114,9 @@ def test_cut_and_restored(tmp_path: Path) -> None:
              SILENCE if number in holds else dice.uniform(0, min(slot / 3, 3)), number in holds)
             for number in range(CUTS - 1)]
 
-    async def go(where: str) -> Run:
+    async def go(where: str, token: str) -> Run:
         async with proxy(where) as through:
-            made = Run(through, tmp_path / "a.scope", SECONDS, FREQUENCY)
+            made = Run(through, token, tmp_path / "a.scope", SECONDS, FREQUENCY)
             # The last cut takes the word that ends the run.
             through.trap = Stop.TYPE
 
@@ -125,8 +128,8 @@ def test_cut_and_restored(tmp_path: Path) -> None:
             await made.go(cut)
         return made
 
-    with virtual(tmp_path, ["irq,50,20,1", "work,150,40,2,1", "user,300,90,5,1"]) as where:
-        run = asyncio.run(go(where))
+    with virtual(tmp_path, ["irq,50,20,1", "work,150,40,2,1", "user,300,90,5,1"]) as virtually:
+        run = asyncio.run(go(*virtually))
     through, recorded, again = run.through, run.packets(), run.replayed()
     account = again.account
     print(f"{through.cuts} cuts, {account.triggers} triggers in {len(recorded)} packets")
@@ -155,9 +158,9 @@ def test_longer_than_the_generator_has_room(tmp_path: Path) -> None:
         with log.open("rb") as file:
             return int.from_bytes(file.read(8), "little")
 
-    async def go(where: str) -> Run:
+    async def go(where: str, token: str) -> Run:
         async with proxy(where) as through:
-            made = Run(through, tmp_path / "a.scope", 120, 1000)
+            made = Run(through, token, tmp_path / "a.scope", 120, 1000)
 
             async def cut(_: float) -> None:
                 # An answer takes 10 bytes of a record.
@@ -169,8 +172,8 @@ def test_longer_than_the_generator_has_room(tmp_path: Path) -> None:
         return made
 
     lines = [f"line-{number},{5 + number}" for number in range(16)]
-    with virtual(tmp_path, lines, "--store", "1M", log=log) as where:
-        run = asyncio.run(go(where))
+    with virtual(tmp_path, lines, "--store", "1M", log=log) as virtually:
+        run = asyncio.run(go(*virtually))
     recorded, account = run.packets(), run.replayed().account
     lost = set(range(max(recorded) + 1)) - set(recorded)
     assert run.code == 3 and f"{len(lost)} packets were lost" in run.data["words"]

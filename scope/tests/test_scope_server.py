@@ -7,9 +7,15 @@ import asyncio
 import contextlib
 import csv
 import io
+import socket
+import time
+import urllib.error
+import urllib.request
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import aiohttp
 import pytest
@@ -18,8 +24,9 @@ from isolator_scope.cli import main
 from isolator_scope.errors import ERROR
 from isolator_scope.instrument import Instrument
 from isolator_scope.protocol import Start
-from isolator_scope.server import PARTS, Options, Server
+from isolator_scope.server import DOWNLOADS, PARTS, Options, Server
 from isolator_scope.view import View
+from scope_browser import serving
 from scope_runs import generator, measuring, record, until, whole
 from sim.model import Faults
 
@@ -37,15 +44,17 @@ def parts(tmp_path: Path) -> Path:
 
 
 @contextlib.asynccontextmanager
-async def served(instrument: Instrument, parts: Path, host: str = "127.0.0.1", token: str = ""
-                 ) -> AsyncIterator[tuple[Fetch, str]]:
-    """A client that keeps no cookies, and the address."""
+async def served(instrument: Instrument, parts: Path, host: str = "127.0.0.1", token: str = "",
+                 buffers: int = 0) -> AsyncIterator[tuple[Fetch, str]]:
+    """A client that keeps no cookies, and the address; bytes that the kernel holds of answers."""
     from aiohttp import web
 
     runner = web.AppRunner(Server(instrument, Options(host, 0, token, parts)).app)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
+    listener = socket.create_server(("127.0.0.1", 0))
+    if buffers:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffers)  # each one inherits it
+    await web.SockSite(runner, listener).start()
     async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as client:
         try:
             yield client, f"http://127.0.0.1:{runner.addresses[0][1]}"
@@ -72,7 +81,7 @@ def test_token(tmp_path: Path, parts: Path) -> None:
         async with served(instrument, parts, "0.0.0.0", "s3cret") as (client, url):
             for path in ("/", "/ws", "/page/scope.js", "/api/document", "/api/csv", "/none"):
                 for extra in ({}, {"Authorization": "Bearer other"},
-                              {"Cookie": "isolator_scope=other"}):
+                              {"Cookie": f"isolator_scope_{urlsplit(url).port}=other"}):
                     async with client.get(url + path, headers=extra) as got:
                         assert got.status == 401, path
                 async with client.get(f"{url}{path}?token=wrong") as got:
@@ -89,6 +98,63 @@ def test_token(tmp_path: Path, parts: Path) -> None:
                     assert got.status == 200 and "isolator-scope" in await got.text()
             async with client.ws_connect(url + "/ws", headers=good) as socket:
                 assert (await told(socket, "whole"))["levels"] == 8
+
+    asyncio.run(run())
+
+
+def test_nobody_may_without_a_token(tmp_path: Path) -> None:
+    """Other users of this machine reach its own addresses, too: a token is made, and said once."""
+    asyncio.run(record(tmp_path / "a.scope", 50))
+    with serving("--replay", str(tmp_path / "a.scope")) as first, \
+            serving("--replay", str(tmp_path / "a.scope")) as second:
+        found = [parse_qs(urlsplit(one).query)["token"][0] for one in (first, second)]
+        assert len(set(found)) == 2 and all(len(one) >= 32 for one in found)
+        base = first.partition("?")[0]
+        for path in ("", "api/document"):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(base + path)
+            assert refused.value.code == 401
+        with urllib.request.urlopen(urllib.request.Request(
+                base + "api/document", headers={"Authorization": f"Bearer {found[0]}"})) as got:
+            assert got.status == 200
+
+
+@pytest.mark.parametrize(("head", "status"), [
+    (b"Host: \xff\r\n", 403), (b"Host: [\r\n", 400), (b"Host: 127.0.0.1:99999999\r\n", 400),
+    (b"Host: localhost\r\nCookie: isolator_scope_80=\xff\r\n", 401),
+    (b"Host: localhost\r\nAuthorization: Bearer \xff\r\n", 401),
+    (b"Host: localhost\r\nOrigin: http://\xff\r\n", 403),
+    (b"Host: localhost\r\nOrigin: http://[\r\n", 400)])
+def test_heads_that_are_no_text(tmp_path: Path, parts: Path, head: bytes, status: int) -> None:
+    """They are refused as what they are."""
+    asyncio.run(record(tmp_path / "a.scope", 50))
+
+    async def run() -> None:
+        instrument = Instrument(tmp_path / "a.scope", live=False)
+        async with served(instrument, parts, token="s3cret") as (_, url):
+            reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(url).port)
+            writer.write(b"GET / HTTP/1.1\r\n" + head + b"\r\n")
+            assert (await reader.readline()).startswith(f"HTTP/1.1 {status}".encode())
+            writer.close()
+
+    asyncio.run(run())
+
+
+def test_two_pages_in_one_browser(tmp_path: Path, parts: Path) -> None:
+    """Cookies know no ports: each page has one of its own name."""
+    asyncio.run(record(tmp_path / "a.scope", 50))
+
+    async def run() -> None:
+        instrument = Instrument(tmp_path / "a.scope", live=False)
+        async with served(instrument, parts, token="one") as (_, first), \
+                served(instrument, parts, token="two") as (_, second), \
+                aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+            for url, token in ((first, "one"), (second, "two")):
+                async with client.get(f"{url}/?token={token}") as got:
+                    assert got.status == 200
+            for url in (first, second):
+                async with client.get(f"{url}/api/document") as got:
+                    assert got.status == 200
 
     asyncio.run(run())
 
@@ -119,6 +185,17 @@ def test_other_sites_are_refused(tmp_path: Path, parts: Path) -> None:
             async with client.get(url + "/", headers={"Origin": url}) as got:
                 assert got.status == 200
                 assert "default-src 'self'" in got.headers["Content-Security-Policy"]
+            for path in ("/api/document", "/api/csv", "/api/report", "/ws", "/page/scope.js"):
+                for site in ("cross-site", "same-site"):  # the latter: of another port, too
+                    async with client.get(url + path, headers={"Sec-Fetch-Site": site}) as got:
+                        assert got.status == 403, path
+            for site in ("same-origin", "none"):
+                async with client.get(url + "/api/document",
+                                      headers={"Sec-Fetch-Site": site}) as got:
+                    assert got.status == 200
+            link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+            async with client.get(url + "/", headers=link) as got:
+                assert got.status == 200
             for path in ("/page/../isolator_scope/server.py", "/page/%2e%2e/%2e%2e/README.md",
                          "/page/package.json"):
                 async with client.get(url + path) as got:
@@ -214,8 +291,11 @@ def test_commands(tmp_path: Path, parts: Path) -> None:
             for bad in (("x",), (1, 2), ()):
                 assert (await post(*bad, name="frequency"))[0] == 400
             assert (await post(name="hello"))[0] == 400 and (await post(name=[1]))[0] == 400
-            async with client.post(url + "/api/command", data="{") as got:
-                assert got.status == 400
+            for body in ("{", "[" * 60_000, '{"name": "frequency", "values": [1e999]}',
+                         '{"name": "frequency", "values": [NaN]}',
+                         '{"name": "frequency", "values": [' + "9" * 5000 + "]}"):
+                async with client.post(url + "/api/command", data=body) as got:
+                    assert got.status == 400, body[:50]
             await made.close()
             await until(lambda: not host.link.connected.is_set())
             status, ok, text = await post(name="stop")
@@ -238,6 +318,15 @@ def test_exports(tmp_path: Path, parts: Path) -> None:
             async with client.post(url + "/api/snapshot") as got:
                 said = await got.json()
                 assert said["ok"] and (tmp_path / said["text"]).exists()
+            # No link that lies there is followed, and no file written over.
+            now = time.time()
+            for second in range(600):
+                stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now + second))
+                with contextlib.suppress(FileExistsError):
+                    (tmp_path / f"a-{stamp}.json").symlink_to(tmp_path / "other")
+            async with client.post(url + "/api/snapshot") as got:
+                assert got.status == 507 and "File exists" in (await got.json())["text"]
+            assert not (tmp_path / "other").exists()
             async with client.get(url + "/api/csv") as got:
                 rows = list(csv.DictReader(io.StringIO(await got.text())))
                 assert len(rows) == 1500 * 11
@@ -269,6 +358,7 @@ def test_chain(tmp_path: Path, parts: Path) -> None:
             await socket.send_json({"chain": {"number": 10**9}})
             assert (await told(socket, "chain"))["chain"] is None
             await socket.send_str("nonsense")
+            await socket.send_str("[" * 4000)
             await socket.send_json([1])
             await socket.send_json({"live": 99, "chain": {"worst": -1}})
             assert (await told(socket, "chain"))["chain"] is None
@@ -285,6 +375,80 @@ def test_a_slow_page_costs_nothing(tmp_path: Path, parts: Path) -> None:
             await host.link.connected.wait()
             assert (await host.link.command(Start(8000))).status == 0
             await until(lambda: host.account.triggers == 8000)
+
+    asyncio.run(run())
+
+
+async def asks(url: str, path: str) -> socket.socket:
+    """Asks for something, and reads no more than where its answer begins."""
+    loop, where = asyncio.get_running_loop(), urlsplit(url)
+    made = socket.socket()
+    made.setblocking(False)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    await loop.sock_connect(made, (where.hostname, where.port))
+    await loop.sock_sendall(made, f"GET {path} HTTP/1.1\r\nHost: {where.netloc}\r\n\r\n".encode())
+    async with asyncio.timeout(20):
+        assert (await loop.sock_recv(made, 4)) == b"HTTP"
+    return made
+
+
+def test_a_download_that_is_not_read_holds_nothing_up(tmp_path: Path, parts: Path) -> None:
+    """What comes meanwhile is synced, and the generator may forget it."""
+    async def run() -> None:
+        # One thread for all that has none of its own: one download shows it.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        async with generator() as made, measuring(tmp_path / "a.scope", made.port) as host, \
+                served(host, parts, buffers=4096) as (_, url):
+            await whole(host, made, 1000)
+            with await asks(url, "/api/csv"):
+                await whole(host, made, 1000)
+                await until(lambda: made.kept == made.next_packet, 10)
+                file = host.recording
+                assert file is not None
+                await until(lambda: file.synced == file.written, 10)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("path", ["/api/csv", "/api/report", "/api/document"])
+def test_downloads_have_a_limit(tmp_path: Path, parts: Path, path: str,
+                                monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many at once; who reads nothing for a while has gone."""
+    asyncio.run(record(tmp_path / "a.scope", 2000))
+
+    async def run() -> None:
+        instrument = Instrument(tmp_path / "a.scope", live=False)
+        await instrument.replay(0)
+        async with served(instrument, parts, buffers=4096) as (client, url):
+            async def size() -> int:
+                async with client.get(url + path) as got:
+                    return len(await got.read()) if got.status == 200 else 0
+
+            whole = await size()
+            assert whole > 50_000
+            monkeypatch.setattr("isolator_scope.server.STALLED", 600.0)
+            held = [await asks(url, path) for _ in range(DOWNLOADS)]
+            async with client.get(url + path) as got:
+                assert got.status == 503 and "try again" in await got.text()
+            held.pop().close()
+            async with asyncio.timeout(20):
+                while await size() != whole:
+                    await asyncio.sleep(0.05)
+            monkeypatch.setattr("isolator_scope.server.STALLED", 0.5)
+            with await asks(url, path) as late, contextlib.suppress(ConnectionError):
+                # It is full again until the one that has less patience is given up.
+                assert not await size()
+                async with asyncio.timeout(20):
+                    while not await size():
+                        await asyncio.sleep(0.05)
+                late.setblocking(True)
+                late.settimeout(20)
+                read = 0
+                while data := late.recv(1 << 16):
+                    read += len(data)
+                assert read < whole
+            for one in held:
+                one.close()
 
     asyncio.run(run())
 

@@ -25,7 +25,6 @@ from isolator_scope.protocol import (  # noqa: E402
     SetPatience,
     Start,
     Stop,
-    Trigger,
 )
 from rig import Rig  # noqa: E402
 
@@ -60,7 +59,7 @@ def measure(rig: Rig, hertz: int, seconds: float, target: bool) -> str:
     host.until(lambda: bool(host.states) and not host.states[-1].running, 20)
     state = host.states[-1]
     host.send(Kept(len(host.packets)))
-    records = [one for one in host.records() if isinstance(one, Trigger)]
+    records = host.triggers()
     span = records[-1].at_ns - records[0].at_ns
     due = span * hertz / 1e9
     jitter = sorted(one.jitter_ns for one in records)

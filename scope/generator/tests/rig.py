@@ -54,7 +54,7 @@ class Act:
 class Host:
     """A connection to a generator, and all that came over it."""
 
-    def __init__(self, port: int, hello: Hello | None = None) -> None:
+    def __init__(self, port: int, hello: Hello) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), 5)
         self.reader = FrameReader()
         self.sequence = 0
@@ -64,7 +64,7 @@ class Host:
         self.states: list[State] = []
         self.packets: list[Packet] = []
         self.closed = False
-        self.said = self.ask(hello or Hello())
+        self.said = self.ask(hello)
         # The WELCOME follows the answer, not always in the same read.
         if self.said.status == Status.OK:
             assert self.until(lambda: bool(self.welcomes)), "no WELCOME"
@@ -155,6 +155,10 @@ class Host:
         """Wait for so many, however busy the machine is."""
         want = self.closed_triggers() + count
         assert self.until(lambda: self.closed_triggers() >= want, 30)
+
+    def triggers(self) -> list[Trigger]:
+        """Those whose record is there."""
+        return [record for record in self.records() if isinstance(record, Trigger)]
 
     def closed_triggers(self) -> int:
         """Whose record is there, or told to be lost."""
@@ -277,6 +281,7 @@ class Rig:
         self.started: list[subprocess.Popen[str]] = []
         self.hosts: list[Host] = []
         self.port = 0
+        self.token = ""
 
     def _start(self, program: str, *arguments: str) -> subprocess.Popen[str]:
         process = subprocess.Popen([self.programs / program, *arguments], text=True,
@@ -291,9 +296,10 @@ class Rig:
                               "--rounds", "50", *arguments)
         assert process.stdout and process.stderr
         for line in process.stdout:
-            match = re.match(r"hosts connect to 127\.0\.0\.1:(\d+)", line)
+            match = re.match(r"hosts connect to 127\.0\.0\.1:(\d+) with the token in (.*)", line)
             if match:
                 self.port = int(match[1])
+                self.token = Path(match[2]).read_text().partition("\n")[0]
                 return process
         raise AssertionError(process.stderr.read())
 
@@ -313,7 +319,7 @@ class Rig:
 
     def host(self, hello: Hello | None = None) -> Host:
         """Connected and welcomed."""
-        host = Host(self.port, hello)
+        host = Host(self.port, hello or Hello(token=self.token))
         self.hosts.append(host)
         return host
 

@@ -10,7 +10,6 @@ from collections import Counter
 from isolator_scope.protocol import (
     ANSWER_UNSURE,
     Answer,
-    Record,
     SetBurst,
     SetFrequency,
     SetLines,
@@ -20,9 +19,8 @@ from isolator_scope.protocol import (
     Start,
     State,
     Stop,
-    Trigger,
 )
-from rig import ANSWER, DROP, EARLY, TWICE, Account, Act, Lines, Rig, account, sequence_of
+from rig import ANSWER, DROP, EARLY, TWICE, Account, Act, Host, Lines, Rig, account, sequence_of
 
 MS = 1_000_000
 
@@ -51,13 +49,12 @@ def attributed(found: Account, acts: list[Act], base: int = 0, lost: int = 0) ->
         assert value >= given[key], "an answer before it was given"
 
 
-def slow_ones(records: list[Record]) -> list[Answer]:
+def slow_ones(host: Host) -> list[Answer]:
     """Answers after 20 ms of line 2 which the generator was there to see, but the last trigger's.
 
     One that it was away for may come before the next trigger was sent, and is not late.
     """
-    triggers = [record for record in records if isinstance(record, Trigger)]
-    return [answer for record in triggers[:-1] for answer in record.answers
+    return [answer for record in host.triggers()[:-1] for answer in record.answers
             if answer.line == 2 and answer.ns > 20 * MS and not answer.flags & ANSWER_UNSURE]
 
 
@@ -93,7 +90,7 @@ def test_every_answer(rig: Rig) -> None:
     slow = [value for (line, _), value in found.values.items() if value > 20 * MS and line == 2]
     assert len(slow) >= sum(
         act.act == ANSWER and act.line == 2 and act.delay_ns > 20 * MS for act in acts) > 10
-    assert all(answer.late for answer in slow_ones(host.records()))
+    assert all(answer.late for answer in slow_ones(host))
     assert max(len(packet.records) for packet in host.packets) == 7
 
 
@@ -146,8 +143,7 @@ def test_lines_change(rig: Rig) -> None:
     host = rig.host()
 
     def expecting(mask: int) -> bool:
-        return sum(isinstance(record, Trigger) and record.mask == mask
-                   for record in host.records()) >= 40
+        return sum(record.mask == mask for record in host.triggers()) >= 40
 
     # Records that come after a change may be of triggers before it.
     host.order(SetFrequency(200_000), SetPatience(20 * MS), Start(0))
@@ -204,8 +200,7 @@ def test_generator_killed(rig: Rig) -> None:
     assert again.welcomes[-1].names[:2] == ("irq", "user") or again.until(
         lambda: again.welcomes[-1].names[:2] == ("irq", "user"))
     again.order(SetFrequency(500_000), SetPatience(500 * MS), Start(0))
-    assert again.until(lambda: sum(len(record.answers) for record in again.records()
-                                   if isinstance(record, Trigger)) > 200, 60)
+    assert again.until(lambda: sum(len(one.answers) for one in again.triggers()) > 200, 60)
     again.order(Stop())
     state = again.finish()
     found, acts = account(again.records()), rig.acts()
@@ -235,8 +230,7 @@ def test_held_up(rig: Rig) -> None:
         generator.send_signal(signal.SIGCONT)
 
     def given() -> list[Answer]:
-        return [answer for record in host.records() if isinstance(record, Trigger)
-                for answer in record.answers]
+        return [answer for record in host.triggers() for answer in record.answers]
 
     # On a busy machine it is away for a little time and again: not always, as an answer comes.
     assert host.until(lambda: any(not one.flags & ANSWER_UNSURE for one in given()), 60)
@@ -249,6 +243,5 @@ def test_held_up(rig: Rig) -> None:
     unsure = [answer for answer in answers if answer.flags & ANSWER_UNSURE and answer.ns > 40 * MS]
     assert len(unsure) >= 3
     # Triggers that were due meanwhile are left out, and the first one after says how late it is.
-    late = [record for record in host.records()
-            if isinstance(record, Trigger) and record.jitter_ns > 40 * MS]
+    late = [record for record in host.triggers() if record.jitter_ns > 40 * MS]
     assert len(late) >= 3

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from isolator_scope.protocol import Hello, Status
 from rig import Rig
 
 MANUAL = Path(__file__).parents[1] / "man/isolator-generator.1"
@@ -72,6 +73,50 @@ def test_tokens(rig: Rig) -> None:
     token.write_text("\n")
     token.chmod(0o600)
     assert "1 to 255 characters" in rig.run("--socket", "x", "--token-file", str(token)).stderr
+
+
+def test_own_token(rig: Rig) -> None:
+    """Without --token-file one is made, for this user only, and used again by the next one."""
+    generator = rig.generator()
+    own = Path(f"{rig.lines}.token")
+    assert own.read_text() == f"{rig.token}\n" and re.fullmatch("[0-9a-f]{32}", rig.token)
+    assert own.stat().st_mode & 0o777 == 0o600
+    for wrong in ("", "x" * 32):
+        assert rig.host(Hello(token=wrong)).said.status == Status.REFUSED
+    assert rig.host().said.status == Status.OK
+    first = rig.token
+    rig.stop(generator)
+    rig.generator()
+    assert rig.token == first
+
+
+def test_what_lies_where_the_own_token_is(rig: Rig) -> None:
+    """Nothing that another could have put there is taken for it."""
+    own = Path(f"{rig.lines}.token")
+    other = rig.directory / "other"
+    other.write_text("known\n")
+    other.chmod(0o600)
+
+    def refused() -> str:
+        said = rig.run("--socket", str(rig.lines), "--listen", "127.0.0.1:0", "--rounds", "1")
+        assert said.returncode == 1 and rig.keeper_gone()
+        return said.stderr
+
+    own.symlink_to(other)
+    assert "cannot open" in refused()
+    own.unlink()
+    own.write_text("known\n")
+    own.chmod(0o644)
+    assert "chmod 600" in refused()
+    own.unlink()
+    os.mkfifo(own, 0o600)
+    assert "not made by this user" in refused()
+    own.unlink()
+    if os.geteuid() == 0:
+        own.write_text("known\n")
+        own.chmod(0o600)
+        os.chown(own, 65534, 65534)
+        assert "not made by this user" in refused()
 
 
 def test_something_else_there(rig: Rig) -> None:

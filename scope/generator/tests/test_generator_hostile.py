@@ -47,7 +47,7 @@ def rss_kib(process: subprocess.Popen[str]) -> int:
     raise AssertionError("it has ended")
 
 
-def hostile_bytes(dice: random.Random) -> bytes:
+def hostile_bytes(dice: random.Random, token: str) -> bytes:
     """Noise, damaged frames, right frames of wrong payloads, right frames in wrong order."""
     kind = dice.randrange(5)
     if kind == 0:
@@ -58,7 +58,7 @@ def hostile_bytes(dice: random.Random) -> bytes:
         for _ in range(dice.randrange(1, 6)):
             data[dice.randrange(len(data))] = dice.randrange(256)
         return bytes(data)
-    hello = protocol.encode(Hello(), 0)
+    hello = protocol.encode(Hello(token=token), 0)
     if kind == 2:
         # Welcomed first; sequence right, type and payload anything.
         return hello + b"".join(protocol.encode_frame(Frame(
@@ -87,7 +87,7 @@ def test_fuzzed_hosts(rig: Rig) -> None:
         with socket.create_connection(("127.0.0.1", rig.port), 5) as connection:
             connection.settimeout(0.02)
             try:
-                connection.sendall(hostile_bytes(dice))
+                connection.sendall(hostile_bytes(dice, rig.token))
                 while connection.recv(65536):
                     pass
             except (TimeoutError, ConnectionError):
@@ -113,7 +113,7 @@ def test_who_does_not_read(rig: Rig) -> None:
     rig.target("irq,5")
     deaf = socket.create_connection(("127.0.0.1", rig.port), 5)
     deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    deaf.sendall(protocol.encode(Hello(), 0))
+    deaf.sendall(protocol.encode(Hello(token=rig.token), 0))
     deaf.settimeout(2)
     sequence = 1
     try:
@@ -162,6 +162,24 @@ def test_who_says_nothing(rig: Rig) -> None:
     for one in silent:
         one.close()
     assert rig.host().said.status == Status.OK
+
+
+def test_who_says_nothing_keeps_nobody_out(rig: Rig) -> None:
+    """All places are taken by peers that have not said who they are: the oldest of them goes."""
+    rig.generator()
+    host = rig.host()
+    silent = [socket.create_connection(("127.0.0.1", rig.port), 5) for _ in range(20)]
+    newer = rig.host()
+    assert newer.said.status == Status.OK
+    silent[0].settimeout(5)
+    assert not silent[0].recv(1)
+    host.until(lambda: host.closed)  # as there is a newer one
+    newer.order(Ping())
+    # The host's own place is nobody else's.
+    more = [socket.create_connection(("127.0.0.1", rig.port), 5) for _ in range(20)]
+    newer.order(Ping(), Ping())
+    for one in [*silent, *more]:
+        one.close()
 
 
 def test_scribbled_lines(rig: Rig) -> None:

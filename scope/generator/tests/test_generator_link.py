@@ -32,7 +32,7 @@ MS = 1_000_000
 
 def due(host: Host) -> list[int]:
     """When each trigger was due, on the generator's clock."""
-    return [one.at_ns - one.jitter_ns for one in host.records() if isinstance(one, Trigger)]
+    return [one.at_ns - one.jitter_ns for one in host.triggers()]
 
 
 def random_phase(seed: int, period: int, count: int) -> list[int]:
@@ -77,7 +77,7 @@ def test_rates(rig: Rig, hertz: int) -> None:
     assert {(one - times[0]) % period for one in times} == {0}
     # Those that are not there would have been due while the generator itself was held up.
     steps = span() // period
-    held_up = sum(one.jitter_ns // period for one in host.records() if isinstance(one, Trigger))
+    held_up = sum(one.jitter_ns // period for one in host.triggers())
     assert steps + 1 - len(times) <= held_up
 
 
@@ -214,7 +214,7 @@ def test_sent_again(rig: Rig) -> None:
     for _ in range(5):
         session = host.session
         host.close()
-        host = rig.host(Hello(session=session, next_packet=len(kept)))
+        host = rig.host(Hello(token=rig.token, session=session, next_packet=len(kept)))
         assert host.until(lambda host=host: len(host.packets) > 10)
         assert host.packets[0].number == len(kept)
         kept += host.packets
@@ -246,7 +246,7 @@ def test_nobody_listens(rig: Rig) -> None:
     had = list(host.packets)
     host.close()
     time.sleep(2.5)
-    host = rig.host(Hello(session=session, next_packet=len(had)))
+    host = rig.host(Hello(token=rig.token, session=session, next_packet=len(had)))
     state = host.finish_from(had, 120_000)
     first = host.welcomes[0].first_packet
     assert first > len(had) and host.packets[0].number == first
