@@ -16,6 +16,8 @@ from .errors import InvalidResult, ReportError
 from .histogram import Histogram
 
 SCHEMA, VERSION = "isolator.measure", 1
+MOST = 1 << 64  # what a number is less than
+DEEPEST = 64  # levels of a document
 NS = 1_000_000_000
 # What else somebody may give, and what helps.
 HINTS = {
@@ -34,7 +36,11 @@ def validator(name: str) -> Any:
     here = Path(__file__)
     places = here.parent, here.parent / "schema", here.parents[2] / "cli/schema"
     found = next(p for p in (place / f"{name}.json" for place in places) if p.exists())
-    return jsonschema.Draft202012Validator(json.loads(found.read_text()))
+    # 5.0 is an integer of JSON Schema, and none that anything here can shift or index with.
+    types = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool))
+    strict = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=types)
+    return strict(json.loads(found.read_text()))
 
 
 def nanoseconds(stamp: str) -> int:
@@ -44,7 +50,10 @@ def nanoseconds(stamp: str) -> int:
         at = datetime.strptime(whole, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=UTC)
     except ValueError as problem:
         raise InvalidResult(f"{stamp} is not a time") from problem
-    return int(at.timestamp()) * NS + int(rest.ljust(9, "0") if rest else 0)
+    found = int(at.timestamp()) * NS + int(rest.ljust(9, "0") if rest else 0)
+    if not 0 <= found < MOST // 2:
+        raise InvalidResult(f"{stamp} is not a time that a clock of Linux has")
+    return found
 
 
 def stamp(ns: int) -> str:
@@ -128,8 +137,24 @@ class Result:
         return f"{lost[0].title}: samples were lost uncounted" if lost else None
 
 
+def sane(data: Any, source: str) -> None:
+    """Raises when a number in it is one that no field holds, or it is nested without end."""
+    level: list[Any] = [data]
+    for _ in range(DEEPEST):
+        if not level:
+            return
+        for one in level:
+            if isinstance(one, int | float) and not abs(one) < MOST:  # NaN is not, either
+                words = one if isinstance(one, float) else f"a number of {one.bit_length()} bits"
+                raise ReportError(f"{source}: not a result: {words}, and no field holds that")
+        level = [below for one in level if isinstance(one, dict | list)
+                 for below in (one.values() if isinstance(one, dict) else one)]
+    raise ReportError(f"{source}: not a result: nested deeper than {DEEPEST} levels")
+
+
 def keeps_to(data: dict[str, Any], schema: str, version: int, source: str) -> None:
     """Is it a document of this version of the schema?  Else why not."""
+    sane(data, source)
     said = data.get("version")
     if said != version:
         newer = isinstance(said, int) and said > version
@@ -155,7 +180,9 @@ def check(data: Any, source: str) -> Result:
                           f"{type(data).__name__}")
     said = data.get("schema")
     if said != SCHEMA:
-        hint = HINTS.get(said, f"it says {said}")
+        sane(data, source)  # before it is cited
+        hint = HINTS.get(said) if isinstance(said, str | None) else None
+        hint = hint or f"it says {said}"[:200]
         raise ReportError(f"{source}: not a result of isolator measure (schema {SCHEMA}): {hint}")
     keeps_to(data, SCHEMA, VERSION, source)
     result = Result(data, source)
@@ -189,6 +216,9 @@ def decode(text: str, source: str) -> Any:
         raise ReportError(f"{source}: not JSON at line {problem.lineno}: {problem.msg}"
                           + ("; it ends too early: was the run killed while it wrote?"
                              if cut else "")) from problem
+    except (ValueError, RecursionError) as problem:
+        raise ReportError(f"{source}: not a result: a number without end, or nested so") \
+            from problem
 
 
 def parse(text: str, source: str) -> Result:

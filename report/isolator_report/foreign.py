@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from . import build
-from .document import NS, Result, stamp
+from .document import MOST, NS, Result, stamp
 from .errors import InvalidResult, ReportError
 from .histogram import HIGHEST, Histogram
 
@@ -68,7 +68,7 @@ def _number(value: Any, what: str) -> int:
 
 def _mean(value: Any, unit: int) -> float | None:
     """Its `avg`, which it leaves as nan or -nan without values."""
-    return value * unit if isinstance(value, int | float) and value == value else None
+    return value * unit if isinstance(value, int | float) and abs(value) < MOST else None
 
 
 def _counts(histogram: Any, unit: int, where: str) -> dict[int, int]:
@@ -233,6 +233,8 @@ def _identify(text: str, asked: str | None) -> tuple[str, Any]:
         except json.JSONDecodeError as problem:
             raise ReportError(f"not JSON at line {problem.lineno}: {problem.msg}; "
                               "it may end too early") from problem
+        except (ValueError, RecursionError) as problem:
+            raise ReportError("a number without end, or nested so") from problem
         if "cmdline:" in data and "rt_test_version:" in data:
             program = str(data["cmdline:"]).split()[0].rpartition("/")[2] \
                 if str(data["cmdline:"]).split() else "nothing"

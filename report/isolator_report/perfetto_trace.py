@@ -19,7 +19,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import (
 
 from .counted import Counted
 from .document import Result, Series, nanoseconds
-from .errors import ReportError
+from .errors import InvalidResult, ReportError
 
 SEQUENCE = 1  # of packets: all come from one writer
 ROOT = 1  # uuid of the outermost track
@@ -112,7 +112,16 @@ def _excesses(result: Result | Counted, series: list[Series]) -> list[tuple[int,
 
 
 def export(result: Result | Counted) -> bytes:
-    """The trace.  Overlapping excesses of a CPU get tracks of their own."""
+    """The trace."""
+    try:
+        return _drawn(result)
+    except (OverflowError, ValueError) as problem:
+        raise InvalidResult(f"{result.source}: not a result: no trace can hold what it says: "
+                            f"{problem}"[:300]) from problem
+
+
+def _drawn(result: Result | Counted) -> bytes:
+    """Overlapping excesses of a CPU get tracks of their own."""
     series = result.series if isinstance(result, Result) else []
     rows = _excesses(result, series)
     if not rows:

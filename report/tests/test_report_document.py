@@ -13,6 +13,7 @@ import report_documents as documents
 from isolator_report.cli import main
 from isolator_report.document import check, nanoseconds, parse, stamp
 from isolator_report.errors import ERROR, INCONCLUSIVE, PASS, InvalidResult, ReportError
+from isolator_report.foreign import convert
 
 Data = dict[str, Any]
 GOOD = documents.result(documents.lognormal(2000, 1))
@@ -147,6 +148,18 @@ def test_time_stamps() -> None:
     assert nanoseconds("1970-01-01T00:00:02Z") == 2 * documents.NS
     with pytest.raises(InvalidResult):
         nanoseconds("2026-02-30T00:00:00Z")
+    for far in ("0001-01-01T00:00:00.000000000Z", "1969-12-31T23:59:59Z", "2262-04-12T00:00:00Z",
+                "9999-12-31T23:59:59.999999999Z"):
+        with pytest.raises(InvalidResult, match="clock"):
+            nanoseconds(far)
+
+
+def test_integers_are_integers() -> None:
+    """JSON Schema takes 5.0 for one."""
+    for change in (lambda data: first(data).update(cpu=5.0),
+                   lambda data: first(data)["top"][0].update(value_ns=129.0)):
+        with pytest.raises(ReportError, match="is not of type 'integer'"):
+            check(documents.changed(GOOD, change), "x")
 
 
 def test_output_is_whole_or_not_there(tmp_path: Path) -> None:
@@ -155,3 +168,39 @@ def test_output_is_whole_or_not_there(tmp_path: Path) -> None:
     assert main(["html", str(path), "-o", str(tmp_path / "no" / "x.html")]) == ERROR
     assert main(["html", str(path), "-o", str(tmp_path / "x.html")]) == PASS
     assert sorted(one.name for one in tmp_path.iterdir()) == ["x.html", "x.json"]
+
+
+NUMBERS = ("seconds", ("instrument", "resolution_ns"), ("parts", 0, "series", 0, "mean"),
+           ("parts", 0, "series", 0, "percentiles", 0, "percent"),
+           ("parts", 0, "series", 0, "timeline", "interval_ns"))
+
+
+@pytest.mark.parametrize("value", ["1e999", "-1e999", "NaN", "-Infinity", "1e25", "9" * 30,
+                                   "9" * 400, "9" * 9000, str(2**64)])
+@pytest.mark.parametrize("where", NUMBERS)
+def test_numbers_that_no_field_holds(where: str | tuple[str | int, ...], value: str) -> None:
+    """The schema takes them for numbers; nothing can be drawn of them."""
+    place = (where,) if isinstance(where, str) else where
+    data: Any = json.loads(json.dumps(GOOD.data))
+    inside = data
+    for key in place[:-1]:
+        inside = inside[key]
+    inside[place[-1]] = "HERE"
+    with pytest.raises(ReportError, match="x.json: not a result: .*(no field holds|without end)"):
+        parse(json.dumps(data).replace('"HERE"', value), "x.json")
+
+
+@pytest.mark.parametrize("text", ['{"schema": []}', '{"schema": {"a": 1}}', '{"schema": 1e999}',
+                                  "[" * 9000, '{"schema":' * 5000, '{"schema":' + "[" * 500
+                                  + "]" * 500 + "}"])
+def test_schemas_that_are_none(text: str) -> None:
+    """Not even a word."""
+    with pytest.raises(ReportError, match=r"x\.json: not a result"):
+        parse(text, "x.json")
+
+
+@pytest.mark.parametrize("text", ["[" * 9000, '{"cpu":' + "9" * 9000, '{"cpu":' * 5000])
+def test_foreign_ones_without_end(text: str) -> None:
+    """Of other programs, too."""
+    with pytest.raises(ReportError, match="x: "):
+        convert("{" + text if text[0] == "[" else text, "x")

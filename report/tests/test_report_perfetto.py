@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 import report_documents as documents
-from isolator_report.document import nanoseconds
-from isolator_report.errors import ReportError
+from isolator_report.document import Result, nanoseconds
+from isolator_report.errors import InvalidResult, ReportError
 from isolator_report.perfetto_trace import export
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import BuiltinClock, Trace, TrackEvent
 
@@ -89,3 +89,12 @@ def test_nothing_to_draw() -> None:
     """Says why."""
     with pytest.raises(ReportError, match="nothing to draw"):
         export(documents.result([]))
+
+
+@pytest.mark.parametrize("change", [{"cpu": 2**53}, {"value_ns": 2**64 - 1}, {"cpu": -2**40}])
+def test_what_no_trace_holds(change: dict[str, int]) -> None:
+    """Numbers that the schema takes, and a field of Perfetto does not."""
+    data = documents.changed(documents.attributed([50_000] * 40 + [300_000]),
+                             lambda data: data["attribution"]["excesses"][0].update(change))
+    with pytest.raises(InvalidResult, match="no trace can hold"):
+        export(Result(data, "x"))
