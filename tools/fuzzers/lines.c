@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Short texts, the first byte says which: lists and masks of CPUs, tables of interrupts, lines
+ * of the kernel's tracers, requests of HTTP, kinds of boards.
+ */
+#include "../../cli/export/http.h"
+#include "../../cli/measure/tracer_line.h"
+#include "../../cli/src/cpulist.h"
+#include "../../cli/src/interrupts.h"
+#include "../../cli/src/machine.h"
+#include "../../cli/src/text.h"
+#include "harness.h"
+
+static void lists(const char *text)
+{
+	struct cpulist list, back;
+	char *shown;
+
+	if (cpulist_read(text, &list)) {
+		shown = cpulist_text(&list);
+		if (!cpulist_read(shown, &back) || !cpulist_same(&list, &back))
+			abort();
+		free(shown);
+	}
+	if (cpulist_parse_mask(text, &list)) {
+		shown = cpulist_mask(&list);
+		if (!cpulist_parse_mask(shown, &back) || !cpulist_same(&list, &back))
+			abort();
+		free(shown);
+	}
+}
+
+static void tables(char *text)
+{
+	const struct cpulist all = { 0 };
+	struct interrupts now = { 0 }, before = { 0 };
+	char *copy = harness_text((const uint8_t *)text, strlen(text));
+
+	now.known = interrupts_parse(&now, text, &all);
+	before.known = interrupts_parse(&before, copy, &all);
+	if (now.known && before.known) {
+		interrupts_since(&now, &before);
+		if (interrupts_sum(&now))
+			abort();
+	}
+	if (now.known)
+		interrupts_free(&now);
+	if (before.known)
+		interrupts_free(&before);
+	free(copy);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct http_request request;
+	char *text;
+
+	if (!size)
+		return -1;
+	text = harness_text(data + 1, size - 1);
+	switch (*data % 5) {
+	case 0:
+		lists(text);
+		break;
+	case 1:
+		tables(text);
+		break;
+	case 2:
+		tracer_line(text);
+		break;
+	case 3:
+		http_parse(text, size - 1, &request);
+		break;
+	case 4:
+		machine_is_virtual_vendor(text);
+		machine_is_virtual_board(text);
+		break;
+	}
+	free(text);
+	return 0;
+}
