@@ -96,7 +96,7 @@ bool trace_readers_add(struct trace_readers *readers, const struct trace_kind *k
 	struct trace_reader reader = { .kind = kind }, *added;
 
 	if (readers->count == UINT8_MAX || !find(format, "common_pid", &reader.pid) ||
-	    reader.pid.size != 4)
+	    reader.pid.size != 4 || is_data(&reader.pid))
 		return false;
 	for (size_t i = 0; i < TRACE_NUMBERS; i++)
 		if (kind->numbers[i] && !find(format, kind->numbers[i], &reader.numbers[i]))
@@ -141,10 +141,13 @@ static bool locate(const struct trace_record *record, const struct trace_field *
 	return true;
 }
 
+/* Of what is longer its first bytes. */
 static int64_t number(const unsigned char *at, size_t size, bool negative)
 {
 	uint64_t value = 0;
 
+	if (size > sizeof(value))
+		size = sizeof(value);
 	memcpy(&value, at, size);
 	if (negative && size && size < 8 && value >> (8 * size - 1))
 		value |= UINT64_MAX << (8 * size);

@@ -14,8 +14,8 @@ typedef bool (*cpu_value)(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_
 static bool user(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *value)
 {
 	(void)taken_ns;
-	*value = cpu->user;
-	return cpu->isolated;
+	*value = (uint64_t)cpu->user;
+	return cpu->isolated && cpu->user != PROC_UNSAID;
 }
 
 static bool deadline(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *value)

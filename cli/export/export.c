@@ -2,6 +2,7 @@
 /* isolator export: what the kernel says of isolated CPUs, for a fleet's monitoring. */
 #include <stdlib.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "../src/command.h"
 #include "../src/error.h"
@@ -96,9 +97,10 @@ static int answer(void)
 	struct listener listener;
 
 	wait_prepare();
-	if (listen_open(&listener, options.socket, options.remote))
+	if (listen_open(&listener, options.socket, options.remote,
+			options.wish.names && !geteuid()))
 		return EXIT_ERROR;
-	serve(listener.file, options.format == UNSAID ? ~0U : 1U << options.format, make);
+	serve(listener.file, !listener.local, options.format == UNSAID ? ~0U : 1U << options.format, make);
 	listen_close(&listener);
 	return EXIT_PASS;
 }

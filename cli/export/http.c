@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 
@@ -17,6 +18,8 @@ static const struct {
 	{ 404, "Not Found", "The metrics are at /metrics.\n" },
 	{ 405, "Method Not Allowed", "Only GET and HEAD are answered.\n" },
 	{ 408, "Request Timeout", "The request did not come in time.\n" },
+	{ 421, "Misdirected Request",
+	  "Ask by localhost or by the address: another name may be a page's of another site.\n" },
 	{ 431, "Request Header Fields Too Large", "A request may have 8192 bytes.\n" },
 	{ 500, "Internal Server Error",
 	  "The kernel's files cannot be read; what isolator export says on stderr tells why.\n" },
@@ -48,6 +51,36 @@ static bool accepts(const char *line, size_t length)
 		if (!strncasecmp(line + i, TYPE, strlen(TYPE)))
 			return true;
 	return false;
+}
+
+/* Does a line "Host:" say a name?  Whoever may choose names has none for localhost. */
+static bool names_host(const char *line, size_t length)
+{
+	static const char name[] = "host:";
+	char host[sizeof("[]:65535") + INET6_ADDRSTRLEN], *end;
+	struct in6_addr address;
+
+	if (length < strlen(name) || strncasecmp(line, name, strlen(name)))
+		return false;
+	line += strlen(name);
+	length -= strlen(name);
+	for (; length && strchr(" \t", *line); length--)
+		line++;
+	while (length && strchr(" \t", line[length - 1]))
+		length--;
+	if (length >= sizeof(host))
+		return true;
+	memcpy(host, line, length);
+	host[length] = '\0';
+	if (*host == '[') {
+		end = strchr(host, ']');
+		if (!end || (end[1] && end[1] != ':'))
+			return true;
+		*end = '\0';
+		return inet_pton(AF_INET6, host + 1, &address) != 1;
+	}
+	host[strcspn(host, ":")] = '\0';
+	return length && strcasecmp(host, "localhost") && inet_pton(AF_INET, host, &address) != 1;
 }
 
 /* "GET /metrics HTTP/1.1" */
@@ -99,6 +132,8 @@ unsigned int http_parse(const char *text, size_t size, struct http_request *requ
 			status = parse_line(line, length, request);
 		else if (accepts(line, length))
 			request->openmetrics = true;
+		else if (names_host(line, length))
+			request->by_name = true;
 		line = next + 1;
 	}
 	return status;

@@ -11,6 +11,7 @@
 struct http_request {
 	bool head;		/* the head of the answer only */
 	bool openmetrics;	/* it takes that format */
+	bool by_name;		/* whom it asks it knows by a name that is not localhost */
 };
 
 /*

@@ -79,7 +79,7 @@ static int complain(const char *text, int error)
 	return -1;
 }
 
-static int open_tcp(struct listener *listener, const char *text, bool remote)
+static int open_tcp(struct listener *listener, const char *text, bool remote, bool names)
 {
 	union address address;
 	socklen_t length = parse(text, &address);
@@ -111,8 +111,12 @@ static int open_tcp(struct listener *listener, const char *text, bool remote)
 		close(listener->file);
 		return complain(text, error);
 	}
-	if (!is_loopback(&address))
+	listener->local = is_loopback(&address);
+	if (!listener->local)
 		error_say("warning: whoever reaches %s sees the names of processes and of kernel functions here: no password, no encryption",
+			  text);
+	else if (names)
+		error_say("warning: every user of this machine sees the names of processes and of kernel functions at %s, which the kernel keeps for root: --no-names leaves them out, and a path is for its owner and group",
 			  text);
 	if (address.any.sa_family == AF_INET6)
 		error_say("listening at http://[%s]:%d/metrics",
@@ -189,11 +193,11 @@ static int open_local(struct listener *listener, const char *path)
 	return 0;
 }
 
-int listen_open(struct listener *listener, const char *address, bool remote)
+int listen_open(struct listener *listener, const char *address, bool remote, bool names)
 {
 	*listener = (struct listener){ 0 };
 	return strchr(address, '/') ? open_local(listener, address) :
-		open_tcp(listener, address, remote);
+		open_tcp(listener, address, remote, names);
 }
 
 void listen_close(struct listener *listener)

@@ -28,6 +28,7 @@ struct peer {
 
 struct server {
 	int file;
+	bool by_name;
 	unsigned int formats;
 	serve_text text;
 	uint64_t deaf_until_ns;
@@ -102,6 +103,8 @@ static void receive(const struct server *server, struct peer *peer)
 		return;
 	peer->got += (size_t)n;
 	status = http_parse(peer->request, peer->got, &request);
+	if (status == 200 && request.by_name && !server->by_name)
+		status = 421;
 	if (status) {
 		make_answer(server, peer, status, &request);
 		send_some(peer);
@@ -175,12 +178,14 @@ static uint64_t look(const struct server *server, struct pollfd *files)
 	return until;
 }
 
-void serve(int file, unsigned int formats, serve_text text)
+void serve(int file, bool by_name, unsigned int formats, serve_text text)
 {
 	static struct server server;
 	struct pollfd files[1 + PEERS];
 
-	server = (struct server){ .file = file, .formats = formats, .text = text };
+	server = (struct server){
+		.file = file, .by_name = by_name, .formats = formats, .text = text,
+	};
 	for (size_t i = 0; i < PEERS; i++)
 		server.peers[i].file = -1;
 	while (wait_files(files, 1 + PEERS, look(&server, files)) != WAIT_OVER) {

@@ -3,6 +3,7 @@
 #ifndef SERVE_H
 #define SERVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "exposition.h"
@@ -14,7 +15,8 @@ typedef int (*serve_text)(enum exposition_format format, char **text, size_t *si
  * Answers at @file, a listening socket, which does not block.  @formats: 1 << each that may be
  * answered; with both, the request says which.  Returns after SIGINT, SIGTERM or SIGHUP, as of
  * wait_prepare().
+ * @by_name: also who asks by a name is answered, which a browser does for any site's page.
  */
-void serve(int file, unsigned int formats, serve_text text);
+void serve(int file, bool by_name, unsigned int formats, serve_text text);
 
 #endif

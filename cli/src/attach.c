@@ -267,12 +267,16 @@ static bool isolate_task(struct run *run, const struct task *task, const char *n
 	return good;
 }
 
-static void undo(const struct run *run, const char *tid)
+/* Closes the journal; what it notes is put back if nothing came of it. */
+static void settle(struct run *run, bool good)
 {
+	char *name = text_format("%s", run->journal.name);
 	struct undo undone;
 
-	if (!undo_attached(&undone, run->root, tid))
+	journal_close(&run->journal);
+	if (!good && !undo_attach(&undone, run->root, name))
 		undo_free(&undone);
+	free(name);
 }
 
 static int attach(struct run *run, char **words)
@@ -290,9 +294,7 @@ static int attach(struct run *run, char **words)
 	allow_signals(false);
 	good = !check_task(run, &task) && !run_prepare(run) && isolate_task(run, &task, run->argv[0]);
 	if (run->journalled)
-		journal_close(&run->journal);
-	if (!good && run->journalled)
-		undo(run, words[0]);
+		settle(run, good);
 	free(name);
 	task_free(&task);
 	return good ? EXIT_PASS : EXIT_ERROR;

@@ -136,14 +136,14 @@ static size_t put_findings(FILE *out, const struct audit_view *view, size_t at)
 		put_path(out, &audit->findings[at + i]);
 	put_outcome(out, view, first);
 	if (count > 1 && first->wanted) {
-		char *fix = text_format("echo %s > FILE", first->wanted);
-		char *undo = setting_value(first->kind, first->value);
-		char *back = text_format("echo %s > FILE", undo);
+		char *old = setting_value(first->kind, first->value);
+		char *fix = setting_command("FILE", first->wanted);
+		char *undo = setting_command("FILE", old);
 
-		put_remedy(out, " each", fix, back);
-		free(back);
+		put_remedy(out, " each", fix, undo);
 		free(undo);
 		free(fix);
+		free(old);
 	} else if (first->outcome != OUTCOME_FIXED && first->outcome != OUTCOME_PENDING) {
 		put_remedy(out, "", first->fix, first->undo);
 	}

@@ -110,7 +110,7 @@ static void take_back(struct boot *boot, const char *root, const char *notes, bo
 	if (!error && made)
 		error = boot_remove(root, directory, true);
 	/* A file that cannot be reached was not written either. */
-	if (!error || error == EROFS || error == EACCES)
+	if (!error || error == EROFS || error == EACCES || error == ELOOP)
 		boot_notes_write(root, notes);
 	free(directory);
 }

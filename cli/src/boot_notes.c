@@ -36,26 +36,49 @@ static int close_synced(int fd, int error)
 	return error;
 }
 
+/* @fd becomes the file's whose status is @old: 0 or the errno. */
+static int inherit(int fd, const struct stat *old)
+{
+	struct stat new;
+
+	if (fstat(fd, &new))
+		return errno;
+	/* The owner first: nobody gets what another may do. */
+	if ((new.st_uid != old->st_uid || new.st_gid != old->st_gid) &&
+	    fchown(fd, old->st_uid, old->st_gid))
+		return errno;
+	/* A file system without permissions has none to be kept. */
+	fchmod(fd, old->st_mode & 0777);
+	return 0;
+}
+
 int boot_replace(const char *root, const char *path, const char *text)
 {
 	const char *name;
 	int directory = open_parent(root, path, &name), fd, error = 0;
-	struct stat status = { .st_mode = 0644 };
+	struct stat status;
+	bool there;
 	char *beside;
 
 	if (directory < 0)
 		return errno;
+	there = !fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW);
+	/* Whoever made the link wants the file elsewhere, and it has no mode to be kept. */
+	if (there && S_ISLNK(status.st_mode))
+		return close_synced(directory, ELOOP);
 	beside = text_format("%s" BESIDE, name);
 	/* What a crash has left. */
 	unlinkat(directory, beside, 0);
 	fd = openat(directory, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		error = errno;
-	/* A file system without permissions has none to be kept. */
 	if (!error) {
-		fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW);
-		fchmod(fd, status.st_mode & 07777);
-		error = file_write_fd(fd, text, strlen(text));
+		if (there)
+			error = inherit(fd, &status);
+		else
+			fchmod(fd, 0644);
+		if (!error)
+			error = file_write_fd(fd, text, strlen(text));
 		error = close_synced(fd, error);
 	}
 	if (!error && renameat(directory, beside, directory, name))

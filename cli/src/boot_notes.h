@@ -28,7 +28,10 @@ char *boot_notes_read(const char *root);
 /* @text takes its place; with no change in it, it goes away.  0 or the errno. */
 int boot_notes_write(const char *root, const char *text);
 
-/* Writes the file beside @path below @root, and puts it in its place: 0 or the errno. */
+/*
+ * Writes the file beside @path below @root, and puts it in its place, with the owner and the
+ * permissions of the one that was there: 0 or the errno, ELOOP: that is a link.
+ */
 int boot_replace(const char *root, const char *path, const char *text);
 
 /* Removes it; not there is no error.  0 or the errno. */

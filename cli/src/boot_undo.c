@@ -8,6 +8,7 @@
 #include "array.h"
 #include "boot.h"
 #include "boot_notes.h"
+#include "change.h"
 #include "error.h"
 #include "journal_line.h"
 #include "setting.h"
@@ -61,6 +62,7 @@ static bool put_back(struct context *context, char **fields)
 	const char *path = fields[JOURNAL_NAME], *old = fields[JOURNAL_TEXT];
 	const char *new = fields[JOURNAL_VALUE];
 	char *now = setting_read(context->root, path), *wanted, *again;
+	char *why;
 	int error = 0;
 	bool good;
 
@@ -72,8 +74,11 @@ static bool put_back(struct context *context, char **fields)
 		error = boot_replace(context->root, path, wanted);
 	again = setting_read(context->root, path);
 	good = !error && again && !strcmp(again, wanted);
+	why = error ? text_format("%s%s", strerror(error), change_hint(path, error)) :
+		text_format("it was written, but another text was read back");
 	if (!good)
-		fail(context, path, wanted, error ? strerror(error) : "it was written, but another text was read back");
+		fail(context, path, wanted, why);
+	free(why);
 	free(again);
 	free(wanted);
 	free(now);

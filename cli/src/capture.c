@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +14,7 @@
 #include "error.h"
 #include "file.h"
 #include "root.h"
+#include "term.h"
 #include "text.h"
 
 static int by_path(const void *a, const void *b)
@@ -141,12 +141,16 @@ const struct capture_file *capture_read(struct capture *capture, const char *pat
 	return file;
 }
 
+/* One that a terminal would not show as it is is no file's of a kernel. */
 static void add_name(char ***names, size_t *count, const char *name, size_t length)
 {
-	for (size_t i = 0; i < length; i++)
-		if (iscntrl((unsigned char)name[i]))
-			return;
-	*ARRAY_ADD(*names, *count) = text_format("%.*s", (int)length, name);
+	char *text = text_format("%.*s", (int)length, name);
+
+	term_clean(text);
+	if (strncmp(text, name, length) || text[length])
+		free(text);
+	else
+		*ARRAY_ADD(*names, *count) = text;
 }
 
 /* What stands in @path by the files that are known, as in a bundle. */
@@ -243,7 +247,7 @@ const struct capture_file *capture_process(struct capture *capture, const char *
 	for (size_t i = 0; i < count && !found; i++) {
 		char *path;
 
-		if (!isdigit((unsigned char)pids[i][0]))
+		if (!text_is_number(pids[i]))
 			continue;
 		path = text_format("/proc/%s/comm", pids[i]);
 		found = named(capture, path, name);

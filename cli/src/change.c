@@ -12,6 +12,8 @@ const char *change_hint(const char *path, int error)
 		return ": run it as root";
 	if (error == EROFS)
 		return ": it is read-only here, as in a container: do it on the host";
+	if (error == ELOOP)
+		return ": it is a link, and no link is replaced: put a file in its place, or change what it leads to";
 	if (error == EIO && !strncmp(path, "/proc/irq/", 10))
 		return ": its driver manages it; boot with isolcpus=managed_irq and these CPUs";
 	/* A cpuset partition makes it forget what its fair servers have (Linux 6.12). */

@@ -224,6 +224,10 @@ static int run(int argc, char **argv)
 		rules_default(&c.wanted);
 	else if (rules_read(&c.wanted, options.root, options.file))
 		return EXIT_ERROR;
+	if (!options.check && !options.show && !root_trusted(options.root)) {
+		root_refuse(options.root);
+		return EXIT_ERROR;
+	}
 	if (meet_kernel(&c, &code)) {
 		code = EXIT_PASS;
 		if (options.show)

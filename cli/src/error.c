@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "error.h"
+#include "term.h"
 
 static const char *program = "isolator";
 static const char *running;
@@ -25,13 +27,19 @@ void error_command(const char *name)
 int error_say(const char *format, ...)
 {
 	va_list arguments;
+	char *text;
 
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	/* Names of tasks, files of a capture: a message is for people, not for their terminal. */
+	if (text)
+		term_clean(text);
 	/* What was printed so far comes first, also when both go to one place. */
 	fflush(stdout);
-	fprintf(stderr, "%s%s%s: ", program, running ? " " : "", running ? running : "");
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	fputc('\n', stderr);
+	fprintf(stderr, "%s%s%s: %s\n", program, running ? " " : "", running ? running : "",
+		text ? text : "no memory");
+	free(text);
 	return EXIT_ERROR;
 }

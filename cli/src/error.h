@@ -19,7 +19,10 @@ const char *error_program_name(void);
 /* The subcommand that runs, for the messages that follow; NULL: none yet. */
 void error_command(const char *name);
 
-/* "PROGRAM COMMAND: ..." to stderr.  Returns EXIT_ERROR. */
+/*
+ * "PROGRAM COMMAND: ..." to stderr, a line without what is for a terminal, wherever its words
+ * come from.  Returns EXIT_ERROR.
+ */
 int error_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -116,8 +116,11 @@ int file_write_fd(int fd, const void *data, size_t size)
 int file_replace(const char *path, const void *data, size_t size)
 {
 	char *beside = text_format("%s.new", path);
-	int file = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666), error;
+	int file, error;
 
+	/* Made here: what somebody else left may be a pipe that nobody reads, or a link. */
+	unlink(beside);
+	file = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (file < 0) {
 		error = errno;
 		free(beside);

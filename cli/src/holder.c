@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -21,7 +20,7 @@ static const char *next_number(DIR *directory)
 	struct dirent *entry;
 
 	while (directory && (entry = readdir(directory)))
-		if (isdigit((unsigned char)*entry->d_name))
+		if (text_is_number(entry->d_name))
 			return entry->d_name;
 	return NULL;
 }

@@ -52,6 +52,14 @@ static bool is_whole_machine(const char *label)
 	return false;
 }
 
+/* Is it a word, all of it to be seen? */
+static bool is_label(const char *text)
+{
+	while (*text > ' ' && *text <= '~')
+		text++;
+	return !*text;
+}
+
 /*
  * The CPU of each column, from the first line, whose number is returned.  @kept has for
  * each its place among those that are wanted; -1: it is not, or stands out of order.
@@ -131,7 +139,8 @@ static void add_row(struct interrupts *interrupts, char *line, const long *kept,
 		return;
 	*colon = '\0';
 	line += strspn(line, BLANKS);
-	if (is_whole_machine(line))
+	/* One that the kernel would not print is of no interrupt. */
+	if (is_whole_machine(line) || !is_label(line))
 		return;
 	row.of = calloc(interrupts->columns, sizeof(*row.of));
 	if (!row.of)

@@ -171,7 +171,7 @@ bool journal_is_attached(const char *root, const char *tid)
 	return found;
 }
 
-/* Does the run whose journal is @text have one of these CPUs?  -1, said so. */
+/* Does the run whose journal is @text have one of these CPUs, or this task?  -1, said so. */
 static int conflict(const struct journal_owner *owner, const char *text)
 {
 	const char *end = NULL;
@@ -182,10 +182,17 @@ static int conflict(const struct journal_owner *owner, const char *text)
 		char *fields[JOURNAL_FIELDS];
 		struct cpulist cpus;
 
-		if (journal_line_fields(line, fields) &&
-		    !strcmp(fields[JOURNAL_WHAT], JOURNAL_RUN) &&
-		    cpulist_read(fields[JOURNAL_VALUE], &cpus) &&
-		    cpulist_common(&cpus, owner->cpus)) {
+		if (!journal_line_fields(line, fields) ||
+		    strcmp(fields[JOURNAL_WHAT], JOURNAL_RUN)) {
+			free(line);
+			continue;
+		}
+		if (strtol(fields[JOURNAL_NAME], NULL, 10) == owner->pid) {
+			error_say("%s is attached already, or is being attached just now: isolator detach %s first",
+				  fields[JOURNAL_NAME], fields[JOURNAL_NAME]);
+			error = -1;
+		} else if (cpulist_read(fields[JOURNAL_VALUE], &cpus) &&
+			   cpulist_common(&cpus, owner->cpus)) {
 			error_say("CPU %s is taken: PID %s runs \"%s\" there; wait until it has ended or is detached, or choose another CPU",
 				  fields[JOURNAL_VALUE], fields[JOURNAL_NAME],
 				  fields[JOURNAL_TEXT]);

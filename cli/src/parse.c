@@ -59,11 +59,11 @@ static int status_isolated(struct scan *scan, struct proc_cpu *cpu)
 		{ "beat_ns", SCAN_NUMBER, { .number = &beat }, true, false },
 		{ "auto_tick", SCAN_INTEGER, { .integer = &cpu->auto_tick }, true, false },
 		{ "owner", SCAN_INTEGER, { .integer = &cpu->owner }, true, false },
-		{ "user", SCAN_NUMBER, { .number = &cpu->user }, false, false },
+		{ "user", SCAN_INTEGER, { .integer = &cpu->user }, true, false },
 		{ "started_ns", SCAN_NUMBER, { .number = &cpu->started_ns }, true, false },
 	};
 
-	cpu->auto_tick = cpu->owner = PROC_UNSAID;
+	cpu->auto_tick = cpu->owner = cpu->user = PROC_UNSAID;
 	if (scan_keys(scan, keys, ARRAY_SIZE(keys)))
 		return -1;
 	cpu->beat_ns = (int64_t)beat;

@@ -74,7 +74,7 @@ struct proc_cpu {
 	int64_t beat_ns;	/* 0: none; or PROC_UNSAID, as the next two */
 	int auto_tick;		/* 1: each kernel entry is a tick */
 	int owner;		/* the isolated thread; 0: not seen from this PID namespace */
-	uint64_t user;		/* 1: it was in user mode */
+	int user;		/* 1: it was in user mode; PROC_UNSAID: the reader may not know */
 	uint64_t started_ns;	/* CLOCK_MONOTONIC; 0: an older kernel does not say */
 	bool counted;		/* stats has it */
 	struct counts total;

@@ -75,7 +75,10 @@ void proc_json_status(struct json *json, const struct proc_cpu *cpu)
 	else
 		json_null(json, "auto_tick");
 	json_number_if(json, "owner", cpu->owner != PROC_UNSAID, (uint64_t)cpu->owner);
-	json_bool(json, "user", cpu->user);
+	if (cpu->user != PROC_UNSAID)
+		json_bool(json, "user", cpu->user);
+	else
+		json_null(json, "user");
 	json_number_if(json, "started_ns", cpu->started_ns, cpu->started_ns);
 	json_close(json, '}');
 }

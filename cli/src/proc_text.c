@@ -11,17 +11,22 @@ void proc_text_nothing(FILE *out, const struct proc_sample *sample,
 		       const struct cpulist *only)
 {
 	if (*sample->isolated && only->given) {
-		fprintf(out, "None of these CPUs is isolated; isolated: %s.\n", sample->isolated);
+		fputs("None of these CPUs is isolated; isolated: ", out);
+		term_put(out, sample->isolated);
+		fputs(".\n", out);
 		return;
 	}
 	fputs("No CPU is isolated.\n", out);
-	if (*sample->allowed)
-		fprintf(out, "To isolate one of those allowed (%s), bind a program to it that calls isolator_start(3):\n"
-			"  taskset -c CPU PROGRAM\n", sample->allowed);
-	else
+	if (*sample->allowed) {
+		fputs("To isolate one of those allowed (", out);
+		term_put(out, sample->allowed);
+		fputs("), bind a program to it that calls isolator_start(3):\n"
+		      "  taskset -c CPU PROGRAM\n", out);
+	} else {
 		fputs("None may be. Allow some, as root, then bind a program to one that calls isolator_start(3):\n"
 		      "  echo LIST > /proc/isolator/cpus\n"
 		      "  taskset -c CPU PROGRAM\n", out);
+	}
 }
 
 void proc_text_names(FILE *out, const struct proc_sample *sample, const char *command)
@@ -116,8 +121,9 @@ void proc_text_state(FILE *out, const struct proc_cpu *cpu, bool colours)
 			proc_text_end(cpu->end));
 		return;
 	}
-	fprintf(out, "%sCPU %d%s: isolated, in %s; deadline %s, spin %s, lend %s\n", bold,
-		cpu->cpu, plain, cpu->user ? "user mode" : "the kernel",
+	fprintf(out, "%sCPU %d%s: isolated%s; deadline %s, spin %s, lend %s\n", bold,
+		cpu->cpu, plain, cpu->user == PROC_UNSAID ? "" :
+		cpu->user ? ", in user mode" : ", in the kernel",
 		cpu->deadline_ns == PROC_NEVER ? "never" : term_time(deadline, cpu->deadline_ns),
 		term_time(spin, cpu->spin_ns), term_time(lend, cpu->lend_ns));
 	proc_text_shortfall(out, cpu->mask, cpu->got);

@@ -14,7 +14,7 @@
 
 static struct {
 	bool json;
-	bool force;
+	bool force, runs;
 	const char *root;
 	const char *update;	/* NULL: update-grub */
 } options = {
@@ -25,6 +25,8 @@ static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
 	{ "force", 0, OPTION_FLAG, NULL, "take what a run that lives has changed away from it, too",
 	  { .flag = &options.force }, 0 },
+	{ "runs", 0, OPTION_FLAG, NULL, "only what runs and attached tasks that have ended left: audit --fix and the shield stay in force",
+	  { .flag = &options.runs }, 0 },
 	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.restore, version 1)",
 	  { .flag = &options.json }, 0 },
 	{ "root", 0, OPTION_DIRECTORY, "DIR", NULL, { .text = &options.root }, 0 },
@@ -132,9 +134,12 @@ static int run(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	if (undo_journals(&undo, options.root, options.force ? UNDO_ALL : UNDO_ENDED))
+	if (options.force && options.runs)
+		return error_say("--force and --runs: one of them at most");
+	if (undo_journals(&undo, options.root, options.force ? UNDO_ALL :
+			  options.runs ? UNDO_RUNS : UNDO_ENDED))
 		return EXIT_ERROR;
-	error = boot_undo(&undo, options.root, options.update);
+	error = options.runs ? 0 : boot_undo(&undo, options.root, options.update);
 	for (size_t i = 0; i < undo.count; i++)
 		failed |= undo.journals[i].state == UNDO_STAYS;
 	if (options.json)

@@ -2,17 +2,36 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <linux/openat2.h>
 
+#include "error.h"
 #include "file.h"
 #include "root.h"
 
 bool root_live(const char *root)
 {
 	return !strcmp(root, "/");
+}
+
+bool root_trusted(const char *root)
+{
+	struct stat status;
+
+	/* What cannot be looked at is refused, with its reason, where it is opened. */
+	if (root_live(root) || stat(root, &status))
+		return true;
+	return (!status.st_uid || status.st_uid == geteuid()) && !(status.st_mode & S_IWOTH);
+}
+
+int root_refuse(const char *root)
+{
+	error_say("%s: nothing is changed below a directory that belongs to another user, or that everybody may write: do it as its owner, or with a copy of your own (cp -r)",
+		  root);
+	return -1;
 }
 
 int root_open(const char *root, const char *path, int flags)

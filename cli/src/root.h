@@ -10,6 +10,15 @@
 bool root_live(const char *root);
 
 /*
+ * May a change be made below @root?  Not where somebody without privilege may have prepared
+ * what is changed, and how: below a directory of another user's, or that everybody may write.
+ */
+bool root_trusted(const char *root);
+
+/* Says that it is not. Returns -1. */
+int root_refuse(const char *root);
+
+/*
  * Opens @path, which begins with a slash, below @root; no link leads out of it.
  * As open(2): a descriptor, or -1 with errno.  Never waits for a FIFO's other end.
  */

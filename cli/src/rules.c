@@ -28,8 +28,8 @@ void rules_default(struct rules *rules)
 {
 	*rules = (struct rules){
 		.cpus.given = true,
-		.deadline_ns = 3600 * SECOND,
-		.spin_ns = SECOND,
+		.deadline_ns = SECOND,
+		.spin_ns = SECOND / 10,
 	};
 }
 

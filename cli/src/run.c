@@ -266,8 +266,13 @@ static int go(struct run *run, FILE *json)
 	if (run->isolate && run->preload && run_preload_make(run))
 		return EXIT_ERROR;
 	/* Before the journal: so it has no descriptor that shall be closed with this process. */
-	if (run_child_make(&child, run))
+	if (run_terminal_make(run))
 		return EXIT_ERROR;
+	if (run_child_make(&child, run)) {
+		run_terminal_end(&run->terminal);
+		return EXIT_ERROR;
+	}
+	run_terminal_made(&run->terminal);
 	if (run_quieten(run)) {
 		run_child_drop(&child);
 	} else if ((asked = run_child_asked())) {
@@ -277,6 +282,7 @@ static int go(struct run *run, FILE *json)
 		code = attend(run, &child, &end, &ran);
 	}
 	calm_down(run);
+	run_terminal_end(&run->terminal);
 	if (ran) {
 		run_tell_end(run, &end);
 		if (json)

@@ -59,6 +59,14 @@ struct run_end {
 	struct interrupts interrupts, softirqs;
 };
 
+/* The program's own terminal, where it must not have the caller's. */
+struct run_terminal {
+	pid_t relay;		/* copies between the two */
+	int slave;		/* until the program has it; -1: none */
+	int end;		/* closed: the relay ends; -1: there is none */
+	bool replaces[3];	/* which of the program's standard files it is */
+};
+
 struct run {
 	/* What is asked for. */
 	const char *root;
@@ -110,6 +118,7 @@ struct run {
 	uint64_t began_ns;	/* CLOCK_MONOTONIC; what began before is not of this run */
 	uint64_t executed_ns;	/* when the process had become the program */
 	bool threads_watched;	/* threads are looked for */
+	struct run_terminal terminal;
 	bool unisolated;	/* the program was ended, as it was not isolated */
 	struct isolate **tasks;	/* those that were asked for, in the order of time */
 	size_t nr_tasks;
@@ -188,6 +197,21 @@ uint64_t *run_preload_starts(const struct run *run);
 bool run_preload_ticks(const struct run *run, uint64_t *ticks);
 
 void run_preload_free(struct run *run);
+
+/*
+ * run_terminal.c: before the process is made, if the program is another user's and the
+ * terminal is not: 0; -1, said why.
+ */
+int run_terminal_make(struct run *run);
+
+/* In that, before it is its user: 0 or the errno. */
+int run_terminal_enter(const struct run_terminal *terminal);
+
+/* The process has it. */
+void run_terminal_made(struct run_terminal *terminal);
+
+/* After its end: all is shown that was printed, and the caller's terminal is as it was. */
+void run_terminal_end(struct run_terminal *terminal);
 
 /* run_threads.c: takes named apart; -1, said why. */
 int run_threads_parse(struct run *run);

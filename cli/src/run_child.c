@@ -25,7 +25,9 @@
 #define EXIT_SIGNALLED 128
 
 /* What the child does before it is the program, in this order. */
-enum stage { STAGE_PIN, STAGE_POLICY, STAGE_LOCK, STAGE_PRELOAD, STAGE_USER, STAGE_EXEC };
+enum stage {
+	STAGE_PIN, STAGE_POLICY, STAGE_LOCK, STAGE_PRELOAD, STAGE_TERMINAL, STAGE_USER, STAGE_EXEC
+};
 
 struct said {
 	int stage;
@@ -114,6 +116,7 @@ static void live(const struct run *run, int go, int said, pid_t parent)
 	if (!say(said, run, STAGE_LOCK, lift_limits(run)) ||
 	    (run->preload_counts && !say(said, run, STAGE_PRELOAD, run_preload_enter(run))) ||
 	    (!run->keep_malloc && !say(said, run, STAGE_USER, keep_memory())) ||
+	    !say(said, run, STAGE_TERMINAL, run_terminal_enter(&run->terminal)) ||
 	    !say(said, run, STAGE_USER, become(run, parent)))
 		_exit(EXIT_ERROR);
 	signal(SIGPIPE, SIG_DFL);
@@ -203,6 +206,9 @@ static int tell(const struct said *said, const struct run *run)
 	case STAGE_PRELOAD:
 		error_say("cannot give the preload library its device: %s", why);
 		break;
+	case STAGE_TERMINAL:
+		error_say("cannot give the program a terminal of its own: %s", why);
+		break;
 	case STAGE_USER:
 		error_say("cannot run the program as %s: %s", who, why);
 		break;
@@ -251,8 +257,9 @@ void run_child_wait(const struct run_child *child, struct run *run, struct run_e
 		int signal = watched ? sigtimedwait(&awaited, &info, &nap) :
 			sigwaitinfo(&awaited, &info);
 
-		/* What a terminal sends goes to the program by itself. */
-		if (signal > 0 && signal != SIGCHLD && info.si_code != SI_KERNEL)
+		/* What a terminal sends goes to the program by itself, if it is its own. */
+		if (signal > 0 && signal != SIGCHLD &&
+		    (info.si_code != SI_KERNEL || run->terminal.end >= 0))
 			kill(child->pid, signal);
 		ended = wait4(child->pid, &end->status, WNOHANG, &end->usage);
 		if (ended < 0 && errno != EINTR)

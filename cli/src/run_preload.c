@@ -19,8 +19,10 @@ int run_preload_make(struct run *run)
 {
 	void *memory;
 
-	run->preload_fd = memfd_create("isolator", MFD_CLOEXEC);
-	if (run->preload_fd < 0 || ftruncate(run->preload_fd, BYTES))
+	/* The program, maybe another user's, has it too: cut off, it would end this command. */
+	run->preload_fd = memfd_create("isolator", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (run->preload_fd < 0 || ftruncate(run->preload_fd, BYTES) ||
+	    fcntl(run->preload_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return error_say("--preload: cannot make memory for its counts: %s",
 				 strerror(errno));
 	memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, run->preload_fd, 0);

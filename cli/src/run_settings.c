@@ -142,7 +142,7 @@ static void look_at_extra(struct run *run, struct audit *audit, const char *path
 	if (!strcmp(have, extra->wanted) ||
 	    (isdigit((unsigned char)*extra->wanted) && atol(have) > atol(extra->wanted)))
 		return;
-	command = text_format("echo %s > %s", extra->wanted, path);
+	command = setting_command(path, extra->wanted);
 	add(run, extra->id, SETTING_TEXT, path, extra->wanted, command);
 	free(command);
 }
@@ -233,7 +233,7 @@ int run_move_threads(struct run *run)
 	for (size_t i = 0; i < count && !error; i++) {
 		struct task task;
 
-		if (!isdigit((unsigned char)tids[i][0]) || !task_read(&task, run->root, tids[i]))
+		if (!text_is_number(tids[i]) || !task_read(&task, run->root, tids[i]))
 			continue;
 		if (task.kernel && !task.bound)
 			error = move_thread(run, &task);

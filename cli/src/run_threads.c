@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Threads of the program that are to be isolated: named, or pinned by themselves. */
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -156,7 +155,7 @@ void run_threads_look(struct run *run, pid_t pid)
 	struct dirent *entry;
 
 	while (directory && (entry = readdir(directory)))
-		if (isdigit((unsigned char)entry->d_name[0]))
+		if (text_is_number(entry->d_name))
 			look_at(run, entry->d_name);
 	if (directory)
 		closedir(directory);

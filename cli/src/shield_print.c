@@ -34,7 +34,9 @@ static void put_done(FILE *out, const struct shield_done *done)
 	for (size_t i = 0; i < done->nr_refused; i++) {
 		const struct shield_refusal *refused = &done->refused[i];
 
-		fprintf(out, "  %s: not set to \"%s\": ", refused->path, refused->wanted);
+		fputs("  ", out);
+		term_put(out, refused->path);
+		fprintf(out, ": not set to \"%s\": ", refused->wanted);
 		term_put(out, refused->why);
 		fputc('\n', out);
 	}
@@ -75,14 +77,17 @@ static void put_files(FILE *out, const struct shield_look *look)
 	for (size_t i = 0; i < look->nr_files; i++) {
 		const struct shield_file *file = &look->files[i];
 
-		fprintf(out, "  %s", file->path);
+		fputs("  ", out);
+		term_put(out, file->path);
 		if (*file->what) {
 			fputs(" (", out);
 			term_put(out, file->what);
 			fputc(')', out);
 		}
-		fprintf(out, ": %s%s\n", file->cpus, file->fixed ?
-			", and nobody may choose: it belongs to its driver, or to that CPU" : "");
+		fputs(": ", out);
+		term_put(out, file->cpus);
+		fputs(file->fixed ? ", and nobody may choose: it belongs to its driver, or to that CPU\n" :
+		      "\n", out);
 	}
 }
 

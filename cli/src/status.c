@@ -99,11 +99,15 @@ static void put_text(FILE *out, const struct status *status)
 	const struct cpulist all = { 0 };
 	bool colours = term_colours(out);
 
-	if (*sample->isolated)
-		fprintf(out, "May be isolated: %s\nIsolated: %s\n",
-			*sample->allowed ? sample->allowed : "none", sample->isolated);
-	else
+	if (*sample->isolated) {
+		fputs("May be isolated: ", out);
+		term_put(out, *sample->allowed ? sample->allowed : "none");
+		fputs("\nIsolated: ", out);
+		term_put(out, sample->isolated);
+		fputc('\n', out);
+	} else {
 		proc_text_nothing(out, sample, &all);
+	}
 	put_limits(out, &status->limits);
 	for (size_t i = 0; i < sample->nr_cpus; i++)
 		put_cpu(out, status, &sample->cpus[i], colours);

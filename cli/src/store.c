@@ -57,6 +57,8 @@ int store_lock(const char *root, bool make, bool wait)
 	struct stat status = { 0 };
 	int fd;
 
+	if (!root_trusted(root))
+		return root_refuse(root);
 	for (;;) {
 		fd = open_directory(root, make);
 		if (fd < 0 && errno == ENOENT && !make)

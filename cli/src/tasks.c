@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <ctype.h>
 #include <stdlib.h>
 
 #include "array.h"
@@ -13,7 +12,7 @@ static void add(struct tasks *tasks, const char *root, const char *pid, const ch
 	struct task task;
 	long process = strtol(pid, NULL, 10);
 
-	if (!isdigit((unsigned char)*tid) || !task_read(&task, root, tid))
+	if (!text_is_number(tid) || !task_read(&task, root, tid))
 		return;
 	one = ARRAY_ADD(tasks->list, tasks->count);
 	one->task = task;
@@ -37,7 +36,7 @@ int tasks_read(struct tasks *tasks, const char *root)
 		char *path, **tids;
 		size_t threads;
 
-		if (!isdigit((unsigned char)*pids[i]))
+		if (!text_is_number(pids[i]))
 			continue;
 		path = text_format("/proc/%s/task", pids[i]);
 		tids = capture_names(&capture, path, &threads);

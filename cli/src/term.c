@@ -46,18 +46,39 @@ const char *term_time(char text[TERM_TIME], uint64_t ns)
 	return text;
 }
 
+/* Is it for the terminal, as C0, DEL and C1 are, or no character? */
+static bool is_control(long code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0);
+}
+
 void term_put(FILE *out, const char *text)
 {
 	while (*text) {
 		const char *from = text;
-		long code = utf8_next(&text);
 
-		/* C0, DEL and C1 are for the terminal. */
-		if (code < 0x20 || (code >= 0x7f && code < 0xa0))
+		if (is_control(utf8_next(&text)))
 			fputc('?', out);
 		else
 			fwrite(from, 1, (size_t)(text - from), out);
 	}
+}
+
+void term_clean(char *text)
+{
+	const char *at = text;
+
+	while (*at) {
+		const char *from = at;
+
+		if (is_control(utf8_next(&at))) {
+			*text++ = '?';
+		} else {
+			memmove(text, from, (size_t)(at - from));
+			text += at - from;
+		}
+	}
+	*text = '\0';
 }
 
 /* One line of at most @columns characters; sequences that colour take no room. */

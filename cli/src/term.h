@@ -23,6 +23,9 @@ const char *term_time(char text[TERM_TIME], uint64_t ns);
 /* Writes what a stranger named, such that it cannot steer a terminal. */
 void term_put(FILE *out, const char *text);
 
+/* Makes of @text what that would print. */
+void term_clean(char *text);
+
 /* How many lines and columns the terminal @out has; 24 and 80 where it does not say. */
 void term_size(FILE *out, unsigned int *rows, unsigned int *columns);
 

@@ -61,6 +61,11 @@ bool text_has_word(const char *text, const char *word)
 	return false;
 }
 
+bool text_is_number(const char *text)
+{
+	return *text && !text[strspn(text, "0123456789")];
+}
+
 char *text_shell(const char *text)
 {
 	static const char plain[] =

@@ -21,6 +21,9 @@ char *text_trim(const char *text);
 /* Is @word one of those in @text, with blanks between? */
 bool text_has_word(const char *text, const char *word);
 
+/* Is @text a decimal number, and nothing else, as the name of a process's directory is? */
+bool text_is_number(const char *text);
+
 /* @text as one word of a shell's; to be freed. */
 char *text_shell(const char *text);
 

@@ -38,7 +38,7 @@ static void put_cpu(FILE *out, const struct top_view *view, const struct proc_cp
 	struct counts since;
 
 	fprintf(out, "%c %4d  %-10s", cpu->cpu == view->selected ? '>' : ' ', cpu->cpu,
-		cpu->user ? "user mode" : "the kernel");
+		cpu->user == PROC_UNSAID ? "-" : cpu->user ? "user mode" : "the kernel");
 	if (before)
 		counts_since(&cpu->total, &before->total, &since);
 	for (int i = 0; i < COUNTS; i++) {

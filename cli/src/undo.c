@@ -184,7 +184,8 @@ static void look(struct undo_context *context, int directory, const struct store
 		name_owner(journal, text);
 		/* Of runs, only what they hold counts. */
 		alive |= which == UNDO_SHIELD && entry->order;
-		alive |= attached && (!context->detached || strcmp(context->detached, attached));
+		alive |= attached && (!context->detached || strcmp(context->detached, attached)) &&
+			(!context->failed || strcmp(context->failed, entry->name));
 		if (alive && which != UNDO_ALL) {
 			journal->state = UNDO_ALIVE;
 			hold(context, text);
@@ -237,6 +238,13 @@ int undo_journals(struct undo *undo, const char *root, enum undo_which which)
 int undo_attached(struct undo *undo, const char *root, const char *tid)
 {
 	struct undo_context context = { .undo = undo, .root = root, .detached = tid };
+
+	return undo_all(&context, UNDO_RUNS);
+}
+
+int undo_attach(struct undo *undo, const char *root, const char *name)
+{
+	struct undo_context context = { .undo = undo, .root = root, .failed = name };
 
 	return undo_all(&context, UNDO_RUNS);
 }

@@ -105,11 +105,12 @@ static bool remove_instance(struct undo_context *context, char **fields)
 /* Says that the task @tid has not @list again, as it should; false. */
 static bool fail_task(struct undo_context *context, const char *tid, const char *list, int error)
 {
-	char *path = text_format("/proc/%s/status", tid);
+	char *path = text_format("/proc/%s/status", tid), *word = text_shell(tid);
 
 	error_say("%s: %s: its affinity should be %s again: taskset -pc %s %s", path,
-		  strerror(error), list, list, tid);
+		  strerror(error), list, list, word);
 	fail(context, path, list, strerror(error));
+	free(word);
 	free(path);
 	return false;
 }
@@ -213,7 +214,8 @@ static bool detach(struct undo_context *context, char **fields)
 		return true;
 	}
 	if (!strcmp(task.start, fields[JOURNAL_VALUE])) {
-		fd = device_open(context->root);
+		/* What has failed has isolated nothing: it would end what another has. */
+		fd = context->failed ? -1 : device_open(context->root);
 		error = fd < 0 ? 0 : device_stop(fd, (pid_t)strtol(tid, NULL, 10));
 		if (fd >= 0)
 			close(fd);

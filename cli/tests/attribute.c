@@ -176,6 +176,45 @@ static void formats(void)
 	CHECK(!trace_layout_parse("\tfield: u64 timestamp;\toffset:0;\tsize:8;\n", &layout));
 }
 
+/* Whatever a recording declares: a thread's number is a number, and not what stands elsewhere. */
+static void pids(void)
+{
+	static const char *const bad[] = {
+		"__data_loc int common_pid;\toffset:4;\tsize:4;\tsigned:1;",
+		"int common_pid;\toffset:4;\tsize:8;\tsigned:1;",
+		"int common_pid;\toffset:4;\tsize:2000;\tsigned:1;",
+		"int pid;\toffset:4;\tsize:4;\tsigned:1;",
+	};
+	static struct trace_readers readers;
+	struct trace_format format;
+	unsigned char bytes[2000];
+	struct trace_record record = { .data = bytes, .size = sizeof(bytes) };
+	struct trace_event event;
+	const struct trace_kind *kind = NULL;
+
+	for (size_t i = 0; i < trace_kinds_count; i++)
+		if (!strcmp(trace_kinds[i].name, "irq_handler_exit"))
+			kind = &trace_kinds[i];
+	CHECK(kind);
+	memset(bytes, 'A', sizeof(bytes));
+	memcpy(bytes, (uint16_t[]){ 5, 0, 16, 1900 }, 4 * sizeof(uint16_t));
+	for (size_t i = 0; kind && i <= ARRAY_SIZE(bad); i++) {
+		char *text;
+
+		if (asprintf(&text, "ID: 5\n\tfield:%s\n\tfield:int irq;\toffset:8;\tsize:4;\tsigned:1;\n",
+			     i < ARRAY_SIZE(bad) ? bad[i] :
+			     "int common_pid;\toffset:4;\tsize:4;\tsigned:1;") < 0)
+			abort();
+		CHECK(trace_format_parse(text, &format));
+		CHECK(trace_readers_add(&readers, kind, &format) == (i == ARRAY_SIZE(bad)));
+		CHECK(trace_event_read(&readers, UINT64_MAX, &record, &event) ==
+		      (i == ARRAY_SIZE(bad)));
+		free(text);
+	}
+	CHECK(event.pid == (1900 << 16 | 16) && event.n[0] == 0x41414141);
+	trace_readers_free(&readers);
+}
+
 static const struct test tests[] = {
 	{ "a night of ever new causes", totals },
 	{ "the causes of one excess", of_one },
@@ -183,6 +222,7 @@ static const struct test tests[] = {
 	{ "names of functions", symbols },
 	{ "stolen time", steal },
 	{ "formats that are none", formats },
+	{ "numbers of threads that are none", pids },
 };
 
 int main(void)

@@ -49,7 +49,7 @@ check 'error info warning ' audit --severity ''
 check 'busy busy-later ' audit --root bu
 check '--limit ' watch --l
 check ' ' audit -c 1
-check '--force --help --json ' restore --
+check '--force --help --json --runs ' restore --
 check 'other ' run -c 3 --policy o
 check 'root ' run --user roo
 check '--no-isolation --no-settings ' run --no

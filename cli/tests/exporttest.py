@@ -142,7 +142,7 @@ class Server:
     def scrape(self, accept: str = "application/openmetrics-text", path: str = "/metrics",
                method: str = "GET") -> tuple[int, dict[str, str], str]:
         """Status, headers, body."""
-        answer = self.ask(f"{method} {path} HTTP/1.1\r\nHost: x\r\nAccept: {accept}\r\n\r\n"
+        answer = self.ask(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n\r\n"
                           .encode()).decode()
         head, _, body = answer.partition("\r\n\r\n")
         first, *lines = head.split("\r\n")

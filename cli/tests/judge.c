@@ -96,6 +96,23 @@ static void found_percentiles(void)
 	free(series);
 }
 
+/* The last one that is missing is missing; the next is the largest that came. */
+static void missing_to_the_last(void)
+{
+	struct series *series = new_series(DIGITS);
+	struct percentile found;
+
+	for (uint64_t i = 1; i <= 990; i++)
+		record(series, i * 1000);
+	series_due(series, series->triggers + 9);
+	series_miss(series, 10);
+	found = percentile_find(series, 9000);
+	CHECK(!found.known && !found.value_ns);
+	found = percentile_find(series, 10000);
+	CHECK(found.known && found.value_ns == 990000);
+	free(series);
+}
+
 static void names(void)
 {
 	static const struct {
@@ -285,6 +302,7 @@ int main(int argc, char **argv)
 		{ "bounds by the binomial distribution", bounds },
 		{ "a bound covers in 95 of 100 runs", coverage },
 		{ "percentiles by rank, and none from too few", found_percentiles },
+		{ "percentiles where something is missing", missing_to_the_last },
 		{ "names of percentiles", names },
 		{ "limits hold, are exceeded, or nothing can be said", limits },
 		{ "shapes of one heap, two, and with a tail", shapes },

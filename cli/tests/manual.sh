@@ -24,9 +24,9 @@ section() {
 	sed -n '/^\.SH OPTIONS/,/^\.SH/p' "$1" | sed '1!{/^\.SH/d}'
 }
 
-# sample PAGE: what it shows below "# isolator ..."
+# sample PAGE: what it shows below "# isolator ..." or, not as root, "$ isolator ..."
 sample() {
-	sed -n '/^\.SH HOW TO READ IT/,/^\.EE/p' "$1" | sed '1,/^# isolator/d; /^\.EE/d; s/\\-/-/g'
+	sed -n '/^\.SH HOW TO READ IT/,/^\.EE/p' "$1" | sed '1,/^[#$] isolator/d; /^\.EE/d; s/\\-/-/g'
 }
 
 set +e

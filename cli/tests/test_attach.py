@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import subprocess
 from pathlib import Path
@@ -134,6 +135,30 @@ def test_attached_is_left_alone(kernel: Path, lay: Lay) -> None:
     assert cleared(root) == during
     assert states(restore(kernel, root, "--force")) == [("run.1", "restored")]
     assert cleared(root) == before and asked(root)[-1] == "stop 4711"
+
+
+def test_attach_while_another_does(kernel: Path, lay: Lay) -> None:
+    """Of two commands that attach a task, for whatever CPUs, the first one alone does."""
+    root = lay({**files(), **task()})
+    before = cleared(root)
+    journal = root / "run/isolator/run.1"
+    journal.parent.mkdir(parents=True, mode=0o700)
+    # As it is before the other has noted what the task has.
+    journal.write_text("isolator-journal 1\nrun\t4711\t3\tcontrol\n")
+    with journal.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        said = command(kernel, root, "attach", "4711", "-c", "2", code=1)["said"]
+    assert "4711 is attached already, or is being attached just now" in said
+    assert asked(root) == [] and journal.exists()
+    assert states(restore(kernel, root)) == [("run.1", "restored")] and cleared(root) == before
+
+
+def test_refused_attach_ends_nothing_else(kernel: Path, lay: Lay) -> None:
+    """What another program has begun with the task goes on."""
+    root = lay({**files(), **task()})
+    before = cleared(root)
+    attach(kernel, root, code=1, env={**os.environ, "START": str(errno.EINVAL)})
+    assert [words.split()[0] for words in asked(root)] == ["start"] and cleared(root) == before
 
 
 def test_attached_task_that_ends(kernel: Path, lay: Lay) -> None:

@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -458,6 +459,21 @@ def text(isolator: Path, root: Path, *arguments: str, **how: Any) -> str:
     """What it says to people."""
     return subprocess.run([isolator, "audit", "-c", "1-3", "--root", root, *arguments],
                           capture_output=True, text=True, check=False, **how).stdout
+
+
+def test_commands_are_one_command(isolator: Path, lay: Lay) -> None:
+    """What files of a capture hold is a word of the command shown, and no command."""
+    hostile = "powersave; id>/tmp/x # $(id)"
+    files = [f"{CPU}/cpu{cpu}/cpufreq/scaling_governor" for cpu in (1, 2, 3)]
+    for count in (1, 3):  # told alone, and together
+        root = lay(dict.fromkeys(files[:count], hostile + "\n"), f"root{count}")
+        lines = text(isolator, root).splitlines()
+        [fix] = [line.split(":", 1)[1] for line in lines if re.match(" +fix( each)?:", line)]
+        [undo] = [line.split(":", 1)[1] for line in lines if re.match(" +undo( each)?:", line)]
+        where = files[0] if count == 1 else "FILE"
+        for command, value in ((fix, "performance"), (undo, hostile)):
+            words = list(shlex.shlex(command, posix=True, punctuation_chars=True))
+            assert words == ["echo", value, ">", where]
 
 
 def test_sample_of_the_manual(isolator: Path, lay: Lay) -> None:

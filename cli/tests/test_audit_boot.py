@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import NOBODY, schema, valid
+from clitest import NOBODY, ROOT, schema, valid
 
 SCHEMA = schema("audit")
 CPU = "/sys/devices/system/cpu"
@@ -408,3 +408,62 @@ def test_links_lead_nowhere(isolator: Path, lay: Lay, tmp_path: Path) -> None:
     (root / "var").symlink_to(outside)
     audit(isolator, root, "--fix", "--boot", update=update_grub(root), code=1)
     assert not any(outside.iterdir())
+
+
+def modes(path: Path) -> tuple[int, int, int]:
+    """What the file lets whom do."""
+    status = path.lstat()
+    return status.st_mode & 0o7777, status.st_uid, status.st_gid
+
+
+@pytest.mark.parametrize("owner", [None, pytest.param(65534, marks=pytest.mark.skipif(
+    not ROOT, reason="only root can give files away"))])
+def test_replaced_with_its_permissions_and_no_more(isolator: Path, lay: Lay,
+                                                   owner: int | None) -> None:
+    """The new file is the old one's owner's, and no program with another's rights."""
+    line = "/boot/firmware/cmdline.txt"
+    root = lay({**WITH_PI, "/etc/one": "now"})
+    note = "isolator-journal 1\nboot\t/etc/one\tnow\tbefore\n"
+    (root / "var/lib/isolator").mkdir(parents=True)
+    (root / NOTES[1:]).write_text(note)
+    one, cmdline = root / "etc/one", root / line[1:]
+    for path in (one, cmdline):
+        if owner is not None:
+            os.chown(path, owner, owner)
+        path.chmod(0o6751)
+    wanted = (0o751, *modes(one)[1:])
+    restore(isolator, root)
+    assert one.read_text() == "before" and modes(one) == wanted
+    assert audit(isolator, root, "--fix", "--boot")["state"] == "written"
+    assert "isolcpus=" in cmdline.read_text() and modes(cmdline) == wanted
+    restore(isolator, root)
+    assert cmdline.read_text() == LINE + "\n" and modes(cmdline) == wanted
+
+
+@pytest.mark.parametrize("place", [DROP_IN, NOTES])
+def test_link_is_not_replaced(isolator: Path, lay: Lay, tmp_path: Path, place: str) -> None:
+    """Whoever made it has the file elsewhere; a file in its place would be everybody's."""
+    noted = "isolator-journal 1\nboot-file\t/etc/none\tx\t-\n"
+    kept = noted if place == NOTES else "# kept elsewhere\n"
+    root = lay({**WITH_GRUB, "/srv/kept": kept, DROP_IN + ".x": ""})
+    link = root / place[1:]
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to("/srv/kept")
+    before = tree(root)
+    boot = audit(isolator, root, "--fix", "--boot", update=update_grub(root),
+                 code=1 if place == NOTES else 2)
+    assert "no link is replaced" in (boot["said"] if place == NOTES else boot["why"])
+    assert link.is_symlink() and changed(before, root) <= {CONFIG}
+    assert place == NOTES or not (root / NOTES[1:]).exists()
+
+
+def test_link_later(isolator: Path, lay: Lay) -> None:
+    """One that came after the change is left, and said."""
+    root = lay({**WITH_GRUB, DROP_IN: "# mine\n"})
+    program = update_grub(root)
+    audit(isolator, root, "--fix", "--boot", update=program)
+    (root / DROP_IN[1:]).rename(root / "srv")
+    (root / DROP_IN[1:]).symlink_to("/srv")
+    said = restore(isolator, root, program, code=1)
+    assert "no link is replaced" in said and (root / DROP_IN[1:]).is_symlink()
+    assert "isolcpus=" in (root / "srv").read_text() and (root / NOTES[1:]).exists()

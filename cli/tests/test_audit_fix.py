@@ -185,7 +185,8 @@ def test_fix_without_privilege(isolator: Path, lay: Lay) -> None:
     document = audit(isolator, root, "--fix", codes=(1,), **NOBODY)
     assert "without it nothing is changed: run it as root" in document["said"]
     assert outcomes(document)[GOVERNOR] is None and tree(root) == before
-    root.chmod(0o777)
+    os.chown(root, NOBODY["user"], NOBODY["group"])
+    root.chmod(0o755)
     (root / GOVERNOR[1:]).chmod(0o444)
     document = audit(isolator, root, "--fix", **NOBODY)
     assert document["code"] == 2 and outcomes(document)[GOVERNOR] == "refused"

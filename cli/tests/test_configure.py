@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from clitest import CLI, ROOT, open_to_all, valid
 
-LIMITS = "deadline_ns 3600000000000\nspin_ns 1000000000\nperf refuse\nmsr refuse\n"
+LIMITS = "deadline_ns 1000000000\nspin_ns 100000000\nperf refuse\nmsr refuse\n"
 STATUS = "version 1\nallowed {allowed}\nisolated {isolated}\n"
 TOTAL = "deferred 0 excluded 0 held 0 breached 0 broken 0 refused 0 planned 0 uncounted_callbacks 0"
 
@@ -61,13 +61,13 @@ def test_applied(rules: Path, tmp_path: Path) -> None:
     assert document["isolator"] and document["mode"] == "apply"
     assert [[s[k] for k in ("name", "line", "wanted", "before", "now")]
             for s in document["settings"]] == [
-        ["deadline", 4, "10000000000", "3600000000000", "10000000000"],
-        ["spin", None, "1000000000", "1000000000", "1000000000"],
+        ["deadline", 4, "10000000000", "1000000000", "10000000000"],
+        ["spin", None, "100000000", "100000000", "100000000"],
         ["perf", None, "refuse", "refuse", "refuse"],
         ["msr", 5, "hold", "refuse", "hold"],
         ["cpus", 3, "2-3", "none", "2-3"]]
     assert done.now(root) == [
-        "deadline_ns 10000000000\nspin_ns 1000000000\nperf refuse\nmsr hold\n", "2-3\n"]
+        "deadline_ns 10000000000\nspin_ns 100000000\nperf refuse\nmsr hold\n", "2-3\n"]
     # Once more: nothing to do, and the kernel agrees.
     done = Done(rules, root, "--show")
     assert done.code == 0 and "cpus      2-3       line 3\n" in done.out

@@ -252,6 +252,20 @@ def test_older_kernel(isolator: Path, laid_out: Path) -> None:
                   "isolator_limits_info")
 
 
+def test_start_that_is_not_told(isolator: Path, laid_out: Path) -> None:
+    """Then nobody knows for how long: it is not the time since boot."""
+    told = parse(export(isolator, "--proc", laid_out / "busy").stdout)
+    assert one(told, "isolator_cpu_isolated_seconds", cpu="1") > 0
+    status = laid_out / "busy/status"
+    text = status.read_text()
+    assert " started_ns 4000000000" in text
+    for start in ("", " started_ns 0"):
+        status.write_text(text.replace(" started_ns 4000000000", start))
+        found = parse(export(isolator, "--proc", laid_out / "busy").stdout)
+        assert not of(found, "isolator_cpu_isolated_seconds", cpu="1")
+        assert one(found, "isolator_cpu_deadline_seconds", cpu="1") == 1
+
+
 def test_stock_kernel(isolator: Path, tmp_path: Path) -> None:
     """It says that, once for people and once for programs, and is no error."""
     done = export(isolator, "--root", stock(tmp_path / "root"))

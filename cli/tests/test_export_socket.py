@@ -32,7 +32,7 @@ from exporttest import (
     stock,
 )
 
-ASK = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+ASK = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def _has_answer(made: socket.socket) -> bool:
@@ -128,7 +128,7 @@ def test_one_format(isolator: Path, laid_out: Path, format: str) -> None:
     (b"\x16\x03\x01\x02\x00\x01\x00\x01", 400), (b"GET /metrics\0 HTTP/1.1", 400)])
 def test_requests(server: Server, request_line: bytes, status: int) -> None:
     """Each has the answer that HTTP has for it, with a line that helps."""
-    answer = server.ask(request_line + b"\r\nHost: x\r\n\r\n")
+    answer = server.ask(request_line + b"\r\nHost: 127.0.0.1\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 %d " % status), answer[:200]
     head, _, body = answer.partition(b"\r\n\r\n")
     for header in (b"Connection: close", b"Content-Length: %d" % len(body),
@@ -385,6 +385,41 @@ def test_stock_kernel(isolator: Path, tmp_path: Path) -> None:
             assert one(parse(server.scrape()[2]), "isolator_available") == 0
         server.end(signal.SIGTERM)
         assert server.code == 0 and server.said.count("has no Isolator") == 1
+
+
+HOSTS = [
+    ("evil.example", 421), ("evil.example:9971", 421), ("127.0.0.1.evil.example", 421), ("x", 421),
+    ("localhost.evil.example", 421), ("[evil.example]", 421), ("[::1", 421), ("[::1]x", 421),
+    ("::1", 421), ("9" * 100, 421), ("0x7f000001", 421), ("127.1", 421),
+    ("localhost", 200), ("LocalHost:9971", 200), ("127.0.0.1", 200), ("127.9.8.7:1", 200),
+    ("[::1]", 200), ("[::1]:9971", 200), ("192.0.2.1", 200), ("", 200)]
+
+
+@pytest.mark.parametrize(("host", "status"), HOSTS)
+def test_by_what_name(server: Server, host: str, status: int) -> None:
+    """A page that a browser loaded by a name which then leads here asks by that name."""
+    for head in (f"Host: {host}", f"HOST:{host} \t", f"Host: localhost\r\nhost:\t{host}"):
+        answer = server.ask(f"GET /metrics HTTP/1.1\r\n{head}\r\n\r\n".encode())
+        assert answer.startswith(f"HTTP/1.1 {status} ".encode()), head
+        assert (b"isolator_" in answer) == (status == 200)
+        assert status == 200 or b"localhost" in answer
+
+
+def test_by_any_name_where_others_may_ask(isolator: Path, laid_out: Path, tmp_path: Path) -> None:
+    """Which names lead there it cannot know; and no page asks a path."""
+    for words in (("0.0.0.0:0", "--remote"), (tmp_path / "socket",)):
+        with serving(isolator, *words, "--proc", laid_out / "quiet") as server:
+            assert b"200 OK" in server.ask(b"GET /metrics HTTP/1.1\r\nHost: node7\r\n\r\n")
+            server.end(signal.SIGTERM)
+
+
+@pytest.mark.parametrize("words", [(), ("--no-names",)])
+def test_names_for_every_user(isolator: Path, laid_out: Path, words: tuple[str, ...]) -> None:
+    """Of what root sees, it is said who else sees it now."""
+    with serving(isolator, "127.0.0.1:0", "--proc", laid_out / "busy", *words) as server:
+        server.end(signal.SIGTERM)
+    warns = "warning: every user of this machine sees the names" in server.said
+    assert warns == (os.geteuid() == 0 and not words)
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", "126.1.2.3:0", "[::ffff:127.0.0.1]:0",

@@ -359,15 +359,16 @@ def keeper(process: subprocess.Popen[Any], work: int) -> int:
     raise AssertionError("it does not begin")
 
 
-def until_it_works(process: subprocess.Popen[Any]) -> None:
-    """Until the only process of its load has worked for a while."""
+def worker_of(process: subprocess.Popen[Any]) -> int:
+    """The only process of its load, once that has worked for a while."""
     first = keeper(process, 1)
-    worker = Path(f"/proc/{first}/task/{first}/children").read_text().strip()
+    worker = int(Path(f"/proc/{first}/task/{first}/children").read_text())
     stop = time.monotonic() + PATIENCE_S
     while sum(map(int, Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[11:13])
               ) < os.sysconf("SC_CLK_TCK") / 5:
         assert time.monotonic() < stop
         time.sleep(0.01)
+    return worker
 
 
 def test_signal_ends_it_with_a_report(isolator: Path, environment: dict[str, str]) -> None:
@@ -375,7 +376,7 @@ def test_signal_ends_it_with_a_report(isolator: Path, environment: dict[str, str
     for arguments, early in (([], False), (["-t", "600"], True)):
         process = subprocess.Popen([isolator, "interfere", "syscalls", "-c", CPU, "--json",
                                     *arguments], env=environment, stdout=subprocess.PIPE, text=True)
-        until_it_works(process)
+        worker_of(process)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=PATIENCE_S)
         document = valid("interfere", out)
@@ -388,9 +389,7 @@ def test_process_that_is_killed(isolator: Path, environment: dict[str, str]) -> 
     process = subprocess.Popen([isolator, "interfere", "syscalls", "-c", CPU, "-t", "600"],
                                env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True)
-    until_it_works(process)
-    first = keeper(process, 1)
-    os.kill(int(Path(f"/proc/{first}/task/{first}/children").read_text()), signal.SIGKILL)
+    os.kill(worker_of(process), signal.SIGKILL)
     out, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1 and "one of its processes was killed" in said
     assert out.splitlines()[-1].startswith("failed: ")

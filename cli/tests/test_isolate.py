@@ -283,6 +283,20 @@ def test_preload(kernel: Path, lay: Lay, tmp_path: Path) -> None:
     assert "the preload library was not loaded" in done.said
 
 
+def test_preload_is_kept_whole(kernel: Path, lay: Lay) -> None:
+    """The program cannot cut off the memory that the command counts in."""
+    root = lay(files())
+    before = cleared(root)
+    program = ("import os\nfd = int(os.environ['ISOLATOR_PRELOAD'].split()[1])\n"
+               "for size in 0, 8192:\n"
+               "    try: os.truncate(fd, size)\n"
+               "    except OSError as error: print(error.errno)\n"
+               "print(os.fstat(fd).st_size)")
+    done = Done(kernel, root, "--preload", "libno-such.so", "--", "/usr/bin/python3", "-c", program)
+    assert (done.code, done.out) == (0, f"{errno.EPERM}\n{errno.EPERM}\n4096\n"), done.said
+    assert cleared(root) == before
+
+
 @pytest.mark.parametrize(("arguments", "why"), [
     (["--thread", "x", "--rest", "1"], "wants NAME=CPU"),
     (["--thread", "=3", "--rest", "1"], "wants NAME=CPU"),

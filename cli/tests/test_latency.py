@@ -502,13 +502,17 @@ def test_output_that_cannot_be_written(isolator: Path, tmp_path: Path) -> None:
     done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-t", "0.1", "--output",
                            tmp_path / "none/result"], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "cannot be written: No such file" in done.stderr
-    (tmp_path / "outside").write_text("x")
-    # What is written beside follows no link that somebody else has put there.
-    (tmp_path / "result.new").symlink_to(tmp_path / "outside")
+    (tmp_path / "result.new").mkdir()
     done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-t", "0.1", "--output",
                            tmp_path / "result"], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "cannot be written" in done.stderr
-    assert (tmp_path / "outside").read_text() == "x" and not (tmp_path / "result").exists()
+    assert not (tmp_path / "result").exists()
+    (tmp_path / "result.new").rmdir()
+    # What is written beside follows no link that somebody else has put there.
+    (tmp_path / "outside").write_text("x")
+    (tmp_path / "result.new").symlink_to(tmp_path / "outside")
+    _measure(isolator, "-t", "0.1", "--output", tmp_path / "result")
+    assert (tmp_path / "outside").read_text() == "x" and (tmp_path / "result").is_file()
 
 
 def test_live(isolator: Path) -> None:

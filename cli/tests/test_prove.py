@@ -15,6 +15,7 @@ from typing import Any
 import jsonschema
 import pytest
 from clitest import PATIENCE_S, Build, Terminal, schema, valid
+from processes import gone
 
 CPU = max(os.sched_getaffinity(0))
 CODES = {"quiet": 0, "not quiet": 2, "inconclusive": 3, "skipped": 77}
@@ -51,20 +52,6 @@ def spinners() -> Iterator[list[int]]:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-
-
-def _gone(pid: int) -> bool:
-    """Does nothing of @pid run any more?"""
-    stop = time.monotonic() + PATIENCE_S
-    while time.monotonic() < stop:
-        try:
-            text = Path(f"/proc/{pid}/stat").read_text()
-        except OSError:
-            return True
-        if text.rsplit(")", 1)[1].split()[0] in "ZX":
-            return True
-        time.sleep(0.01)
-    return False
 
 
 def _settings() -> list[object]:
@@ -167,7 +154,7 @@ def test_interrupted(isolator: Path) -> None:
     out, error = process.communicate(timeout=PATIENCE_S)
     document = valid("prove", out)
     assert document["early"] and document["seconds"] < PATIENCE_S and not error
-    assert process.returncode == document["exit"] and _gone(spinner)
+    assert process.returncode == document["exit"] and gone(spinner, PATIENCE_S)
 
 
 def test_killed(isolator: Path, spinners: list[int]) -> None:
@@ -176,7 +163,7 @@ def test_killed(isolator: Path, spinners: list[int]) -> None:
     spinners.append(_spinner(process.pid))
     process.kill()
     process.wait()
-    assert _gone(spinners[0])
+    assert gone(spinners[0], PATIENCE_S)
     spinners.clear()
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from clitest import PATIENCE_S
+from clitest import CLI, PATIENCE_S, ROOT
 from runtest import (
     CGROUP,
     GOVERNOR,
@@ -177,3 +178,64 @@ def test_run_after_audit_fix(isolator: Path, lay: Lay) -> None:
     assert {p for p in fixed if tree(root).get(p) != fixed[p]} <= set(fixed)
     assert states(restore(isolator, root)) == [("journal", "restored")]
     assert tree(root) == before
+
+
+def test_messages_are_for_people(isolator: Path, lay: Lay) -> None:
+    """What a journal of another machine holds does not reach the terminal as it is."""
+    root = lay({**STOCK, "/run/isolator/journal":
+                "isolator-journal 1\nset\t/nowhere\\033]0;owned\\007\t\\033[2J\t\\302\\2332J\n"})
+    done = subprocess.run([isolator, "restore", "--root", root], capture_output=True, check=False)
+    assert done.returncode == 1 and b"/nowhere?]0;owned?" in done.stderr
+    for text in (done.stdout, done.stderr):
+        assert not {*text} & {*range(32), 0x7f, 0x9b} - {ord("\n")}
+
+
+@pytest.mark.parametrize("unit", ["isolator.isolator@.service", "examples/drop-in.conf"])
+def test_runs_only(isolator: Path, lay: Lay, unit: str) -> None:
+    """As the units call it: what was changed for good stays, what a run left goes."""
+    lasting = {"/etc/x": "new", "/run/isolator/journal": f"set\t{THP}\tnever\tnever\n",
+               "/run/isolator/shield": f"shield-list\t{IRQ}\t0-3\t0-2\n",
+               "/var/lib/isolator/boot": "boot-file\t/etc/x\tnew\t-\n"}
+    root = lay({**STOCK, **{path: text if path == "/etc/x" else "isolator-journal 1\n" + text
+                            for path, text in lasting.items()}})
+    before = tree(root)
+    run = root / "run/isolator/run.1"
+    run.write_text(f"isolator-journal 1\nrun\t4711\t3\tx\nset\t{NUMA}\t1\t1\\012\n")
+    (root / NUMA[1:]).write_text("0\n")
+    text = (CLI.parent / "packaging/debian" / unit).read_text()
+    [words] = [line.split()[1:] for line in text.splitlines() if line.startswith("ExecStopPost=")]
+    done = subprocess.run([isolator, *words, "--root", root], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0 and not done.stderr and "1 restored" in done.stdout
+    assert tree(root) == before
+    done = subprocess.run([isolator, "restore", "--runs", "--force", "--root", root],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "one of them at most" in done.stderr and tree(root) == before
+
+
+@pytest.mark.parametrize("whose", ["everybody", pytest.param(
+    "another", marks=pytest.mark.skipif(not ROOT, reason="only root can give files away"))])
+def test_nothing_is_changed_below_a_root_of_others(isolator: Path, lay: Lay, whose: str) -> None:
+    """They could have prepared what is changed; what only reads still does."""
+    root = lay({**STOCK, "/proc/isolator/cpus": "\n", "/etc/isolator.conf": "cpus = 1\n",
+                "/proc/isolator/limits": "deadline_ns 1 spin_ns 1 perf hold msr hold\n",
+                "/run/isolator/journal": f"isolator-journal 1\nset\t{THP}\tnever\tnever\n",
+                "/var/lib/isolator/boot": "isolator-journal 1\nboot-file\t/etc/x\tx\t-\n"})
+    if whose == "another":
+        os.chown(root, 65534, 65534)
+    else:
+        root.chmod(0o777)
+    before = tree(root)
+    for arguments in (["restore"], ["audit", "-c", "3", "--fix"],
+                      ["audit", "-c", "3", "--fix", "--boot"], ["shield", "set", "--all", "3"],
+                      ["shield", "clear"], ["run", "-c", "3"], ["detach", "311"],
+                      ["configure"], ["configure", "--clear"]):
+        program = ["--", "true"] if arguments[0] == "run" else []
+        done = subprocess.run([isolator, *arguments, "--root", root, *program],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 1, arguments
+        assert "nothing is changed below a directory that belongs to another" in done.stderr
+        assert tree(root) == before, arguments
+    done = subprocess.run([isolator, "audit", "-c", "3", "--root", root], capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 2 and not done.stderr and tree(root) == before

@@ -114,3 +114,15 @@ def test_newer_limits(isolator: Path, laid_out: Path) -> None:
     limits = laid_out / "busy/limits"
     limits.write_text("weather fine\n" + limits.read_text())
     assert run(isolator, "status", laid_out / "busy")["limits"]["perf"] == "refuse"
+
+
+@pytest.mark.parametrize("key", ["deadline_ns", "spin_ns", "perf", "msr"])
+def test_limits_are_all_there(isolator: Path, laid_out: Path, key: str) -> None:
+    """A file without one of them is none that can be shown."""
+    limits = laid_out / "busy/limits"
+    lines = limits.read_text().splitlines(keepends=True)
+    limits.write_text("".join(line for line in lines if line.split()[0] != key))
+    assert len(limits.read_text().splitlines()) == len(lines) - 1
+    done = subprocess.run([isolator, "status", "--proc", laid_out / "busy"], capture_output=True,
+                          text=True, check=False)
+    assert done.returncode == 1 and "a limit is not in it" in done.stderr and not done.stdout

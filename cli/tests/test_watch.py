@@ -99,6 +99,30 @@ def test_arm64_with_threads(looks: Looks, arm64: Files) -> None:
     assert "irqbalance runs, and may move interrupts again" in text
 
 
+def test_thread_without_a_number(looks: Looks, arm64: Files) -> None:
+    """No thread has such a directory, and its name gets into no command."""
+    files = {**{name: file for name, file in arm64.items() if not name.startswith("/proc/312/")},
+             **{name.replace("/proc/312/", "/proc/312;id/"): file
+                for name, file in arm64.items() if name.startswith("/proc/312/")}}
+    network = row(looks.json(files, later(files, {"47": {1: 6}})), "47")
+    assert network["route"]["thread"] is None and ";" not in json.dumps(network)
+
+
+def test_capture_does_not_reach_the_terminal(looks: Looks, arm64: Files) -> None:
+    """Wherever it puts control characters: in names, labels or values."""
+    table = arm64[INTERRUPTS][0]
+    [serial] = [line for line in table.splitlines() if line.lstrip().startswith("43:")]
+    hostile = serial.replace("43:", "43\033[2J:") + "\n"
+    files = {**change(arm64, __proc__interrupts=table + hostile),
+        "/proc/irq/24\033]0;x\007/smp_affinity_list": ("3\n", 0o644),
+        "/proc/irq/25\u009b/smp_affinity_list": ("3\n", 0o644)}
+    now = later(files, {"47": {1: 6}, "43\033[2J": {3: 9}})
+    text = looks.text(files, now)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
+    document = looks.json(files, now)
+    assert not any("\033" in r["label"] for r in document["interrupts"])
+
+
 def test_threads_of_no_rt_kernel(looks: Looks, arm64: Files) -> None:
     """Elsewhere nobody looks through all processes; with threadirqs they are looked for."""
     plain = change(arm64, __sys__kernel__realtime=None)

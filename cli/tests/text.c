@@ -2,13 +2,18 @@
 /* What writes and reads small texts: lists of CPUs, JSON, units, screens, UTF-8. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "../src/array.h"
 #include "../src/cpulist.h"
+#include "../src/file.h"
 #include "../src/hint.h"
 #include "../src/json.h"
 #include "../src/store.h"
 #include "../src/term.h"
+#include "../src/text.h"
 #include "check.h"
 
 static char *written;
@@ -26,6 +31,35 @@ static const char *end(FILE *out)
 {
 	fclose(out);
 	return written;
+}
+
+/* What is replaced is replaced whole, whatever lies where the new text is written first. */
+static void replaced(void)
+{
+	char dir[] = "/tmp/isolator-text-XXXXXX", text[16] = "";
+	char *path, *beside, *victim;
+	struct stat kept;
+	FILE *file;
+
+	CHECK(mkdtemp(dir));
+	path = text_format("%s/out", dir);
+	beside = text_format("%s/out.new", dir);
+	victim = text_format("%s/victim", dir);
+	CHECK(!mkfifo(beside, 0600));
+	alarm(10);	/* nobody reads it */
+	CHECK(!file_replace(path, "one", 3));
+	alarm(0);
+	file = fopen(victim, "w");
+	CHECK(file && !fclose(file) && !symlink(victim, beside));
+	CHECK(!file_replace(path, "two", 3));
+	file = fopen(path, "r");
+	CHECK(file && fread(text, 1, sizeof(text) - 1, file) == 3 && !strcmp(text, "two"));
+	CHECK(file && !fclose(file));
+	CHECK(!stat(victim, &kept) && !kept.st_size && access(beside, F_OK));
+	CHECK(!unlink(path) && !unlink(victim) && !rmdir(dir));
+	free(path);
+	free(beside);
+	free(victim);
 }
 
 static void cpulists(void)
@@ -119,10 +153,13 @@ static void times(void)
 
 static void strangers(void)
 {
+	char text[] = "a\033[2Jb\x7f\xc2\x9b" "c\xff pr\xc3\xbc" "f";
 	FILE *out = begin();
 
-	term_put(out, "a\033[2Jb\x7f\xc2\x9b" "c\xff pr\xc3\xbc" "f");
+	term_put(out, text);
 	CHECK_TEXT(end(out), "a?[2Jb??c? pr\xc3\xbc" "f");
+	term_clean(text);
+	CHECK_TEXT(text, "a?[2Jb??c? pr\xc3\xbc" "f");
 }
 
 static void screens(void)
@@ -168,6 +205,7 @@ static const struct test tests[] = {
 	{ "a screen's cut", screens },
 	{ "locks", locks },
 	{ "hints", hints },
+	{ "a file replaced", replaced },
 };
 
 int main(void)

@@ -40,7 +40,7 @@ static void find_threads(struct router *router)
 		const struct capture_file *file;
 		char *path, *number;
 
-		if (!isdigit((unsigned char)*tids[i]))
+		if (!text_is_number(tids[i]))
 			continue;
 		path = text_format("/proc/%s/comm", tids[i]);
 		file = capture_read(capture, path);

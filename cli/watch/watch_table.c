@@ -264,6 +264,13 @@ static void put_cpus(FILE *out, const struct cpulist *cpus, const char *words)
 	free(text);
 }
 
+static void put_unread(FILE *out, const struct capture_file *file)
+{
+	fputs("Not read: ", out);
+	term_put(out, file->path);
+	fprintf(out, ": %s\n", strerror(file->error));
+}
+
 void watch_put_notes(FILE *out, const struct watch_view *view)
 {
 	const struct interval *interval = view->interval;
@@ -290,7 +297,7 @@ void watch_put_notes(FILE *out, const struct watch_view *view)
 		const struct capture_file *file = interval->capture.files[i];
 
 		if (interval_unread(file) && unread++ < UNREAD)
-			fprintf(out, "Not read: %s: %s\n", file->path, strerror(file->error));
+			put_unread(out, file);
 	}
 	if (unread > UNREAD)
 		fprintf(out, "Not read: %zu more\n", unread - UNREAD);

@@ -162,7 +162,7 @@ int main(int argc, char **argv)
 	pthread_join(threads[1], NULL);
 	getrusage(RUSAGE_THREAD, &usage);
 	printf("{\"faults\": %ld, \"involuntary\": %ld, \"sent\": %ld, \"timer_runs\": %ld, \"calls\": %ld, \"bursts\": %ld, \"hog_switched\": %ld, \"hog_named\": %ld, \"hog_ns\": %ld}\n",
-	       usage.ru_minflt - before.ru_minflt, usage.ru_nivcsw - before.ru_nivcsw, sent, timer_runs, calls, bursts,
-	       hog_switched, hog_named, hog_ns);
+	       usage.ru_minflt - before.ru_minflt, usage.ru_nivcsw - before.ru_nivcsw, sent,
+	       timer_runs, calls, bursts, hog_switched, hog_named, hog_ns);
 	return 0;
 }

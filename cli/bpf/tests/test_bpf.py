@@ -270,9 +270,10 @@ def test_same_causes_as_tracefs(live: Path, provoke: Path, tmp_path: Path) -> No
     if theirs is None:
         pytest.skip(f"the kernel's trace cannot be had: {errors.strip()}")
     mine, theirs = ([(c["kind"], c["who"]) for c in a["causes"]] for a in (mine, theirs))
-    # On a busy machine there are others, and the one counts from a little before the other.
-    for one, beside in ((mine, theirs), (theirs, mine)):
-        assert one[0] in beside[:6] and ("preemption", "hog") in one[:6], (mine, theirs)
+    # On a busy machine there are others, and the one counts from a little before the other:
+    # what is planted is among the first of both, and so is the half of them.
+    both = set(mine[:6]) & set(theirs[:6])
+    assert ("preemption", "hog") in both and len(both) >= 3, (mine, theirs)
 
 
 def test_skips_by_name(bpf: Path) -> None:

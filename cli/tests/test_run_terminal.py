@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isolator run as root, of another user's program: it has no way into root's terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from clitest import PATIENCE_S, ROOT, Terminal
+from runtest import STOCK, Lay, tree
+
+pytestmark = pytest.mark.skipif(not ROOT, reason="only root can become another user")
+ENVIRONMENT = {**os.environ, "TERM": "vt100", "PS1": "ready$ "}
+
+# What it has, what it can open, and whether it can type there.
+LOOKS = """
+import fcntl, os, termios
+names = [os.readlink(f"/proc/self/fd/{fd}") for fd in (0, 1, 2)]
+own = os.open("/dev/tty", os.O_RDWR)
+print("LOOKS", *names, "user", os.getuid(), "session", os.getsid(0) == os.getpid(),
+      "front", os.tcgetpgrp(own) == os.getpgrp(), "size", *os.get_terminal_size(own))
+for key in b"typed\\n":
+    fcntl.ioctl(own, termios.TIOCSTI, bytes([key]))
+"""
+
+
+def command(isolator: Path, root: Path, *arguments: str, user: str = "nobody") -> list[str]:
+    return [str(isolator), "run", "--root", str(root), "-c", "3", "--user", user, "--", *arguments]
+
+
+@pytest.fixture
+def root(lay: Lay) -> Path:
+    """A machine to be changed."""
+    return lay(STOCK)
+
+
+
+
+def test_terminal_of_its_own(isolator: Path, root: Path) -> None:
+    """None of its files, nor /dev/tty, is root's terminal; its size and mode are."""
+    before = tree(root)
+    terminal = Terminal(33, 77, ENVIRONMENT, *command(isolator, root, "/usr/bin/python3", "-c",
+                                                      LOOKS))
+    terminal.until("what remains")
+    name = os.ttyname(terminal.slave)
+    assert terminal.end(b"") == 0, terminal.text
+    [looks] = re.findall(r"LOOKS (.*)\r\n", terminal.text)
+    words = looks.split()
+    assert name not in words[:3] and len(set(words[:3])) == 1
+    assert " ".join(words[3:]) == "user 65534 session True front True size 77 33"
+    assert terminal.after == terminal.before and tree(root) == before
+    assert "typed" not in terminal.text.split("isolator run: CPU 3,")[-1]
+
+
+def test_own_terminal_is_kept(isolator: Path, root: Path) -> None:
+    """Who has the terminal anyway has it in the program, too."""
+    terminal = Terminal(24, 80, ENVIRONMENT, "/bin/sh", "-c", "read x; exec \"$@\"", "sh",
+                        *command(isolator, root, "tty"))
+    name = os.ttyname(terminal.slave)
+    os.chown(name, 65534, 65534)
+    terminal.type(b"\n")
+    terminal.until("what remains")
+    assert terminal.end(b"") == 0
+    assert f"{name}\r\n" in terminal.text
+
+
+def test_root_is_left_alone(isolator: Path, root: Path) -> None:
+    """Nothing is to be kept from root."""
+    terminal = Terminal(24, 80, ENVIRONMENT, *command(isolator, root, "tty", user="root"))
+    terminal.until("what remains")
+    name = os.ttyname(terminal.slave)
+    assert terminal.end(b"") == 0 and f"{name}\r\n" in terminal.text
+
+
+@pytest.mark.parametrize(("keys", "code"), [(b"\x03", 130), (b"\x1c", 131), (b"bye\n", 7),
+                                            (b"\x04", 9)])
+def test_keys(isolator: Path, root: Path, keys: bytes, code: int) -> None:
+    """Each does what it does elsewhere, and the exit status is the program's."""
+    before = tree(root)
+    terminal = Terminal(24, 80, ENVIRONMENT, *command(
+        isolator, root, "sh", "-c",
+        "ulimit -c 0; echo began; read x || exit 9; echo got $x; exit 7"))
+    terminal.until("began")
+    assert terminal.end(keys) == code, terminal.text
+    assert terminal.after == terminal.before and tree(root) == before
+    assert ("got bye\r\n" in terminal.text) == (code == 7)
+
+
+def test_all_that_is_printed(isolator: Path, root: Path) -> None:
+    """Also what comes last, before what the command itself says."""
+    terminal = Terminal(24, 80, ENVIRONMENT, *command(
+        isolator, root, "sh", "-c", "echo begin; seq 200000; printf last"))
+    terminal.until("what remains")
+    assert terminal.end(b"") == 0
+    lines = terminal.text.partition("begin\r\n")[2].partition("last")[0].split("\r\n")
+    assert lines == [*(str(n) for n in range(1, 200001)), ""]
+
+
+def test_what_prints_on(isolator: Path, root: Path, tmp_path: Path) -> None:
+    """What the program leaves running keeps nobody waiting, and is hung up."""
+    pid = tmp_path / "pid"
+    pid.touch()
+    pid.chmod(0o666)
+    terminal = Terminal(24, 80, ENVIRONMENT, *command(
+        isolator, root, "sh", "-c", f"yes & echo $! > {pid}; sleep 0.2; exit 5"))
+    terminal.until("what remains")
+    assert terminal.end(b"") == 5 and terminal.after == terminal.before
+    stop = time.monotonic() + PATIENCE_S
+    while Path(f"/proc/{pid.read_text().strip()}/cwd").exists():
+        assert time.monotonic() < stop, "it goes on"
+        time.sleep(0.01)
+
+
+def test_size_changes(isolator: Path, root: Path) -> None:
+    """The program hears of it as of that of any window."""
+    terminal = Terminal(24, 80, ENVIRONMENT, *command(
+        isolator, root, "bash", "-c", "trap 'stty size; exit 4' WINCH; echo began; "
+        "while :; do sleep 0.1; done"))
+    terminal.until("began")
+    terminal.resize(50, 132)
+    terminal.until("50 132")
+    terminal.until("what remains")
+    assert terminal.end(b"") == 4
+
+
+def test_pipe(isolator: Path, root: Path) -> None:
+    """Standard files that are no terminal stay what they are."""
+    words = " ".join(f"'{word}'" for word in command(isolator, root, "sh", "-c",
+                                                     "cat; tty; test -t 1"))
+    terminal = Terminal(24, 80, ENVIRONMENT, "/bin/sh", "-c", f"echo piped | {words}")
+    terminal.until("what remains")
+    assert terminal.end(b"") == 0 and "piped\r\nnot a tty\r\n" in terminal.text
+    inner = subprocess.run(command(isolator, root, "sh", "-c", "cat; tty"), input="x\n", text=True,
+                           capture_output=True, check=False, start_new_session=True)
+    assert inner.stdout == "x\nnot a tty\n" and inner.returncode == 1
+
+
+def test_job(isolator: Path, root: Path) -> None:
+    """Ctrl-Z, fg, bg: a job as any other, and the shell has its own mode meanwhile."""
+    terminal = Terminal(24, 120, ENVIRONMENT, "/bin/bash", "--norc", "-i")
+    terminal.until("ready$ ")
+    words = " ".join(f"'{word}'" for word in command(
+        isolator, root, "sh", "-c", "echo be\"\"gan; while read x; do echo got=$x; done; exit 3"))
+    terminal.type(f"{words}\n".encode())
+    terminal.until("began")
+    terminal.type(b"one\n")
+    terminal.until("got=one")
+    for number in (1, 2):
+        terminal.type(b"\x1a")
+        terminal.until("Stopped", 2 * number - 1)
+        terminal.type(b"echo shell $((6 * 7)); jobs\n")
+        terminal.until("shell 42", number)
+        terminal.until("Stopped", 2 * number)
+        if number == 2:
+            terminal.type(b"bg\n")
+            terminal.until("&\r\n")
+            terminal.type(b"echo shell $((6 * 8))\n")
+            terminal.until("shell 48")
+        terminal.type(b"fg\n")
+        terminal.type(f"again{number}\n".encode())
+        terminal.until(f"got=again{number}")
+    terminal.type(b"\x04")
+    terminal.until("what remains")
+    terminal.type(b"echo code $?\n")
+    terminal.until("code 3")
+    terminal.type(b"exit 0\n")
+    assert terminal.end(b"") == 0
+
+
+def test_killed(isolator: Path, root: Path) -> None:
+    """Without the command the program ends, and the terminal is as it was."""
+    terminal = Terminal(24, 80, ENVIRONMENT, "/bin/sh", "-c",
+                        '"$@"; echo the command ended with $?; read x', "sh",
+                        *command(isolator, root, "sh", "-c", "echo began $$; cat"))
+    terminal.until("began")
+    [pid] = re.findall(r"began (\d+)", terminal.text)
+    status = Path(f"/proc/{pid}/status").read_text()
+    os.kill(int(re.findall(r"PPid:\t(\d+)", status)[0]), signal.SIGKILL)
+    terminal.until("ended with 137")
+    assert terminal.end(b"\n") == 0
+    assert terminal.after == terminal.before
+
+
+def test_hang_up(isolator: Path, root: Path, tmp_path: Path) -> None:
+    """The terminal goes away: so does the program, and all is put back."""
+    before = tree(root)
+    note = tmp_path / "note"
+    note.touch()
+    note.chmod(0o666)
+    terminal = Terminal(24, 80, ENVIRONMENT, *command(
+        isolator, root, "sh", "-c", f"trap 'echo hung up > {note}; exit 1' HUP; echo began; "
+        "while :; do sleep 0.1; done"))
+    terminal.until("began")
+    os.close(terminal.slave)
+    os.close(terminal.fd)
+    os.waitpid(terminal.pid, 0)
+    assert note.read_text() == "hung up\n" and tree(root) == before
