@@ -27,15 +27,17 @@ def stretches(steps: list[Step]) -> list[list[Step]]:
     return [list(group) for _, group in itertools.groupby(steps, kind)]
 
 
-def run_lanes(steps: list[Step], results_dir: Path, minutes: float, out: TextIO = sys.stdout,
-              whole: bool = True) -> int:
-    """Run `steps` within `minutes`; exit code 0 when nothing failed.
+def run_lanes(steps: list[Step], results_dir: Path, minutes: float | None,
+              out: TextIO = sys.stdout, whole: bool = True) -> int:
+    """Run `steps` within `minutes`, each within its own; exit code 0 when nothing failed.
+
+    Without `minutes` nothing is stopped: a slow machine takes the time that it needs.
 
     What is printed comes in the order in which steps end, what is written in that of `steps`.  A
     `whole` run leaves its transcript, for README.md.
     """
     results_dir.mkdir(parents=True, exist_ok=True)
-    deadline = time.monotonic() + minutes * 60
+    began = time.monotonic()
     results: dict[str, Result] = {}
     stop = threading.Event()
 
@@ -45,7 +47,8 @@ def run_lanes(steps: list[Step], results_dir: Path, minutes: float, out: TextIO 
                 return
             out.write(f"{'...':8}{step.name:14}{step.about}\n")
             out.flush()
-            limit = min(step.minutes * 60, max(deadline - time.monotonic(), 1.0))
+            limit = None if minutes is None else min(
+                step.minutes * 60, max(began + minutes * 60 - time.monotonic(), 1.0))
             results[step.name] = run_step(step, results_dir / f"{step.name}.log", limit, out, stop)
 
     for stretch in stretches(steps):
@@ -65,6 +68,7 @@ def run_lanes(steps: list[Step], results_dir: Path, minutes: float, out: TextIO 
                 for other in others:
                     other.join()
     # A lane that ended before its time has said why; its steps are missing, and count as failed.
-    found = [results.get(s.name) or Result(s.name, failed=1, exit=1, note="it was not run")
+    found = [results.get(s.name) or
+             Result(s.name, failed=1, exit=1, note="it was not run", group=s.group)
              for s in steps]
     return conclude(found, results_dir, out, whole)

@@ -25,11 +25,15 @@ import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn, TextIO
 
+from child import Child
+
 ROOT = Path(__file__).resolve().parent.parent
 SKIPPED = 77
+VERSION = 2  # of the results' schema; what an earlier one wrote is not gone on with
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$")
 TAP = re.compile(r"^(not )?ok\b(.*)$")
 HEARTBEAT_S = 30.0
@@ -67,15 +71,23 @@ class Step:
 
 @dataclass
 class Result:
-    """What one step came to."""
+    """What one step of `group` came to.
+
+    `cpu_s` is what it computed, on however many CPUs; `commit` is what was checked out when it
+    began, with a + where the tree differed from that; `ended` is when it ended, in UTC.
+    """
 
     name: str
     passed: int = 0
     failed: int = 0
     skipped: int = 0
     seconds: float = 0.0
+    cpu_s: float = 0.0
     exit: int = 0
     note: str = ""
+    group: str = ""
+    commit: str = ""
+    ended: str = ""
 
 
 def count_line(lines: list[str]) -> tuple[int, int, int]:
@@ -121,7 +133,7 @@ def count_junit(path: Path) -> tuple[int, int, int]:
 
 def tally(step: Step, code: int, lines: list[str]) -> Result:
     """The result of a step that ended with `code` after printing `lines`."""
-    result = Result(step.name, exit=code)
+    result = Result(step.name, exit=code, group=step.group)
     if step.count == "exit":
         result.passed = int(code == 0)
         result.skipped = int(code == SKIPPED)
@@ -137,7 +149,7 @@ def tally(step: Step, code: int, lines: list[str]) -> Result:
     total = result.passed + result.failed + result.skipped
     if code == SKIPPED and total == 0:
         result.skipped = 1
-    elif code not in (0, SKIPPED) and result.failed == 0:
+    elif code not in (0, SKIPPED if result.passed == 0 else 0) and result.failed == 0:
         result.failed = 1
         result.note = f"exit code {code}"
     elif total == 0:
@@ -188,28 +200,28 @@ def end_on_sigterm() -> None:
     signal.signal(signal.SIGTERM, leave)
 
 
-def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """End the step and everything that it started: politely, then not."""
-    for number, patience in ((signal.SIGTERM, 10), (signal.SIGKILL, 10)):
-        try:
-            os.killpg(process.pid, number)
-            process.wait(timeout=patience)
-            return
-        except ProcessLookupError:
-            process.wait()
-            return
-        except subprocess.TimeoutExpired:
-            continue
+def checked_out() -> str:
+    """The commit of the tree, with a + where it was changed; empty where git knows none."""
+    def git(*words: str) -> str:
+        return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True,
+                              check=True).stdout.strip()
+    try:
+        return git("rev-parse", "--short", "HEAD") + "+" * bool(git("status", "--porcelain"))
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def counts(result: Result) -> str:
+    """What passed, failed and was skipped, in words."""
+    skipped = f", {result.skipped} skipped" if result.skipped else ""
+    return f"{result.passed} passed, {result.failed} failed{skipped}"
 
 
 def verdict_line(result: Result) -> str:
     """A step's result in one line."""
     verdict = "FAILED" if result.failed else "skipped" if not result.passed else "ok"
-    counts = f"{result.passed} passed, {result.failed} failed"
-    if result.skipped:
-        counts += f", {result.skipped} skipped"
     note = f" ({result.note})" if result.note else ""
-    return f"{verdict:8}{result.name:13} {counts:34}{result.seconds:7.1f} s{note}"
+    return f"{verdict:8}{result.name:13} {counts(result):34}{result.seconds:7.1f} s{note}"
 
 
 def failed_lines(lines: list[str]) -> list[str]:
@@ -220,9 +232,10 @@ def failed_lines(lines: list[str]) -> list[str]:
     return lines[-FAILED_LINES:]
 
 
-def run_step(step: Step, log: Path, limit_s: float, out: TextIO,
+def run_step(step: Step, log: Path, limit_s: float | None, out: TextIO,
              stop: threading.Event | None = None) -> Result:
-    """Run one step, at most `limit_s` or until `stop`, with its output in `log`."""
+    """Run one step until its end, `limit_s` or `stop`, with its output in `log`."""
+    commit = checked_out()
     environment = {**os.environ, **step.environment}
     progress = Progress(out, step.name)
     last, offset, timed_out = "", 0, False
@@ -231,28 +244,29 @@ def run_step(step: Step, log: Path, limit_s: float, out: TextIO,
         sink.write(f"$ {' '.join(step.command)}\n".encode())
         sink.flush()
         try:
-            process = subprocess.Popen(step.command, cwd=ROOT, env=environment, stdout=sink,
-                                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                       start_new_session=True)
+            child = Child(step.command, ROOT, environment, sink)
         except OSError as error:
             sink.write(f"{error}\n".encode())
-            return Result(step.name, failed=1, exit=1, note=str(error))
+            return Result(step.name, failed=1, exit=1, note=str(error), group=step.group,
+                          commit=commit)
         try:
-            while process.poll() is None:
+            while child.running():
                 time.sleep(0.2)
                 tail, offset = read_tail(log, offset)
                 last = tail or last
                 progress.beat(last)
-                timed_out = time.monotonic() - start > limit_s
+                timed_out = limit_s is not None and time.monotonic() - start > limit_s
                 if timed_out or (stop and stop.is_set()):
-                    kill_group(process)
+                    child.end()
         finally:
-            if process.poll() is None:
-                kill_group(process)
+            child.end()
     lines = log.read_text(errors="replace").splitlines()
-    result = tally(step, process.returncode, lines)
-    result.seconds = round(time.monotonic() - start, 1)
-    if timed_out:
+    # One that SIGKILL does not end within its patience has no code.
+    result = tally(step, -signal.SIGKILL if child.code is None else child.code, lines)
+    result.seconds, result.cpu_s = round(time.monotonic() - start, 1), child.cpu_s
+    result.commit = commit
+    result.ended = datetime.now(UTC).isoformat(timespec="seconds")
+    if timed_out and limit_s is not None:
         result.failed = max(result.failed, 1)
         result.note = f"stopped after {limit_s / 60:.0f} minutes"
     text = verdict_line(result)
@@ -268,12 +282,15 @@ def load_done(state: Path | None) -> dict[str, Result]:
     if state is None or not state.is_file():
         return {}
     document = json.loads(state.read_text())
+    if document["version"] != VERSION:
+        print(f"{state} is of another version: all steps are run anew", file=sys.stderr)
+        return {}
     return {entry["name"]: Result(**entry) for entry in document["steps"]}
 
 
 def save(path: Path, results: list[Result]) -> None:
     """Write the results, whole or not at all."""
-    document = {"schema": "isolator-steps", "version": 1,
+    document = {"schema": "isolator-steps", "version": VERSION,
                 "steps": [asdict(result) for result in results]}
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".tmp")
@@ -298,7 +315,7 @@ def run_steps(steps: list[Step], results_dir: Path, minutes: float,
         earlier = done.get(step.name)
         if earlier is not None and earlier.failed == 0:
             results.append(earlier)
-            out.write(f"{'done':8}{step.name:14}in an earlier run\n")
+            out.write(f"{'done':8}{step.name:14}in an earlier run, at {earlier.commit}\n")
             continue
         remaining = deadline - time.monotonic()
         if state is not None and remaining < 60:
@@ -326,9 +343,12 @@ def conclude(results: list[Result], results_dir: Path, out: TextIO, whole: bool)
     passed = sum(result.passed for result in results)
     failed = sum(result.failed for result in results)
     skipped = sum(result.skipped for result in results)
-    closing = f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")
+    closing = counts(Result("", passed, failed, skipped))
     if whole:
         (results_dir / "transcript.txt").write_text(
             "".join(f"{verdict_line(result)}\n" for result in results) + f"{closing}\n")
+    guests = sum(result.passed for result in results if result.group == "guest")
+    out.write(f"passed in guests: {guests}, on the host: {passed - guests}; CPU time: "
+              f"{sum(result.cpu_s for result in results) / 60:.0f} min\n")
     out.write(f"{closing}\n")
     return 1 if failed else 0

@@ -21,8 +21,8 @@ NAVIGATION = {
     "Measure": ["docs/measure", "docs/report", "docs/metrics"],
     "Measure from outside": ["docs/scope", "docs/scope-protocol"],
     "Look after it": ["docs/security", "docs/containers", "docs/troubleshooting"],
-    "The evidence": ["docs/lab", "docs/catalogue", "docs/STATUS", "docs/bench-channel",
-                     "docs/bench-alloc", "docs/bench-measure"],
+    "The evidence": ["docs/lab", "docs/catalogue", "docs/review", "docs/STATUS",
+                     "docs/bench-channel", "docs/bench-alloc", "docs/bench-measure"],
     "Look up": ["man/index", "sources/index"],
 }
 

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from isolab import header
 from steps import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -47,7 +48,22 @@ def test_readme_has_its_transcript() -> None:
     """tools/readme-transcript finds exactly one place, and has filled it."""
     readme = (ROOT / "README.md").read_text()
     assert len(re.findall(r"<!-- transcript: (?:begin|end)", readme)) == 2
-    assert "$ make run\n" in readme and "$ make check\n" in readme
+    assert "$ make run\n" in readme
+
+
+def test_the_transcript_is_of_this_state() -> None:
+    """Its steps are those of tools/check, its triggers and their classes those of the lab."""
+    readme = (ROOT / "README.md").read_text()
+    shown = dict(re.findall(r"```\n\$ make (run|check)\n(.*?)```", readme, re.DOTALL))
+    if "check" in shown:
+        listed = subprocess.run([ROOT / "tools/check", "--list"], check=True,
+                                capture_output=True, text=True).stdout
+        steps = [line.split()[1] for line in listed.splitlines() if line.strip()]
+        ok = re.findall(r"^ok      (\S+)", shown["check"], re.MULTILINE)
+        assert sorted(ok) == sorted(steps)
+    triggers = {t.name: t.cls for t in header.triggers() if "run" in t.used_in}
+    assert {name: cls for name, cls in re.findall(r"^(\S+) +(\S+) ", shown["run"], re.MULTILINE)
+            if cls in header.CLASSES} == triggers
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

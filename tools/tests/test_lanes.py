@@ -86,6 +86,12 @@ def test_time_ends_both_lanes(tree: Path) -> None:
     assert time.monotonic() - begin < 20
 
 
+def test_without_a_limit_a_step_may_take_longer_than_its_time(tree: Path) -> None:
+    todo = [shell("slow", "sleep 1", minutes=0.001)]
+    assert run_lanes(todo, tree / "out", None, io.StringIO()) == 0
+    assert run_lanes(todo, tree / "out", 1.0, io.StringIO()) == 1
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_lane_that_broke_is_a_failure(tree: Path) -> None:
     """A step whose way of counting nobody knows ends its lane."""

@@ -88,6 +88,31 @@ def test_group(tmp_path: Path) -> None:
     assert 'GROUP="isolator", MODE="0660"' in (DEBIAN / "isolator.udev").read_text()
 
 
+@pytest.mark.parametrize(("path", "asked"), [
+    ("run/isolator/journal", True), ("run/isolator/run.1", True), ("var/lib/isolator/boot", True),
+    ("run/isolator", False), ("run", False), ("var/lib/isolator", False)])
+def test_removal_puts_back(tmp_path: Path, path: str, asked: bool) -> None:
+    """All that the command has noted, also what a reboot has left of it."""
+    place = tmp_path / "root" / path
+    if asked:
+        place.parent.mkdir(parents=True)
+        place.touch()
+    else:
+        place.mkdir(parents=True)
+    command = tmp_path / "isolator"
+    command.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/log\n')
+    command.chmod(0o755)
+    script = (DEBIAN / "isolator.prerm").read_text()
+    for directory in ("/run/", "/var/"):
+        assert f" {directory}" in script
+        script = script.replace(f" {directory}", f" {tmp_path}/root{directory}")
+    for word in ("upgrade", "remove"):
+        subprocess.run(["sh", "-c", script, "prerm", word], check=True,
+                       env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    log = tmp_path / "log"
+    assert (log.read_text() if log.exists() else "") == ("restore\n" if asked else "")
+
+
 def test_tools_deb_says_what_is_wrong() -> None:
     """Wrong words, and a kernel where nothing makes one."""
     done = subprocess.run([ROOT / "tools/deb", "users"], capture_output=True, text=True,

@@ -14,6 +14,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import steps
+from processes import gone
 from steps import Step, run_steps, tally
 
 SCHEMA = json.loads((steps.ROOT / "tools/schemas/isolator-steps.json").read_text())
@@ -36,6 +37,9 @@ def step(count: str = "exit", command: str = "true", **more: object) -> Step:
         ("line", 0, ["3 passed, 0 failed, and more"], (0, 1, 0)),
         ("line", 0, [], (0, 1, 0)),
         ("line", 77, ["skipped: no QEMU"], (0, 0, 1)),
+        # All of it was skipped, or that was not why it ended so.
+        ("line", 77, ["0 passed, 0 failed, 2 skipped"], (0, 0, 2)),
+        ("line", 77, ["3 passed, 0 failed, 2 skipped"], (3, 1, 2)),
         ("line", 1, ["3 passed, 0 failed"], (3, 1, 0)),
         ("tap", 0, ["ok 1 - a", "ok 2 - b # SKIP no spin", "1..2"], (1, 0, 1)),
         ("tap", 1, ["not ok 1 - a", "ok 2 - b", "1..2"], (1, 1, 0)),
@@ -112,14 +116,6 @@ def test_command_that_does_not_exist(results: Path) -> None:
     assert text.splitlines()[-1] == "0 passed, 1 failed"
 
 
-def _lives(stat: Path) -> bool:
-    """By what the kernel says; one that nobody has waited for yet does not."""
-    try:
-        return stat.read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
 def test_time_limit_ends_the_whole_group(results: Path) -> None:
     """A step beyond its time is ended with its children, and failed."""
     child = results.parent / "child"
@@ -127,11 +123,36 @@ def test_time_limit_ends_the_whole_group(results: Path) -> None:
     code, text = run([slow], results)
     assert code == 1
     assert "stopped after" in text
-    stat = Path(f"/proc/{int(child.read_text())}/stat")
-    limit = time.monotonic() + 10
-    while _lives(stat):
-        assert time.monotonic() < limit, "the child survived"
-        time.sleep(0.01)
+    assert gone(int(child.read_text()), 10), "the child survived"
+
+
+def test_what_a_step_computed(results: Path) -> None:
+    """Its children's time counts; waiting does not."""
+    burn = "import time\nwhile time.process_time() < 0.5: pass"
+    todo = [Step("busy", "", ["sh", "-c", f"{sys.executable} -c '{burn}'; true"], "t"),
+            Step("idle", "", ["sleep", "0.5"], "t")]
+    run(todo, results)
+    busy, idle = json.loads((results / "result.json").read_text())["steps"]
+    assert busy["cpu_s"] >= 0.5 > 0.2 > idle["cpu_s"] and idle["seconds"] >= 0.5
+
+
+def test_the_commit_is_kept(results: Path) -> None:
+    """As git names it, with a mark where the tree differs from it; none without a repository."""
+    def commit() -> str:
+        run([Step("one", "", ["true"], "t")], results)
+        document = json.loads((results / "result.json").read_text())
+        jsonschema.validate(document, SCHEMA)
+        return str(document["steps"][0]["commit"])
+
+    tree = results.parent
+    assert commit() == ""
+    git = ["git", "-C", str(tree), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    (tree / ".gitignore").write_text("/out\n")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "one"]):
+        subprocess.run([*git, *words], check=True)
+    clean = commit()
+    (tree / "new").touch()
+    assert clean and commit() == clean + "+"
 
 
 def test_campaign_goes_on_where_it_ended(results: Path) -> None:
@@ -144,7 +165,27 @@ def test_campaign_goes_on_where_it_ended(results: Path) -> None:
     log.with_name("ran.fixed").touch()
     assert run_steps(todo, results, 5.0, state=state, out=io.StringIO()) == 0
     assert log.read_text().split() == ["one", "two", "two"]
-    jsonschema.validate(json.loads(state.read_text()), SCHEMA)
+    document = json.loads(state.read_text())
+    jsonschema.validate(document, SCHEMA)
+    state.write_text(json.dumps({**document, "version": steps.VERSION - 1}))
+    assert run_steps(todo, results, 5.0, state=state, out=io.StringIO()) == 0
+    assert log.read_text().split() == ["one", "two", "two", "one", "two"]
+
+
+def test_campaign_reports_what_is_done(tmp_path: Path) -> None:
+    """Of a tree of its own: what has run with its commit, what has not by its name."""
+    program = ("import runpy, sys; from pathlib import Path\n"
+               f"sys.path.insert(0, {str(steps.ROOT / 'tools')!r}); import steps\n"
+               f"steps.ROOT = Path({str(tmp_path)!r}); sys.argv = ['campaign', '--report']\n"
+               f"runpy.run_path({str(steps.ROOT / 'tools/campaign')!r}, run_name='__main__')\n")
+    state = tmp_path / "build/campaign/state.json"
+    steps.save(state, [steps.Result("matrix", 750, 0, 6, 5400.0, 9000.0, group="guest",
+                                    commit="abc1234", ended="2026-01-02T03:04:05+00:00")])
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          check=True).stdout
+    assert ("| matrix | 750 passed, 0 failed, 6 skipped | 90 | abc1234 "
+            "| 2026-01-02T03:04:05+00:00 |") in said.splitlines()
+    assert "Not run: " in said and "kasan" in said.splitlines()[-1]
 
 
 def test_campaign_begins_nothing_without_time(results: Path) -> None:

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What CONFIG_ISOLATOR cannot be had with, by the kernel's own configuration program."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+CACHE = pathlib.Path(os.environ.get("ISOLATOR_CACHE") or pathlib.Path.home() / ".cache/isolator")
+NEEDED = ["X86_64", "SMP", "HIGH_RES_TIMERS", "NO_HZ_FULL", "PROC_FS", "STACKTRACE", "HOTPLUG_CPU"]
+HARMFUL = {"STACKLEAK_RUNTIME_DISABLE": "security/Kconfig.hardening"}
+
+
+@pytest.fixture(scope="module", name="source")
+def kernel_source() -> pathlib.Path:
+    found = sorted(path.parent for path in CACHE.glob("kernel/src/*/.unpacked"))
+    if not found:
+        pytest.skip("no kernel source in the cache: kernel/build unpacks it")
+    return found[-1]
+
+
+@pytest.fixture(scope="module", name="conf")
+def configuration_program(
+    source: pathlib.Path, tmp_path_factory: pytest.TempPathFactory
+) -> pathlib.Path:
+    out = tmp_path_factory.mktemp("kconfig")
+    subprocess.run(
+        ["make", "-s", "-C", source, f"O={out}", "ARCH=x86_64", "allnoconfig"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    return out / "scripts/kconfig/conf"
+
+
+def has_isolator(conf: pathlib.Path, where: pathlib.Path, options: list[str]) -> bool:
+    kconfig = where / "Kconfig"
+    symbols = [*NEEDED, *HARMFUL, "DEBUG_KERNEL", "KUNIT", "KUNIT_ALL_TESTS"]
+    kconfig.write_text(
+        "".join(f'config {name}\n\tbool "{name}"\n' for name in symbols)
+        + f'source "{TOP}/kernel/isolator/Kconfig"\n'
+    )
+    wanted = where / ".config"
+    wanted.write_text("".join(f"CONFIG_{name}=y\n" for name in [*options, "ISOLATOR"]))
+    subprocess.run(
+        [conf, "-s", "--olddefconfig", kconfig],
+        check=True,
+        cwd=where,
+        env={**os.environ, "KCONFIG_CONFIG": str(wanted), "srctree": str(where)},
+    )
+    return "CONFIG_ISOLATOR=y" in wanted.read_text().splitlines()
+
+
+def test_isolator_with_what_it_needs(conf: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    assert has_isolator(conf, tmp_path, NEEDED)
+
+
+@pytest.mark.parametrize("option", HARMFUL)
+def test_no_isolator_with(
+    option: str, source: pathlib.Path, conf: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    assert f"config {option}\n" in (source / HARMFUL[option]).read_text()
+    assert not has_isolator(conf, tmp_path, [*NEEDED, option])
