@@ -21,9 +21,10 @@
 /**
  * struct isolator_armed - a start that waits for its task
  * @refs: the task's side holds one until @done, who asks another
- * @node: in isolator_armed_tasks until it begins or is taken back
+ * @node: in isolator_armed_tasks until it is through or is taken back
  * @work: on the task's list at once, or from its exec on
- * @queued: it is there
+ * @queued: it is there, or runs
+ * @cancelled: taken back while it ran: it ends what it has started
  * @task: whose; only to compare with
  * @asked: the arguments as given
  * @locks: who asked may lock memory without limit
@@ -36,6 +37,7 @@ struct isolator_armed {
 	struct hlist_node		node;
 	struct callback_head		work;
 	bool				queued;
+	bool				cancelled;
 	const struct task_struct	*task;
 	struct isolator_start_args	asked;
 	bool				locks;
@@ -69,13 +71,19 @@ static void isolator_armed_done(struct isolator_armed *armed, int error)
 static void isolator_armed_start(struct callback_head *work)
 {
 	struct isolator_armed *armed = container_of(work, struct isolator_armed, work);
+	int ret = -ESRCH;
 
+	if (!(current->flags & PF_EXITING))
+		ret = isolator_begin_admitted(&armed->args, &armed->asked, armed->locks);
+	/* Who takes it back finds it here until it has started, and from then on an owner. */
 	spin_lock(&isolator_armed_lock);
 	hash_del(&armed->node);
 	spin_unlock(&isolator_armed_lock);
-	isolator_armed_done(armed, current->flags & PF_EXITING ? -ESRCH :
-			    isolator_begin_admitted(&armed->args, &armed->asked,
-						    armed->locks));
+	if (!ret && armed->cancelled) {
+		__isolator_task_end(ISOLATOR_END_ADMIN);
+		ret = -ECANCELED;
+	}
+	isolator_armed_done(armed, ret);
 }
 
 /* The one that waits for @task; NULL for none.  isolator_armed_lock held. */
@@ -113,6 +121,23 @@ static struct isolator_armed *isolator_armed_take(struct task_struct *task,
 		armed = NULL;
 	if (armed)
 		hash_del(&armed->node);
+	spin_unlock(&isolator_armed_lock);
+	return armed;
+}
+
+/* Takes back what waits for @task or runs by now; false if nothing does. */
+static bool isolator_armed_cancel(struct task_struct *task)
+{
+	struct isolator_armed *armed = isolator_armed_take(task, NULL);
+
+	if (armed) {
+		isolator_armed_done(armed, -ECANCELED);
+		return true;
+	}
+	spin_lock(&isolator_armed_lock);
+	armed = isolator_armed_of(task);
+	if (armed)
+		armed->cancelled = true;
 	spin_unlock(&isolator_armed_lock);
 	return armed;
 }
@@ -274,12 +299,12 @@ put:
  * isolator_stop_task - ISOLATOR_IOC_STOP_TASK: end another task's isolation
  * @args: see struct isolator_task_args
  *
- * However often it was started; a start that waits for it is taken back, too.
+ * However often it was started; a start that waits for it, or has begun for it, is taken
+ * back, too.
  * Returns 0, -EINVAL, -EPERM, -ESRCH if it has none.  Context: process, may sleep.
  */
 int isolator_stop_task(const struct isolator_task_args *args)
 {
-	struct isolator_armed *armed;
 	struct task_struct *task;
 	int ret = -ESRCH;
 
@@ -288,11 +313,8 @@ int isolator_stop_task(const struct isolator_task_args *args)
 	task = isolator_other(args);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	armed = isolator_armed_take(task, NULL);
-	if (armed) {
-		isolator_armed_done(armed, -ECANCELED);
+	if (isolator_armed_cancel(task))
 		ret = 0;
-	}
 	if (isolator_end_task(task, ISOLATOR_END_ADMIN))
 		ret = 0;
 	put_task_struct(task);

@@ -112,7 +112,7 @@ int isolator_set_allowed(const struct cpumask *mask)
 			isolator_end_async(cpu, NULL, ISOLATOR_END_ADMIN);
 	}
 	for_each_possible_cpu(cpu)
-		flush_work(&isolator_of(cpu)->end_work);
+		isolator_wait_restored(isolator_of(cpu));
 	return 0;
 }
 

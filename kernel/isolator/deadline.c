@@ -51,7 +51,7 @@ bool isolator_breach(struct isolator_cpu *ic, enum isolator_kind kind, u64 bound
 	void *func;
 
 	if (!since || bound == ISOLATOR_DEADLINE_NEVER ||
-	    ktime_get_mono_fast_ns() - since < bound || !isolator_quiet(ic->cpu))
+	    ktime_get_mono_fast_ns() - since < bound || !isolator_in_user(ic->cpu))
 		return false;
 
 	raw_spin_lock_irqsave(&ic->lock, flags);
@@ -150,7 +150,7 @@ static void isolator_watch_cpu(struct isolator_cpu *ic, u64 now)
 	u64 deadline = READ_ONCE(ic->deadline);
 	int kind;
 
-	if (!isolator_quiet(ic->cpu)) {
+	if (!isolator_in_user(ic->cpu)) {
 		/* Long in the kernel without a tick: give it one, RCU may wait. */
 		if (READ_ONCE(ic->tick_off))
 			smp_call_function_single_async(ic->cpu, &ic->revive);

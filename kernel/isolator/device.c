@@ -161,8 +161,9 @@ static int isolator_mmap(struct file *file, struct vm_area_struct *vma)
 	ic = isolator_current();
 	if (IS_ERR(ic))
 		return PTR_ERR(ic);
+	/* Ended meanwhile, the CPU may be another's: its page comes before its owner. */
 	raw_spin_lock_irq(&ic->lock);
-	if (ic->page) {
+	if (isolator_running(ic) && ic->page) {
 		page = virt_to_page(ic->page);
 		get_page(page);
 	}

@@ -8,6 +8,7 @@
 #include <linux/mm.h>
 #include <linux/nmi.h>
 #include <linux/sched/mm.h>
+#include <linux/wait_bit.h>
 
 #include "internal.h"
 
@@ -138,8 +139,22 @@ void isolator_restore(struct isolator_cpu *ic)
 	if (ic->got & ISOLATOR_GOT_WATCHDOG)
 		lockup_detector_restore(ic->cpu);
 	ic->got = 0;
-	ic->ending = false;
+	WRITE_ONCE(ic->ending, false);
+	smp_mb(); /* before the look for who waits: see wake_up_var() */
+	wake_up_var(&ic->ending);
 	isolator_keys_put();
+}
+
+/**
+ * isolator_wait_restored - waits until an end that has begun is through
+ * @ic: the CPU
+ *
+ * Whoever does it: the end's own task, or the work item.  Context: process, may sleep,
+ * no lock that a restoration takes.
+ */
+void isolator_wait_restored(struct isolator_cpu *ic)
+{
+	wait_var_event(&ic->ending, !READ_ONCE(ic->ending));
 }
 
 /** isolator_end_work - the second half of isolator_end_async() */

@@ -183,13 +183,21 @@ static void isolator_note_waiting(struct isolator_cpu *ic)
  */
 static void isolator_lend_forced(struct isolator_cpu *ic)
 {
-	u64 budget = xchg(&ic->lend_forced, 0), lent;
+	u64 budget = 0, lent;
 
+	/* Ended meanwhile, what there is may be meant for another owner. */
+	local_irq_disable();
+	if (isolator_running(ic))
+		budget = xchg(&ic->lend_forced, 0);
+	local_irq_enable();
 	if (!budget)
 		return;
 	lent = isolator_lend(ic, max(ic->lend, budget));
-	if (lent < budget && signal_pending(current) && sched_isolator_waiting(ic->cpu))
+	local_irq_disable();
+	if (lent < budget && signal_pending(current) && isolator_running(ic) &&
+	    sched_isolator_waiting(ic->cpu))
 		cmpxchg(&ic->lend_forced, 0, budget - lent);
+	local_irq_enable();
 }
 
 /*

@@ -326,7 +326,9 @@ bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue
 	call_single_data_t *csd = container_of(node, call_single_data_t, node.llist);
 	unsigned int type = READ_ONCE(csd->node.u_flags) & CSD_FLAG_TYPE_MASK;
 	bool sleeps = type == CSD_TYPE_TTWU;
+	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
 	enum isolator_treatment treatment;
+	unsigned long flags;
 	void *func = NULL;
 
 	/* Read it now: once queued, the node is no longer ours. */
@@ -346,9 +348,18 @@ bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue
 		isolator_queue_spared(cpu, csd, queue, treatment);
 		return true;
 	}
+	/*
+	 * The mark, then the call: until the unmark the CPU does not get back to user
+	 * mode, or one that another sender's interrupt has run would be stamped as held.
+	 */
+	local_irq_save(flags);
+	atomic_inc(&hot->senders);
 	llist_add(node, queue);
 	isolator_gate(cpu, sleeps ? ISOLATOR_KIND_WAKE : ISOLATOR_KIND_CALL,
 		      ISOLATOR_WORK_CALL, ISOLATOR_MASK_IPI, func, _RET_IP_);
+	smp_mb__before_atomic(); /* what was decided, then the unmark */
+	atomic_dec(&hot->senders);
+	local_irq_restore(flags);
 	return true;
 }
 

@@ -284,6 +284,7 @@ void isolator_keys_put(void);
 bool isolator_disarm(struct isolator_cpu *ic, const struct task_struct *whose,
 		     enum isolator_end why);
 void isolator_restore(struct isolator_cpu *ic);
+void isolator_wait_restored(struct isolator_cpu *ic);
 void isolator_end_work(struct work_struct *work);
 bool isolator_end(struct isolator_cpu *ic, const struct task_struct *whose,
 		  enum isolator_end why);

@@ -301,7 +301,7 @@ static int isolator_begin_here(struct isolator_start_args *args,
 	locked = isolator_mm_locked(current->mm);
 	/* Sole affinity, and refused to change once we own the CPU. */
 	ic = isolator_of(raw_smp_processor_id());
-	flush_work(&ic->end_work);
+	isolator_wait_restored(ic);
 	/* Another start waits for grace periods, and one of this CPU's as well. */
 	ret = -EINTR;
 	if (mutex_lock_killable(&isolator_mutex))
@@ -336,7 +336,7 @@ static int isolator_lock_first(void)
 	struct isolator_cpu *ic = isolator_of(raw_smp_processor_id());
 	int ret;
 
-	flush_work(&ic->end_work);
+	isolator_wait_restored(ic);
 	if (mutex_lock_killable(&ic->mutex))
 		return -EINTR;
 	/* Within an isolation there is nothing to ask for. */

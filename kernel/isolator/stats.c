@@ -195,6 +195,7 @@ void isolator_forget_module(struct isolator_cpu *ic, const struct module *module
 	isolator_senders_forget(ic, module);
 }
 
+#ifdef CONFIG_MODULES
 static int isolator_module_goes(struct notifier_block *nb, unsigned long state, void *module)
 {
 	int cpu;
@@ -217,3 +218,9 @@ int isolator_stats_init(void)
 {
 	return register_module_notifier(&isolator_module_notifier);
 }
+#else
+int isolator_stats_init(void)
+{
+	return 0;
+}
+#endif

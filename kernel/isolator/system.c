@@ -25,7 +25,7 @@ static void isolator_end_all_wait(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		flush_work(&isolator_of(cpu)->end_work);
+		isolator_wait_restored(isolator_of(cpu));
 }
 
 /**

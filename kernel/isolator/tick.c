@@ -29,13 +29,16 @@ static void isolator_run_tick(struct irq_work *work)
 static DEFINE_PER_CPU(struct irq_work, isolator_tick_work) =
 	IRQ_WORK_INIT_HARD(isolator_run_tick);
 
-/* An asynchronous end may take the page away at any time: only under the lock. */
+/*
+ * An asynchronous end may take the page away at any time, and another's start bring its
+ * own: only under the lock, and only the owner's.
+ */
 static u32 isolator_take_due(struct isolator_cpu *ic)
 {
 	u32 due = 0;
 
 	raw_spin_lock_irq(&ic->lock);
-	if (ic->page)
+	if (isolator_running(ic) && ic->page)
 		due = atomic_xchg((atomic_t *)&ic->page->due, 0);
 	raw_spin_unlock_irq(&ic->lock);
 	return due;
@@ -54,6 +57,31 @@ static void isolator_catch_up_rttime(struct isolator_cpu *ic)
 	ic->ran_since = now;
 	if (rt_task(current) && ran > 1)
 		current->rt.timeout += ran - 1;
+}
+
+/* Counts what the current task did; ended meanwhile, the counts may be another's. */
+static void isolator_did(struct isolator_cpu *ic, u64 *count)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	if (isolator_running(ic))
+		isolator_own_inc(ic, count);
+	local_irq_restore(flags);
+}
+
+/* False, and nothing is set, if @ic is not the current task's any more. */
+static bool isolator_set_lending(struct isolator_cpu *ic, bool lending)
+{
+	unsigned long flags;
+	bool ours;
+
+	local_irq_save(flags);
+	ours = isolator_running(ic);
+	if (ours)
+		WRITE_ONCE(ic->lending, lending);
+	local_irq_restore(flags);
+	return ours;
 }
 
 /**
@@ -77,21 +105,20 @@ u64 isolator_lend(struct isolator_cpu *ic, u64 budget)
 		isolator_catch_up_rttime(ic);
 	rttime = current->rt.timeout;
 	local_irq_restore(flags);
-	while (isolator_running(ic) && sched_isolator_waiting(ic->cpu) &&
+	while (isolator_set_lending(ic, true) && sched_isolator_waiting(ic->cpu) &&
 	       lent < budget && !signal_pending(current)) {
 		ktime_t nap = ns_to_ktime(min(hop, budget - lent));
 
-		WRITE_ONCE(ic->lending, true);
 		set_current_state(TASK_INTERRUPTIBLE);
 		schedule_hrtimeout_range(&nap, 0, HRTIMER_MODE_REL);
 		lent = ktime_get_ns() - start;
 		hop = min(2 * hop, ISOLATOR_HOP_LAST);
 	}
-	if (READ_ONCE(ic->lending)) {
-		WRITE_ONCE(ic->lending, false);
+	isolator_set_lending(ic, false);
+	if (lent) {
 		/* For RLIMIT_RTTIME this was no sleep of the application's. */
 		current->rt.timeout = rttime;
-		isolator_own_inc(ic, &ic->own.lends);
+		isolator_did(ic, &ic->own.lends);
 	}
 	return lent;
 }
@@ -136,7 +163,7 @@ static u64 isolator_tick_parts(struct isolator_cpu *ic, u32 parts, u64 budget)
 	}
 	if (parts & ISOLATOR_TICK_RT)
 		lent = isolator_lend(ic, budget);
-	isolator_own_inc(ic, &ic->own.ticks);
+	isolator_did(ic, &ic->own.ticks);
 	/* What is still there makes the next tick due: found on the way back. */
 	isolator_left(ic->cpu);
 	return lent;
@@ -156,7 +183,7 @@ void isolator_auto_tick(struct isolator_cpu *ic)
 	if (!due)
 		return;
 	lent = isolator_tick_parts(ic, ISOLATOR_TICK_ALL, ic->lend);
-	isolator_own_inc(ic, &ic->own.entries);
+	isolator_did(ic, &ic->own.entries);
 	trace_isolator_tick(ic->cpu, due, lent);
 }
 

@@ -33,6 +33,7 @@
 #include <linux/types.h>
 #include <uapi/linux/isolator.h>
 
+struct hrtimer;
 struct llist_head;
 struct llist_node;
 struct mm_struct;

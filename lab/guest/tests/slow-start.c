@@ -2,14 +2,19 @@
 /*
  * name: slow-start
  * cpus: 2
- * kernel: isolator-debug
+ * kernel: isolator-faults
  * timeout: 60
- * about: what comes amid a start that takes its time: the last other CPU goes, an end
+ * cpu0: isolated
+ * about: what comes amid a start that takes its time: the last other CPU goes, an end, a stop
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #include "fault.h"
 
 enum { SLOW_MS = 1000 };	/* of each stage, as the kernel has it */
@@ -101,6 +106,84 @@ static void nested_ends(void)
 	ok(!put_file(ONLINE, "1"), "the CPU comes back");
 }
 
+struct asked {
+	pid_t tid;
+	_Atomic bool answered;
+	_Atomic int error;
+};
+
+static int task(unsigned long what, pid_t tid, uint32_t flags)
+{
+	struct isolator_task_args args = {
+		.size = sizeof(args), .flags = flags, .tid = tid,
+		.start = { .size = sizeof(args.start), .mask = ISOLATOR_MASK_ALL },
+	};
+	int fd = open("/dev/isolator", O_RDWR | O_CLOEXEC);
+	int ret = fd < 0 || ioctl(fd, what, &args) ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+static void *asks(void *data)
+{
+	struct asked *asked = data;
+
+	asked->error = task(ISOLATOR_IOC_START_TASK, asked->tid, ISOLATOR_TASK_WAIT);
+	asked->answered = true;
+	return NULL;
+}
+
+static bool pinned(pid_t pid)
+{
+	cpu_set_t set;
+
+	return !sched_getaffinity(pid, sizeof(set), &set) && CPU_COUNT(&set) == 1 &&
+	       CPU_ISSET(1, &set);
+}
+
+/* One that only spins is in the kernel for its start, which sleeps. */
+static bool begun(pid_t pid)
+{
+	char path[64], line[512], *state;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (get_file(path, line, sizeof(line)))
+		return false;
+	state = strrchr(line, ')');
+	return state && state[1] && state[2] == 'D';
+}
+
+/* A start for another task that has begun is taken back as one that waits. */
+static void stopped_amid(void)
+{
+	struct asked asked = { .tid = fork() };
+	pthread_t thread;
+
+	if (!asked.tid) {
+		if (iso_pin(1))
+			_exit(1);
+		for (;;)
+			;
+	}
+	while (!pinned(asked.tid))
+		sleep_ms(1);
+	if (pthread_create(&thread, NULL, asks, &asked))
+		bail_out("pthread_create");
+	while (!begun(asked.tid) && !asked.answered)
+		sleep_ms(1);
+	ok(!file_has(STATUS, "cpu 1 isolated", NULL), "a start for a task has not come far");
+	ok(!task(ISOLATOR_IOC_STOP_TASK, asked.tid, 0), "and is stopped");
+	pthread_join(thread, NULL);
+	ok(asked.error == -ECANCELED, "who asked for it hears ECANCELED: %s",
+	   strerror(-asked.error));
+	ok(file_has(STATUS, "isolated \n", NULL), "no CPU is isolated");
+	ok(task(ISOLATOR_IOC_STOP_TASK, asked.tid, 0) == -ESRCH, "and there is nothing to stop");
+	kill(asked.tid, SIGKILL);
+	waitpid(asked.tid, NULL, 0);
+}
+
 int main(void)
 {
 	iso_require(2);
@@ -111,6 +194,8 @@ int main(void)
 	last_other_goes();
 	put_file(FAULT, "none");
 	nested_ends();
+	ok(!put_file(FAULT, "slow_start"), "starts are slow");
+	stopped_amid();
 	put_file(FAULT, "none");
 	return done_testing();
 }
