@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAGIC = 0x50435349  # "ISCP"
@@ -63,13 +64,13 @@ class FrameReader:
         if self._buffer:
             self._skip(1)
 
-    def feed(self, data: bytes) -> list[Frame]:
-        """The frames that end within `data`."""
+    def feed(self, data: bytes) -> Iterator[Frame]:
+        """The frames that end within `data`, each as it is asked for.
+
+        So what came whole before the peer went wrong counts: ProtocolError comes after it.
+        """
         self._buffer += data
-        frames = []
-        while (frame := self._take()) is not None:
-            frames.append(frame)
-        return frames
+        return iter(self._take, None)
 
     def _skip(self, count: int) -> None:
         self.skipped += count

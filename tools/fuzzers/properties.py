@@ -174,7 +174,7 @@ def messages(changes: list[tuple[int, list[tuple[int, int, bytes]]]], piece: int
             assert protocol.decode(again) == message
     table(account)
     with contextlib.suppress(protocol.ProtocolError):
-        FrameReader().feed(cut(stream, changes[0][1]) if changes else b"")
+        list(FrameReader().feed(cut(stream, changes[0][1]) if changes else b""))
 
 
 @hypothesis.given(strategies.lists(strategies.tuples(

@@ -139,7 +139,7 @@ def test_out_of_turn(rig: Rig) -> None:
     host = rig.host()
     early = socket.create_connection(("127.0.0.1", rig.port), 5)
     early.sendall(protocol.encode(SetFrequency(77_000), 0))
-    frames = protocol.FrameReader().feed(early.recv(4096))
+    frames = list(protocol.FrameReader().feed(early.recv(4096)))
     said = protocol.decode(frames[0])
     assert isinstance(said, Ack) and (said.status, said.text) == (Status.REFUSED, "HELLO first")
     early.close()
