@@ -12,18 +12,10 @@
 # and the functions die and say.
 # shellcheck shell=sh disable=SC2154
 
-# Installs what is missing of the packages given.
+# Installs what is missing of the packages given, with sudo where that is needed.
 need() {
-	missing=''
-	for p in "$@"; do
-		[ "$(dpkg-query -W -f '${db:Status-Status}' "$p" 2>/dev/null)" = installed ] ||
-			missing="$missing $p"
-	done
-	[ -n "$missing" ] || return 0
-	say "installing$missing"
-	# shellcheck disable=SC2086
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing \
-		>&2 || die "apt-get install$missing failed; are you root, is the archive reachable?"
+	"$here/../tools/install-packages" --names "$@" >&2 ||
+		die "not all packages could be installed: $*; is the archive reachable?"
 }
 unpack() {
 	exec 8>"$cache/unpack.lock"

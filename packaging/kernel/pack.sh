@@ -10,7 +10,7 @@
 # SOURCE_DATE_EPOCH and make_kernel, die and say of tools/deb-kernel.
 # shellcheck shell=sh disable=SC2154
 
-MAINTAINER='Isolator maintainers <maintainers@isolator.invalid>'
+MAINTAINER='Isolator developers <dev@isolator.example>'
 HOMEPAGE='https://www.kernel.org/'
 
 # All that a package holds has the date of the source, root's ownership and plain rights.

@@ -23,10 +23,17 @@ BY_ROOT = {"audit", "run", "restore", "shield"}
 BY_PROC = {"stat", "why", "status"}
 # What cannot be run here, by the guest test or step that does.
 ELSEWHERE = {
+    "tools/deb user": "make campaign, step deb-user",
+    "make deb-kernel": "make campaign, step deb-kernel",
     "apt install ./out/deb/*.deb": "tools/deb-test",
     "apt install ./out/deb/kernel/*.deb": "guest test deb",
-    "apt purge isolator libisolator0 isolator-boot 'linux-image-*-isolator*'": "guest test deb",
-    "reboot": "guest test deb",
+    "isolator-kernel-default once && reboot": "guest test deb",
+    "isolator-kernel-default on": "tools/tests/test_kernel_default.py",
+    "isolator-kernel-default off && reboot": "tools/tests/test_kernel_default.py",
+    "apt purge 'linux-image-*-isolator-*' 'linux-headers-*-isolator-*' isolator-boot":
+        "guest test deb",
+    "apt purge isolator isolator-bpf isolator-report libisolator-dev libisolator0":
+        "tools/deb-test",
 }
 README_ELSEWHERE = {
     "make deb": "tools/deb-test",
@@ -37,7 +44,7 @@ README_ELSEWHERE = {
     "make hunt": "make check, step hunt",
     "make scope": "make check, step scope-live",
     "make scope-report": "guest test scope-proof",
-    "kernel/build --flavour rt": "make check, before the guest tests",
+    "make deb-kernel RT=1 && sudo apt install ./out/deb/kernel/*.deb": "guest test deb",
     "meson setup build/lib lib && meson install -C build/lib": "lib/tests/installed.sh",
     "cc program.c $(pkg-config --cflags --libs libisolator)": "lib/tests/installed.sh",
     "isolator attach 4711 -c 3": "cli/tests/test_attach.py, guest test programs",

@@ -54,6 +54,28 @@ def test_build_packages() -> None:
     assert asked <= group, asked - group
 
 
+def test_install_packages_by_name() -> None:
+    """Packages that no group has, as kernel/source.sh asks for them."""
+    def listed(*words: str) -> str:
+        return subprocess.run([ROOT / "tools/install-packages", "--list", *words], check=True,
+                              capture_output=True, text=True).stdout
+
+    assert listed("--names", "dpkg", "isolator-none", "isolator-none") == "isolator-none\n"
+    done = subprocess.run([ROOT / "tools/install-packages", "--list", "isolator-none"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "no group 'isolator-none'" in done.stderr
+
+
+def test_one_maintainer() -> None:
+    """Patches and packages name the same one."""
+    series = sorted((ROOT / "kernel/patches").rglob("*.patch"))
+    match = re.match(r"From: (.*)", series[0].read_text())
+    assert match
+    for file in ("debian/control", "debian/changelog", "kernel/pack.sh"):
+        text = (ROOT / "packaging" / file).read_text()
+        assert set(re.findall(r"[A-Z][\w ]+ <\S+@[^>]+>", text)) == {match[1]}, file
+
+
 def test_symbols() -> None:
     """The package's symbols are those that the library promises."""
     promised = {line.replace("@@", "@") for line in
