@@ -13,8 +13,9 @@
  *
  * An owner is pinned; if it moved, its CPU would be isolated for nobody.  So
  * sched_setaffinity() is refused, to the owner itself too.  A kernel that takes
- * the CPU away must succeed: isolation ends.  One that leaves the CPU in the
- * mask does not matter: the owner keeps to its CPU, a subset of the mask.
+ * the CPU away must succeed: isolation ends.  So must one that gives more CPUs to
+ * an owner that only its cpuset has pinned.  One that asked for its CPU itself keeps
+ * to that, whatever else the mask has.
  *
  * Context: @p->pi_lock and its rq lock held, interrupts off: who starts
  * isolation publishes the owner under @p->pi_lock too, after it saw that the
@@ -23,6 +24,7 @@
  */
 int isolator_affinity(struct task_struct *p, const struct cpumask *mask, bool user)
 {
+	const struct cpumask *own = p->user_cpus_ptr;
 	int cpu = task_cpu(p);
 
 	if (user) {
@@ -30,7 +32,10 @@ int isolator_affinity(struct task_struct *p, const struct cpumask *mask, bool us
 		return -EBUSY;
 	}
 
-	return !cpumask_test_cpu(cpu, mask);
+	if (!cpumask_test_cpu(cpu, mask))
+		return 1;
+	return cpumask_weight(mask) > 1 &&
+	       !(own && cpumask_test_cpu(cpu, own) && cpumask_weight_and(mask, own) == 1);
 }
 
 /**

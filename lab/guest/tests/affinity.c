@@ -11,13 +11,64 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "../iso.h"
 #include "../tap.h"
 
 #define TOP	"/sys/fs/cgroup/"
 #define GROUP	TOP "lab-affinity/"
+
+static struct shared {
+	_Atomic int error;
+	_Atomic unsigned int end;
+	_Atomic bool started;
+} *shared;
+
+/* Pinned by its cpuset alone. */
+static void confined(void)
+{
+	struct iso iso = { .fd = -1 };
+	cpu_set_t all;
+	char text[16];
+
+	memset(&all, 0xff, sizeof(all));
+	snprintf(text, sizeof(text), "%d", getpid());
+	shared->error = sched_setaffinity(0, sizeof(all), &all) ? -errno :
+			put_file(GROUP "cgroup.procs", text) ?: iso_start(&iso, 0, 0);
+	shared->started = true;
+	while (!shared->error && !shared->end)
+		shared->end = iso.page->end;
+	for (;;)
+		pause();
+}
+
+static void gets_more(void)
+{
+	cpu_set_t set;
+	pid_t pid;
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	if (shared == MAP_FAILED || put_file(GROUP "cpuset.cpus", "1"))
+		bail_out("no memory, or no cpuset");
+	pid = fork();
+	if (!pid)
+		confined();
+	while (!shared->started)
+		sleep_ms(1);
+	ok(!shared->error, "one that its cpuset pins is isolated: %s", strerror(-shared->error));
+	ok(!put_file(GROUP "cpuset.cpus", "0-1"), "the cpuset gets another CPU");
+	for (int i = 0; i < 3000 && !shared->end; i++)
+		sleep_ms(1);
+	ok(shared->end == ISOLATOR_END_AFFINITY, "that ends it: %u", shared->end);
+	ok(!sched_getaffinity(pid, sizeof(set), &set) && CPU_COUNT(&set) == 2,
+	   "and it may run on both");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
 
 int main(void)
 {
@@ -46,13 +97,17 @@ int main(void)
 
 	if (put_file(TOP "cgroup.subtree_control", "+cpuset") ||
 	    (mkdir(GROUP, 0755) && errno != EEXIST) ||
-	    put_file(GROUP "cpuset.cpus", "0")) {
+	    put_file(GROUP "cpuset.cpus", "0-1")) {
 		ok(false, "cgroup v2 with cpusets, which the rest wants");
 		worker_end(w);
 		return done_testing();
 	}
 	snprintf(text, sizeof(text), "%d", w->tid);
-	ok(!put_file(GROUP "cgroup.procs", text), "moved into a cpuset without its CPU");
+	ok(!put_file(GROUP "cgroup.procs", text) && !put_file(GROUP "cpuset.cpus", "1"),
+	   "moved into a cpuset, which then loses the other CPU");
+	sleep_ms(50);
+	ok(w->end == ISOLATOR_END_NONE, "it is still isolated, as it is pinned itself");
+	ok(!put_file(GROUP "cpuset.cpus", "0"), "the cpuset loses its CPU");
 	rounds = w->rounds;
 	ok(wait_for(&w->rounds, rounds + 1000, 3000), "the task runs on");
 	sleep_ms(50);
@@ -60,6 +115,7 @@ int main(void)
 	ok(!sched_getaffinity(w->tid, sizeof(set), &set) && CPU_ISSET(0, &set) &&
 	   !CPU_ISSET(1, &set), "and it is on CPU 0");
 	worker_end(w);
+	gets_more();
 	ok(!rmdir(GROUP), "the group can be removed");
 	return done_testing();
 }
