@@ -3,7 +3,8 @@
 
 This is the only place that throws a boot away or excuses how it ended.  Of a kernel with Isolator
 a boot is void for two reasons only: the host spoilt its clocks, or the emulator is proven to have
-failed.  Any other end is that kernel's failure.  What was measured before is judged in any case.
+failed; and one by one thread measures no times.  Any other end is that kernel's failure.  What was
+measured before is judged in any case.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import dmesg, instrument, observer, term
-from .guest import Outcome
+from .guest import Outcome, back
 
 Record = dict[str, Any]
 MAX_BOOTS = 5
 # An excused boot is repeated where the excuse cannot be had; a second one is no accident.
 MAX_EXCUSED = 1
+# Of a whole suite of guest tests, each of which may have one.
+MAX_EXCUSED_OF_SUITE = 2
 SINGLE = "single"
 # How much slower a guest is whose CPUs take turns, 100 ms at a time.
 SINGLE_SLOWER = 5.0
@@ -28,13 +31,18 @@ TIMER = "sysvec_apic_timer_interrupt"
 STOPPED_TICK_PER_S = 50
 # So many triggers that did not come back say that stock Linux hangs: no base to compare with.
 STUCK = 3
-# No test of the lab lets Isolator have this CPU: nothing is ever deferred to it.
+# Isolator never has this CPU, so that nothing is ever deferred to it: but for guest tests that say
+# "cpu0: isolated".
 NEVER_ISOLATED = "0"
 
 _CODE = re.compile(r"Code: ((?:[0-9a-f]{2} )*)<([0-9a-f]{2})>")
 _CPU = re.compile(r"\bCPU: (\d+) ")
 _PLACE = re.compile(r"RIP: 0010:(\S+)")
 _INT3 = re.compile(r"Oops: int3|int3: 0000")
+# By the guest's own word its timer did not calibrate, or its clock has not yet: the host's doing.
+_UNCALIBRATED = re.compile(
+    r"APIC timer disabled|disabling apic timer|^tsc-early$", re.IGNORECASE | re.MULTILINE
+)
 _ASSERTION = re.compile(r"^qemu-system-\S+ .*: Assertion `.*' failed\.$", re.MULTILINE)
 # So many lines of an Oops come before its trace ends.
 _OOPS_LINES = 80
@@ -60,7 +68,7 @@ def _first(what: re.Pattern[str], lines: Sequence[str]) -> re.Match[str] | None:
     return next((m for m in map(what.search, lines) if m), None)
 
 
-def _stale(lines: Sequence[str], i: int, ours: bool) -> str | None:
+def _stale(lines: Sequence[str], i: int, ours: bool, cpu0_isolated: bool) -> str | None:
     """The evidence that the int3 Oops of line @i ran a stale translation.
 
     The CPU executed an int3 that memory no longer held.  A CPU to which Isolator wrongly deferred a
@@ -74,6 +82,8 @@ def _stale(lines: Sequence[str], i: int, ours: bool) -> str | None:
     before = code.group(1).split() if code else []
     if not code or not before or before[-1] == "cc":
         return None
+    if ours and cpu0_isolated:
+        return None
     if ours:
         places = {m.group(1) if (m := _first(_PLACE, oops)) else None for oops in each}
         cpus = {m.group(1) if (m := _first(_CPU, oops)) else None for oops in each}
@@ -85,7 +95,7 @@ def _stale(lines: Sequence[str], i: int, ours: bool) -> str | None:
     return f"{lines[i].strip()}; but memory holds {before[-1]} there, not cc: {code.group(0)}"
 
 
-def emulator_fault(outcome: Outcome) -> tuple[str, int] | None:
+def emulator_fault(outcome: Outcome, cpu0_isolated: bool = False) -> tuple[str, int] | None:
     """The evidence that the emulator is to blame, and how many lines of the log precede it.
 
     QEMU says that an assertion of its own failed; or it ran a stale translation, which it does
@@ -97,20 +107,32 @@ def emulator_fault(outcome: Outcome) -> tuple[str, int] | None:
     first = next((i for i, line in enumerate(lines) if _INT3.search(line)), None)
     if first is None or not outcome.multi_threaded:
         return None
-    evidence = _stale(lines, first, outcome.ours)
+    evidence = _stale(lines, first, outcome.ours, cpu0_isolated)
     return (evidence, first) if evidence else None
 
 
-def spoilt_clocks(timer_list: str) -> str | None:
-    """A guest without high-resolution timers: neither tuned nor Isolator can work in it."""
-    if re.search(r"hres_active\s*:\s*0", timer_list):
-        return "no high-resolution mode: the guest's timer calibration failed"
-    return None
+def clocks(facts: str, ours: bool, log: str = "") -> Attempt | None:
+    """What a guest without high-resolution timers is good for; None: it has them.
+
+    Neither tuned nor Isolator can work in it.  Isolator itself could have lost them: with it the
+    guest has to say that they failed to calibrate.
+    """
+    if not re.search(r"hres_active\s*:\s*0", facts):
+        return None
+    if ours and not _UNCALIBRATED.search(facts):
+        return Attempt(ended="no high-resolution mode, though the clocks calibrated", log=log)
+    return Attempt("no high-resolution mode: the guest's timer calibration failed", log=log)
+
+
+def _clocks(outcome: Outcome) -> Attempt | None:
+    facts = outcome.event("run", "facts") or {}
+    return clocks(facts.get("out") or "", outcome.ours, outcome.console)
 
 
 def no_clocks(outcome: Outcome) -> str | None:
-    facts = outcome.event("run", "facts")
-    return spoilt_clocks(facts["out"] or "") if facts else None
+    """Why a guest need not run on, if so."""
+    found = _clocks(outcome)
+    return found.over if found else None
 
 
 def not_ready(outcome: Outcome) -> str | None:
@@ -122,14 +144,27 @@ def not_ready(outcome: Outcome) -> str | None:
     return f"the spinner did not become ready: {task['last']} {died['out'] if died else ''}".strip()
 
 
-def judge(outcome: Outcome) -> Attempt:
-    """An attempt of any kernel; it may still run."""
-    if fault := emulator_fault(outcome):
+def hung(outcome: Outcome) -> str | None:
+    """The task did not end when it was told to, or before; one that was has exit status 0."""
+    for event in outcome.events:
+        if event["name"] != "spinner":
+            continue
+        if event["event"] == "killed" and not event["returned"]:
+            return f"the spinner cannot be killed: {event.get('hang') or ''}".strip()
+        if event["event"] == "died" and event["exit"] != 0:
+            return f"the spinner died: {event.get('out') or ''}".strip()
+    return None
+
+
+def judge(outcome: Outcome, cpu0_isolated: bool = False) -> Attempt:
+    """An attempt of any kernel; it may still run.  @cpu0_isolated: a test may have done so."""
+    if fault := emulator_fault(outcome, cpu0_isolated):
         lines = outcome.console.splitlines()[: fault[1]]
         return Attempt(f"emulator fault: {fault[0]}", outcome.ours, log="\n".join(lines))
-    if clocks := no_clocks(outcome):
-        return Attempt(clocks, log=outcome.console)
-    return Attempt(ended=not_ready(outcome) or outcome.died, log=outcome.console)
+    if spoilt := _clocks(outcome):
+        return spoilt
+    ended = not_ready(outcome) or outcome.died or (hung(outcome) if outcome.ours else None)
+    return Attempt(ended=ended, log=outcome.console)
 
 
 def judge_base(outcome: Outcome) -> Attempt:
@@ -160,7 +195,7 @@ def judge_compared(outcome: Outcome, quiet: int, tickless: bool) -> Attempt:
             f"the tick of tuned did not stop: {tick_per_s(window):.0f} timer interrupts a second",
             log=found.log,
         )
-    lost = [e["name"] for e in outcome.events if e.get("returned") is False]
+    lost = [e["name"] for e in outcome.events if "returned" in e and not back(e)]
     if len(lost) >= STUCK:
         return Attempt(
             f"the guest hangs: {', '.join(lost[:STUCK])} did not come back", log=found.log
@@ -168,13 +203,27 @@ def judge_compared(outcome: Outcome, quiet: int, tickless: bool) -> Attempt:
     return found
 
 
+def timed(found: Attempt, threads: str) -> Attempt:
+    """The same where times are what is measured: with one thread it shows only that it lives."""
+    if threads != SINGLE or found.over:
+        return found
+    return Attempt("one thread emulated all CPUs: its times are no result", log=found.log)
+
+
 def entered(outcome: Outcome, but: Collection[int] = ()) -> list[str]:
-    """The windows of an isolated task that were closed and have entries it did not make itself."""
-    return [
+    """What closed windows of an isolated task show: entries it did not make itself, breaches."""
+    bad = [
         f"window {number}: {window['kernel_entries']} kernel entries: {window['entries_by_vector']}"
         for number, window in sorted(outcome.windows.items())
         if window["kernel_entries"] and number not in {instrument.CONTROL, *but}
     ]
+    for event in outcome.events:
+        said = event.get("answer")
+        if not event["name"].startswith("end.") or not isinstance(said, dict):
+            continue
+        if said.get("breaches") and said.get("window") not in but:
+            bad.append(f"window {said.get('window')}: {said['breaches']} breaches")
+    return bad + instrument.disturbed(outcome)
 
 
 def slower(threads: str) -> float:
@@ -205,10 +254,10 @@ def broken(attempts: Iterable[Record]) -> list[str]:
     return bad
 
 
-def excused_too_often(attempts: Iterable[Record]) -> str | None:
+def excused_too_often(attempts: Iterable[Record], most: int = MAX_EXCUSED) -> str | None:
     """Why nothing is concluded, if so."""
     excused = [a["void"] for a in attempts if a["excused"]]
-    if len(excused) <= MAX_EXCUSED:
+    if len(excused) <= most:
         return None
     return f"{len(excused)} boots ended by what is excused as the emulator's: {excused[-1]}"
 

@@ -130,21 +130,24 @@ def document(outcome: Outcome) -> dict[str, Any]:
 
 
 def _guest(
-    built: Kernel, windows: list[schedule.Window], number: int
+    built: Kernel, windows: list[schedule.Window], number: int, threads: str
 ) -> tuple[Part | None, attempt.Attempt]:
     """One boot; without a part it is void."""
     where = OUT / "attribution" / f"boot-{number}"
+    slower = attempt.slower(threads)
     guest = Guest(
         built,
         job(windows),
         append=campaign.TUNED,
         undisturbed=True,
         spare_port=True,
-        silence_s=60,
-        total_s=60 + 3 * len(windows),
+        boot_s=30 * slower,
+        silence_s=60 * slower,
+        total_s=(60 + 3 * len(windows)) * slower,
+        threads=threads,
     )
     outcome = boot(guest, where, progress)
-    found = attempt.judge(outcome)
+    found = attempt.timed(attempt.judge(outcome), threads)
     if found.ended:
         raise term.LabError(f"the guest did not come to its end: {found.ended}; see {where}")
     if found.void:
@@ -254,7 +257,8 @@ def _all(
     for _ in range(MAX_ROUNDS):
         again = []
         for share in schedule.share(left, MOST):
-            part, found = _guest(built, share, len(attempts) + 1)
+            threads = attempt.threads(voids[-1:])
+            part, found = _guest(built, share, len(attempts) + 1, threads)
             disturbed, idle = taken(part), failed(part)
             attempts.append(
                 {

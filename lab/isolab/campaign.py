@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from . import attempt, instrument, observer
-from .guest import BASE, Event, Guest, Outcome
+from .guest import BASE, Event, Guest, Outcome, back
 from .header import Trigger
 from .kernel import SYSCALL_ENTRIES, Kernel
 
@@ -40,11 +40,14 @@ STRESS = "stress-ng --quiet --cpu 1 --vm 1 --vm-bytes 48M --pipe 1 --fork 1"
 HACKBENCH = "while :; do hackbench -l 100 -g 1 -f 4; done"
 # A booting guest changes its clock over for two seconds, at last by a stop_machine(); on a busy
 # host longer.  Waited for in the open; where the kernel has given its timer up, it is no use.
+# What the kernel says of its clocks is reported: see attempt.clocks().
+_CLOCKSOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 SETTLED = (
     "n=0; while { grep -q 'hres_active *: 0' /proc/timer_list || "
-    "grep -q early /sys/devices/system/clocksource/clocksource0/current_clocksource; } && "
+    f"grep -q early {_CLOCKSOURCE}; }} && "
     "[ $n -lt 80 ] && ! dmesg | grep -q 'APIC timer disabled'; "
-    "do sleep 0.1; n=$((n + 1)); done; echo waited_for_clocks $n"
+    "do sleep 0.1; n=$((n + 1)); done; echo waited_for_clocks $n; "
+    f"dmesg | grep -i 'apic timer'; cat {_CLOCKSOURCE}"
 )
 # The longest hold is each trigger's own.
 RESET = "echo reset longest >/proc/isolator/stats"
@@ -144,9 +147,8 @@ def job(config: Config, triggers: list[Trigger], no_tick_s: float) -> str:
         f"env HK_CPU {HOUSEKEEPING}",
         f"run settings 5000 {config.settings}",
         f"run expand 10000 {EXPAND}",
-        f"run facts 15000 {SETTLED}; uname -a; grep -h hres_active /proc/timer_list; "
-        "cat /sys/devices/system/clocksource/clocksource0/current_clocksource "
-        "/sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full",
+        f"run facts 60000 {SETTLED}; uname -a; grep -h hres_active /proc/timer_list; "
+        "cat /sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full",
         *([f"run audit 60000 {AUDIT}"] if config.audited else []),
         *spinner(config),
         *window(QUIET, "quiet", [f"sleep {int(QUIET_S * 1000)}"]),
@@ -219,10 +221,13 @@ def last_json(text: str | None) -> dict[str, Any]:
     return {}
 
 
-def longest(text: str | None, kind: str = r"\S+") -> float:
-    """The longest hold (of a kind) in a text of /proc/isolator/stats, in seconds."""
+def longest(text: str | None, kind: str = r"\S+") -> float | None:
+    """The longest hold (of a kind) in a text of /proc/isolator/stats, in seconds.
+
+    None: it does not say.  That nothing was held the kernel says itself, by a 0.
+    """
     found = re.findall(rf"^cpu {ISOLATED} kind {kind} longest_ns (\d+)", text or "", re.MULTILINE)
-    return max((int(n) for n in found), default=0) / 1e9
+    return max(int(n) for n in found) / 1e9 if found else None
 
 
 def counts(window: observer.Window) -> dict[str, Any]:
@@ -268,7 +273,7 @@ def fired(outcome: Outcome, trigger: Trigger, prefix: str = "") -> dict[str, Any
         "name": trigger.name,
         "worked": bool(said.get("worked")),
         "outcome": said.get("outcome", "done"),
-        "returned": bool(event.get("returned")),
+        "returned": back(event),
         "seconds": round(event.get("seconds", 0.0), 4),
         "detail": str(said.get("detail") or event.get("hang") or event.get("out") or "")[-500:],
     }
@@ -390,6 +395,6 @@ def progress(config: Config, event: Event) -> str | None:
         and "." not in name
         and name not in QUIET_STEPS
     ):
-        state = "back" if event["returned"] else "NOT BACK"
+        state = "back" if back(event) else "NOT BACK"
         return f"{config.name}: {name} {state} in {event['seconds']:.2f} s"
     return None

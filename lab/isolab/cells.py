@@ -29,7 +29,7 @@ def job(config: Config, triggers: list[Trigger]) -> str:
         f"env HK_CPU {HOUSEKEEPING}",
         f"run settings 5000 {config.settings}",
         f"run expand 10000 {campaign.EXPAND}",
-        f"run facts 15000 {campaign.SETTLED}; uname -a; grep -h hres_active /proc/timer_list",
+        f"run facts 60000 {campaign.SETTLED}; uname -a; grep -h hres_active /proc/timer_list",
         "run arm 10000 exec causes arm",
         *campaign.spinner(config),
         *campaign.window(campaign.QUIET, "quiet", [f"sleep {int(QUIET_S * 1000)}"]),
@@ -170,7 +170,7 @@ def cell(config: Config, trigger: Trigger, i: int, outcome: Outcome) -> Cell | N
 
 
 def entered(batch: list[Trigger], got: list[Trigger], outcome: Outcome) -> list[str]:
-    """Closed windows with entries that no cell is judged by: the quiet one, and of a lost cell."""
+    """What closed windows show that no cell is judged by: the quiet one, and of lost cells."""
     judged = {campaign.TRIGGER + i for i, t in enumerate(batch) if t in got or t.cls == "break"}
     return attempt.entered(outcome, judged)
 

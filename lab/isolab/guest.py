@@ -96,6 +96,12 @@ class Outcome:
         return next((e for e in self.events if e["event"] == kind and e["name"] == name), None)
 
 
+def back(event: Event) -> bool:
+    """Has a command come back, and with another word than that it could not be done?"""
+    answer = event.get("answer")
+    return bool(event.get("returned")) and not (isinstance(answer, dict) and "error" in answer)
+
+
 def monitor() -> Path:
     """The QMP socket: not below the tree, whose path may be too long for one."""
     return Path(tempfile.gettempdir()) / f"isolab-{os.getpid()}.qmp"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import re
 import shlex
 import time
 from collections.abc import Iterator
@@ -19,12 +20,13 @@ from . import (
     header,
     instrument,
     kernel,
+    matrixclaims,
     record,
     selftests,
     stressors,
     term,
 )
-from .guest import Event, Guest, Outcome, boot
+from .guest import Event, Guest, Outcome, back, boot
 from .kernel import Kernel
 from .paths import OUT
 
@@ -34,6 +36,9 @@ SLICE_S = 5.0
 BOOT_S = 240.0
 TOP = 10
 ALL_CPUS = "ff"
+# What runs a slice says nothing, but that it cannot.
+_REFUSED = re.compile(r"^\S*(?:sh|su|taskset|timeout): ", re.MULTILINE)
+REFUSED_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,7 @@ def _job(batch: list[Slice], slower: float = 1.0) -> str:
         f"env HK_CPU {campaign.HOUSEKEEPING}",
         f"run settings 5000 {CONFIG.settings}",
         f"run expand 10000 {campaign.EXPAND}",
-        f"run facts 15000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list",
+        f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list",
         *campaign.spinner(CONFIG),
     ]
     for i, part in enumerate(batch):
@@ -128,7 +133,8 @@ def _job(batch: list[Slice], slower: float = 1.0) -> str:
 def _read(part: Slice, i: int, outcome: Outcome, log: str) -> dict[str, Any] | None:
     window = outcome.windows.get(campaign.TRIGGER + i)
     said = outcome.event("run", f"causes.{i}")
-    if window is None or said is None:
+    ran = outcome.event("run", f"slice.{i}")
+    if window is None or said is None or ran is None:
         return None
     text = said["out"] or ""
     page = campaign.page(outcome, str(i))
@@ -138,6 +144,10 @@ def _read(part: Slice, i: int, outcome: Outcome, log: str) -> dict[str, Any] | N
         "command": part.command,
         **campaign.counts(window),
         "control": instrument.control(outcome),
+        "returned": back(ran),
+        "exit": ran["exit"],
+        "seconds": ran["seconds"],
+        "refused": refused(ran),
         "breaches": page.get("breaches"),
         "longest_hold_s": campaign.longest(text),
         "causes": cells.causes(text),
@@ -146,6 +156,14 @@ def _read(part: Slice, i: int, outcome: Outcome, log: str) -> dict[str, Any] | N
         "entry_log": window["log"][:10],
         "kernel_log": [f.text for f in dmesg.scan(dmesg.between(log, f"slice.{i}"))[:10]],
     }
+
+
+def refused(ran: Event) -> bool:
+    """Has what a slice is to run not even begun?"""
+    at_once = ran["seconds"] < REFUSED_S
+    return ran["exit"] in (126, 127) or bool(
+        at_once and (ran["exit"] or _REFUSED.search(ran.get("out") or ""))
+    )
 
 
 def unknown(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -185,6 +203,11 @@ def faults(part: dict[str, Any]) -> list[str]:
     bad = instrument.faults(part)
     if part["kernel_entries"]:
         bad.append(f"{part['kernel_entries']} kernel entries: {part['entries_by_vector']}")
+    if not part["returned"]:
+        bad.append(f"did not come back in {part['seconds']:.0f} s")
+    held_s = part["longest_hold_s"]
+    if held_s is None or held_s > matrixclaims.MAX_HOLD_S:
+        bad.append(f"held {held_s} s, not at most {matrixclaims.MAX_HOLD_S} s")
     if part["breaches"] != 0:
         bad.append(f"{part['breaches']} breaches")
     bad += [f"not accounted for: {text}" for text in part["unaccounted"]]
@@ -194,6 +217,9 @@ def faults(part: dict[str, Any]) -> list[str]:
 
 def broken(report: dict[str, Any]) -> list[str]:
     bad = [text for part in report["slices"] for text in faults(part)]
+    idle = [part["about"] for part in report["slices"] if part["refused"]]
+    if idle and 2 * len(idle) >= len(report["slices"]):
+        bad.append(f"{len(idle)} of {len(report['slices'])} slices did not run: {idle[0]}, ...")
     bad += [f"unknown callback {e['callback']}: {e['in'][0]}" for e in report["unknown"]]
     bad += attempt.broken(report["attempts"])
     return bad

@@ -12,6 +12,7 @@ from typing import Any
 
 from . import observer
 from .guest import Outcome
+from .kernel import SYSCALL_ENTRIES
 
 # The window of the control; breakpoints in it, as the spinner makes them.
 CONTROL, BREAKPOINTS = 4, 5
@@ -43,6 +44,14 @@ def control(outcome: Outcome) -> int | None:
     """The breakpoints that were counted in this guest; None: the control was not made."""
     window = outcome.windows.get(CONTROL)
     return None if window is None else int(window["entries_by_vector"].get(BREAKPOINT, 0))
+
+
+def disturbed(outcome: Outcome) -> list[str]:
+    """What came to an isolated task in the control beside its breakpoints and their handlers."""
+    window = outcome.windows.get(CONTROL)
+    own = (BREAKPOINT, *SYSCALL_ENTRIES)
+    others = {v: n for v, n in (window or {}).get("entries_by_vector", {}).items() if v not in own}
+    return [f"window {CONTROL}, of the control: {others}"] if others else []
 
 
 def blind(found: dict[str, Any]) -> list[str]:

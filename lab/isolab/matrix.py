@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from . import (
     term,
 )
 from .cells import Cell
-from .guest import Event, Outcome, boot
+from .guest import Event, Outcome, back, boot
 from .header import Trigger
 from .kernel import Kernel
 from .paths import LAB, OUT, SCHEMAS, TOP
@@ -126,22 +126,38 @@ def _boot(
     def on_event(event: Event) -> str | None:
         _progress(column, event)
         early.events.append(event)
-        if event.get("returned") is False and event["event"] in ("run", "ctl"):
+        if event["event"] in ("run", "ctl") and not back(event):
             lost.append(event["name"])
         if event["name"].startswith("causes.") and lost:
             return _not_back(lost[0])
         return attempt.judge(early).over
 
     outcome = boot(cells.guest(column.config, built, batch, threads), where, on_event)
-    found = campaign.judge(column.config, outcome)
-    # The cell of what did not come back says so itself, and that the guest was ended for it.
-    if lost and outcome.died == _not_back(lost[0]):
-        found = attempt.Attempt(log=found.log)
-    return outcome, found
+    return outcome, _judge(column.config, batch, outcome, next(iter(lost), None))
 
 
 def _not_back(name: str) -> str:
     return f"{name} did not come back"
+
+
+def _judge(
+    config: campaign.Config, batch: list[Trigger], outcome: Outcome, lost: str | None
+) -> attempt.Attempt:
+    """What a boot is good for; @lost: what did not come back first.
+
+    Its cell says so itself, and the guest was ended for it alone.  But where an isolated core
+    hangs, its window is never closed: that leaves no cell, and has to be said of the guest.
+    """
+    found = campaign.judge(config, outcome)
+    made = {t.name for i, t in enumerate(batch) if cells.cell(config, t, i, outcome)}
+    due = [t.name for t in batch]
+    if lost and found.over == _not_back(lost) and (lost in made or not config.isolates):
+        found = attempt.Attempt(log=found.log)
+        due = due[: due.index(lost)] if lost in due else []
+    missing = next((name for name in due if name not in made), None)
+    if config.isolates and not found.void and missing:
+        found = replace(found, ended=f"{missing}: {found.ended or 'window not closed'}")
+    return found
 
 
 def _measure_batch(
@@ -150,6 +166,7 @@ def _measure_batch(
     built: Kernel,
     batch: list[Trigger],
     attempts: list[attempt.Record],
+    save: Callable[[], None] = lambda: None,
 ) -> None:
     """Boots until each trigger of @batch has its cell, or five guests gave none."""
     left, void_boots = list(batch), 0
@@ -157,10 +174,14 @@ def _measure_batch(
     while left:
         where = OUT / "matrix" / f"{column.name}-{len(attempts) + 1}"
         outcome, found = _boot(column, built, left, where, attempt.threads(mine))
-        got = []
+        got: list[Trigger] = []
+        shown: list[str] = []
         for i, trigger in enumerate(left):
-            cell = None if found.void else cells.cell(column.config, trigger, i, outcome)
+            cell = cells.cell(column.config, trigger, i, outcome)
             if cell is None:
+                continue
+            if found.void:
+                shown += [f"{trigger.name}: {text}" for text in matrixclaims.of_requests(cell)]
                 continue
             cell["kernel"], cell["trigger"] = built.path.name, _source(trigger)
             cell["when"] = record.head("matrix")["when"]
@@ -176,7 +197,7 @@ def _measure_batch(
                 "accel": outcome.accel,
                 **attempt.record(
                     found,
-                    cells.entered(left, got, outcome) if column.config.isolates else (),
+                    [*cells.entered(left, got, outcome), *shown] if column.config.isolates else (),
                     cells.unwanted(left, found.log),
                 ),
             }
@@ -186,6 +207,8 @@ def _measure_batch(
         if quiet and got:
             matrix.columns.setdefault(column.name, {})["quiet"] = campaign.counts(quiet)
         left = [t for t in left if t not in got]
+        # A run that is ended early is not lost, nor what it has shown.
+        save()
         if not got:
             void_boots += 1
             term.say(f"{column.name}: no cell: {found.over}")
@@ -202,7 +225,14 @@ def _measure(
 ) -> None:
     built = column.kernel()
     todo = [t for t in triggers if not (resume and matrix.has(t, column, built))]
+    for trigger in todo:
+        matrix.cells.pop((trigger.name, column.name), None)
     about = matrix.columns.setdefault(column.name, {})
+    same = about.get("kernel", {}).get("build") == built.path.name
+    kept = any(name == column.name for _, name in matrix.cells)
+    # What this kernel's boots have shown is not forgotten while any of its cells stays.
+    if not (same and (kept or resume)):
+        about["attempts"] = []
     about.update(
         {
             "config": column.config.name,
@@ -212,13 +242,9 @@ def _measure(
             "kernel": {"name": built.name, "release": built.version, "build": built.path.name},
         }
     )
-    attempts: list[attempt.Record] = []
+    attempts = about.setdefault("attempts", [])
     for batch in cells.batches(todo):
-        _measure_batch(matrix, column, built, batch, attempts)
-        # A run that is ended early is not lost.
-        save()
-    if todo:
-        about["attempts"] = attempts
+        _measure_batch(matrix, column, built, batch, attempts, save)
 
 
 def _late(matrix: Matrix, trigger: Trigger, stock: Column) -> bool:
@@ -363,7 +389,7 @@ def main(
         return term.INCONCLUSIVE
     failed = {key for key, _ in claims}
     missed = set(missing)
-    skipped = {key for key in measured - missed if _outcome(report, key) == "missing"}
+    skipped = {key for key in measured - missed - failed if _outcome(report, key) == "missing"}
     written = f"out/{name}.json, out/{name}.html{', docs/catalogue.md' if whole else ''}"
     print(f"{written}; {term.elapsed():.0f} s")
     passed = len(measured - failed - skipped - missed)

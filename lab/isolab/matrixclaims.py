@@ -13,6 +13,7 @@ MIN_ROWS = 70
 D_SPIN_S = 0.1
 # Between a deadline and its delivery lies the host's scheduling of the emulator.
 SLACK_S = 0.5
+MAX_HOLD_S = claims.D_S + SLACK_S
 
 
 def _background(quiet: dict[str, Any], cell: dict[str, Any], vector: str) -> float:
@@ -63,10 +64,29 @@ def late(row: dict[str, Any], column: str) -> float | None:
     return limit if exceeded else None
 
 
+def of_requests(cell: dict[str, Any]) -> list[str]:
+    """What an isolating kernel did to requests that must not be, whatever came of its guest."""
+    bad = [f"not accounted for: {text}" for text in cell["unaccounted"]]
+    held_s = cell["longest_hold_s"]
+    if held_s is None or held_s > MAX_HOLD_S:
+        bad.append(f"held {held_s} s, not at most {claims.D_S} s")
+    return bad
+
+
+def lacks(row: dict[str, Any], column: str) -> bool:
+    """Has the isolating kernel lost a facility that stock of the same preemption model has?"""
+    stock = row["cells"].get(column.replace("isolator", "stock"))
+    return bool(
+        stock and stock["outcome"] != "missing" and row["cells"][column]["outcome"] == "missing"
+    )
+
+
 def _isolator(row: dict[str, Any], column: str) -> list[str]:
     cell = row["cells"][column]
-    bad: list[str] = []
+    bad = of_requests(cell)
     missing = cell["outcome"] == "missing"
+    if lacks(row, column):
+        bad.append(f"missing, but not on stock: {cell['detail'][:200]}")
     if not cell["returned"]:
         bad.append(f"did not come back: {cell['detail'][:200]}")
     elif not cell["worked"] and not missing:
@@ -79,7 +99,6 @@ def _isolator(row: dict[str, Any], column: str) -> list[str]:
         bad.append(f"{cell['breaches']} breaches")
     if cell["outcome"] == "refused" and row["class"] != "refuse":
         bad.append("was refused")
-    bad += [f"not accounted for: {text}" for text in cell["unaccounted"]]
     bad += [
         f"unknown callback {cause['callback']} from {cause['sender']}"
         for cause in cell["causes"]
@@ -88,11 +107,9 @@ def _isolator(row: dict[str, Any], column: str) -> list[str]:
     limit = late(row, column)
     if limit is not None:
         bad.append(f"took {cell['seconds']:.2f} s, at most {limit:.2f} s were to be")
-    held_s = cell["longest_hold_s"]
-    if held_s is None or held_s > claims.D_S + SLACK_S:
-        bad.append(f"held {held_s} s, not at most {claims.D_S} s")
-    if row["user"] and cell["longest_call_s"] > D_SPIN_S + SLACK_S:
-        bad.append(f"a user let a CPU spin {cell['longest_call_s']:.2f} s")
+    spun_s = cell["longest_call_s"]
+    if row["user"] and (spun_s is None or spun_s > D_SPIN_S + SLACK_S):
+        bad.append(f"a user let a CPU spin {spun_s} s, not at most {D_SPIN_S} s")
     if row["class"] == "break" and cell["returned"] and not cell["broken"] and not missing:
         bad.append("a break that was not counted as one")
     return bad

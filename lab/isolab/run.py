@@ -49,7 +49,9 @@ def _boot(
     threads = attempt.threads(attempts)
     outcome = boot(campaign.guest(config, built, triggers, no_tick_s, threads), where, on_event)
     found = campaign.judge(config, outcome)
-    entered = attempt.entered(outcome) if config.isolates and found.over else ()
+    # Of a boot that counts the claims judge the windows, but not the control.
+    judged = () if found.over else outcome.windows
+    entered = attempt.entered(outcome, judged) if config.isolates else ()
     attempts.append(
         {
             "attempt": len(attempts) + 1,

@@ -100,7 +100,13 @@ class Report:
 
 
 def _guest(
-    built: Kernel, session: Session, name: str, seed: int, size: Size, report: Report
+    built: Kernel,
+    session: Session,
+    name: str,
+    seed: int,
+    size: Size,
+    report: Report,
+    threads: str = "",
 ) -> str | None:
     """One guest; why it is void, and nothing of it stays then."""
     # A task that polls would leave nothing of a CPU that it shares.
@@ -114,6 +120,7 @@ def _guest(
         isolate=session.poll and built.ours,
         undisturbed=not (session.poll and shared),
         slower=debug,
+        threads=threads,
     )
     bench: Bench | None = None
     failed: term.LabError | None = None
@@ -128,7 +135,7 @@ def _guest(
     except term.LabError as e:
         failed = e
     outcome = guest.outcome
-    found = attempt.judge(outcome)
+    found = attempt.timed(attempt.judge(outcome), threads)
     log = [finding.text for finding in dmesg.scan(found.log)]
     report.claims.append(
         Claim(session.name, "the kernel's log is clean", not log, "; ".join(log[:5]))
@@ -246,9 +253,12 @@ def main(flavour: str, seed: int | None, sample: bool) -> int:
     for session in sessions:
         term.say(f"{session.name}: {session.about}")
         its = kernel.build("debug") if session.debug else built
+        threads = ""
         for number in range(1, MAX_BOOTS + 1):
             name = f"{flavour}-{session.name}-{number}"
-            report.void = _guest(its, session, name, seed, size, report)
+            excused = report.excused
+            report.void = _guest(its, session, name, seed, size, report, threads)
+            threads = attempt.SINGLE if report.excused > excused else ""
             attempts.append({"session": session.name, "void": report.void})
             if not report.void:
                 break

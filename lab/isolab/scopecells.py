@@ -116,7 +116,7 @@ CONFIGS = (
 class LoadGuest(ScopeGuest):
     """One configuration's guest, with the driver loaded; no task begins by itself."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, threads: str = "") -> None:
         self.config = config
         self.release = ""
         self.sent = 0  # triggers, by the generator's own count
@@ -126,6 +126,7 @@ class LoadGuest(ScopeGuest):
         super().__init__(
             Kernel(f"{distro.PREFIX}{built.name}-loads", built.path, disk=disk),
             f"report-{config.name}",
+            threads=threads,
         )
 
     def asked(self) -> Guest:
@@ -136,7 +137,7 @@ class LoadGuest(ScopeGuest):
             super().asked(),
             job=f"orders {ORDERS}\n",
             append=distro.APPEND,
-            boot_s=240,
+            boot_s=240 * self._slower,
             silence_s=math.inf,
             files={TASK.lstrip("/"): task.read_bytes()},
         )

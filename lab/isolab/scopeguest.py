@@ -55,7 +55,7 @@ class ScopeGuest:
     @undisturbed: ahead of all else on the host, where that is allowed; each of the guest's CPUs
     has to have one of the host's.  @listen: of the generator; port 0: any.  @seconds: how
     long it may live.  @append: kernel parameters.  @slower: by what every time is longer, for a
-    kernel with checks.
+    kernel with checks.  @threads: of its emulation, as of any Guest.
     """
 
     def __init__(
@@ -70,6 +70,7 @@ class ScopeGuest:
         seconds: float = math.inf,
         append: str = "",
         slower: float = 1.0,
+        threads: str = "",
     ) -> None:
         if isolate and not kernel.ours:
             raise term.LabError(f"kernel {kernel.name} cannot isolate: take rt, nort or debug")
@@ -78,7 +79,8 @@ class ScopeGuest:
         self.where = OUT / "scope" / name
         self.outcome = Outcome()
         self.events: list[Event] = []
-        self._listen, self._slower = listen, slower
+        self._listen, self._threads = listen, threads
+        self._slower = slower * attempt.slower(threads)
         self._stack = contextlib.ExitStack()
         self._news = threading.Condition()
         self._stop = threading.Event()
@@ -130,9 +132,10 @@ class ScopeGuest:
         self._port = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._stack.callback(self._port.close)
         self._port.connect(str(self._orders))
-        clocks = self.do(f"{campaign.SETTLED}; grep -h hres_active /proc/timer_list", 15)
-        if why := attempt.spoilt_clocks(clocks):
-            raise term.LabError(f"{why}; try again", term.INCONCLUSIVE)
+        facts = self.do(f"{campaign.SETTLED}; grep -h hres_active /proc/timer_list", 60)
+        if lost := attempt.clocks(facts, self.kernel.ours):
+            code = term.INCONCLUSIVE if lost.void else term.ERROR
+            raise term.LabError(f"{lost.over}; try again", code)
         self.load()
         self.start_tasks()
         if self._undisturbed:
@@ -168,6 +171,7 @@ class ScopeGuest:
             orders=self._orders,
             stop=self._stop,
             host_cpus=self._vcpus,
+            threads=self._threads,
         )
 
     def _boot(self) -> None:

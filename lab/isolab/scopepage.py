@@ -89,6 +89,7 @@ def _verdict(report: Row) -> str:
     words = lost or ["Each trigger is accounted for: answered, late or missing."]
     if report["inconclusive"]:
         words = [report["inconclusive"], *words]
+    words = [*(f"Does not hold: {one}" for one in report["broken"]), *words]
     words = [*words, *(f"Skipped: {one}." for one in skipped(report))]
     items = "".join(f"<p>{escape(one)}</p>" for one in words)
     return f'<div class="verdict {kind}">{items}</div>'

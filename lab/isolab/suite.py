@@ -154,10 +154,10 @@ def _judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | Non
             result.why += [what, *re.findall(r"^not ok.*", result.out, re.MULTILINE)]
     logged = [
         f"kernel log: {f.text}"
-        for f in dmesg.scan(log)[:5]
+        for f in dmesg.scan(log)
         if not any(a.search(f.text) for a in allowed)
     ]
-    result.why += logged
+    result.why += logged[:5]
     for expect in test.expects if event and event["exit"] == 0 else ():
         window = outcome.windows.get(expect.window)
         if not window:
@@ -349,13 +349,14 @@ def _run_batch(
                 lambda e: attempt.no_clocks(Outcome(events=[e])),
             )
         done = {e["name"]: e for e in outcome.events if e["event"] == "run"}
-        found = attempt.judge(outcome)
+        ran = [t for t in now if t.name in done]
+        # Those that had begun.
+        found = attempt.judge(outcome, any(t.cpu0_isolated for t in now[: len(ran) + 1]))
         mine.append({"tests": [t.name for t in now], **attempt.record(found)})
         attempts.append(mine[-1])
         again = found.void and len(mine) < attempt.MAX_BOOTS
         if again:
             term.say(f"void, booted again: {found.void}")
-        ran = [t for t in now if t.name in done]
         # The one that ran when the guest died gave no verdict: that is its failure.
         if len(ran) < len(now) and not again:
             ran.append(now[len(ran)])
@@ -472,6 +473,9 @@ def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) ->
         return term.SKIPPED
     if count["failed"]:
         return term.ERROR
+    if why := attempt.excused_too_often(attempts, attempt.MAX_EXCUSED_OF_SUITE):
+        print(f"inconclusive: {why}")
+        return term.INCONCLUSIVE
     doubts = {test: _doubt(attempts, test) for test in {a["ended_in"] for a in attempts}}
     for test, doubt in doubts.items():
         if doubt:

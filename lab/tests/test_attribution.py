@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 from isolab import attribution, causes, naming, observer, schedule, term
 from isolab.attempt import Attempt
-from isolab.guest import Outcome
+from isolab.guest import Guest, Outcome
 from isolab.paths import LAB, SCHEMAS
 
 MS = 1_000_000
@@ -431,7 +431,7 @@ def test_they_are_made_again_until_they_are_quiet(
     """The first windows of so many boots are disturbed."""
     booted: list[list[int]] = []
 
-    def guest(_: Any, share: list[schedule.Window], number: int) -> Any:
+    def guest(_: Any, share: list[schedule.Window], number: int, threads: str) -> Any:
         booted.append([w.number for w in share])
         ns = attribution.TAKEN_NS + 3 * MS if number <= disturbed else 0
         return _part([w.number for w in share], *[ns] * len(share)), Attempt()
@@ -447,7 +447,7 @@ def test_they_are_made_again_until_they_are_quiet(
 def test_what_did_nothing_is_made_again_and_never_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def guest(_: Any, share: list[schedule.Window], number: int) -> Any:
+    def guest(_: Any, share: list[schedule.Window], number: int, threads: str) -> Any:
         part = _part([w.number for w in share], *[0] * len(share))
         for window in part.windows:
             window["injected"] = [
@@ -475,6 +475,28 @@ def test_void_guests_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(attribution, "_guest", lambda *_, found=found: (None, found))
         with pytest.raises(term.LabError):
             attribution._all(None, windows)  # type: ignore[arg-type]
+
+
+def test_an_excused_guest_is_repeated_with_one_thread(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """That says whether the kernel lives; the windows are then made as ever."""
+    emulated: list[str] = []
+
+    def boot(asked: Guest, where: Path, on_event: Any) -> Outcome:
+        emulated.append(asked.threads)
+        where.mkdir(parents=True)
+        died = "x" if len(emulated) == 1 else None
+        log = "qemu-system-x86_64: a.c:1: f: Assertion `a' failed." if died else ""
+        return Outcome(ours=True, died=died, qemu_log=log)
+
+    monkeypatch.setattr(attribution, "boot", boot)
+    monkeypatch.setattr(attribution, "document", lambda _: {})
+    monkeypatch.setattr(attribution, "read_windows", lambda *_: [])
+    monkeypatch.setattr(attribution, "OUT", tmp_path)
+    parts, attempts, _ = attribution._all(None, [schedule.Window(1, ())])  # type: ignore[arg-type]
+    assert emulated == ["", "single", ""] and len(parts) == 1
+    assert [bool(a["void"]) for a in attempts] == [True, True, False]
 
 
 def test_a_lost_mark_says_that_the_vcpu_stood_still() -> None:

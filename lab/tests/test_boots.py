@@ -4,137 +4,48 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import boots
 import pytest
-from isolab import attempt, campaign, header, hunt, instrument, matrix, run, suite, term
-from isolab.campaign import CONFIGS
+from boots import (
+    HANG,
+    KERNEL,
+    WARNING,
+    Boot,
+    blind,
+    changed,
+    clockless,
+    excused,
+    good,
+    hangs,
+    of_job,
+    other,
+    panics,
+    ready,
+    silent,
+    unready,
+)
+from isolab import campaign, header, hunt, instrument, matrix, run, suite, term
 from isolab.guest import ENDED, Guest, Outcome
-from isolab.kernel import Kernel
-from test_attempt import NO_CLOCKS, NOT_READY, event, oops, outcome, window
+from test_attempt import NO_CLOCKS, oops, outcome, window
 from test_suite import DONE, LOG
 from test_suite import _test as guest_test
 
-ISOLATOR = CONFIGS[2]
-KERNEL = Kernel("isolator-rt", Path("/nowhere/rt-1"))
-PAGE = {"breaches": 0, "held": 1, "deferred": 1, "excluded": 1}
-STATS = "\n".join(f"{when} cpu 1 total deferred 0 held 0" for when in ("begin", "begun", "end"))
-CAUSES = "\n".join(
-    f"{when} cpu 1 total deferred 0 excluded 0 held 0 breached 0 broken 0 refused 0"
-    for when in ("begin", "begun", "end", "ended")
-)
-WARNING = "[   30.0] WARNING: CPU: 0 PID: 7 at kernel/isolator/core.c:1\n"
-HANG = "no report for 75 s"
+
+@pytest.fixture(name="boots")
+def _boots(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    return boots.planner(monkeypatch, tmp_path)
 
 
-def ready() -> list[dict[str, Any]]:
-    return [
-        event("run", "facts", out=".hres_active : 1"),
-        event("task", "spinner", last="ready"),
-    ]
-
-
-def control() -> dict[int, dict[str, Any]]:
-    counted = {instrument.BREAKPOINT: 5, "entry_SYSCALL_64": 5}
-    return {4: window(4, 10, entries_by_vector=counted)}
-
-
-def of_job(job: str, **more: Any) -> Outcome:
-    """A guest in which all that a job of triggers or slices orders was done, and nothing else."""
-    events, windows = ready(), {**control()}
-    for line in job.splitlines():
-        word, _, rest = line.partition(" ")
-        name = rest.split(" ")[0]
-        if word == "ctl" and name.startswith("begin."):
-            number = int(rest.split(" window ")[1].split(" ")[0])
-            ms = 31.0 if number == campaign.NO_TICK else 0.3
-            windows[number] = window(number, seconds=ms)
-        elif word == "ctl":
-            answer = PAGE if name.startswith("end.") else {"worked": True}
-            events.append(event("ctl", name, answer=answer))
-        elif word == "run" and name.startswith("causes."):
-            events.append(event("run", name, out=CAUSES))
-        elif word == "run" and name not in ("facts",):
-            events.append(event("run", name, out='{"worked":true,"findings":[]}'))
-        elif word == "file":
-            events.append(event("file", name, text="" if "breaches" in name else STATS))
-    return outcome("[1] fine\n", events=events, windows=windows, **more)
-
-
-Boot = Callable[[Guest], Outcome]
-
-
-@pytest.fixture
-def boots(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[list[Boot]], list[Guest]]:
-    """Replaces every boot of a guest: one after another as given, the last one again and again."""
-    booted: list[Guest] = []
-
-    def plan(those: list[Boot]) -> list[Guest]:
-        left = list(those)
-
-        def boot(guest: Guest, where: Path, on_event: Any = None) -> Outcome:
-            booted.append(guest)
-            return (left.pop(0) if len(left) > 1 else left[0])(guest)
-
-        for module in (run, matrix, hunt, suite):
-            monkeypatch.setattr(module, "boot", boot)
-        return booted
-
-    for module in (run, matrix, hunt, suite):
-        monkeypatch.setattr(module, "OUT", tmp_path)
-    monkeypatch.setattr(run.kernel, "build", lambda *_: KERNEL)
-    monkeypatch.setattr(type(KERNEL), "version", "6.12", raising=False)
-    monkeypatch.setattr(type(KERNEL), "hz", 250)
-    for name in ("where", "emulator"):
-        monkeypatch.setattr(run.record, name, lambda: {"host": "h", "emulator": "q"})
-    monkeypatch.setattr(run.record, "OUT", tmp_path)
-    monkeypatch.setattr(run.qemu, "pick", lambda *_: run.qemu.Emulator("t", ("q",), "10", "multi"))
-    monkeypatch.setattr(hunt.selftests, "directory", lambda: None)
-    return plan
-
-
-def good(guest: Guest) -> Outcome:
-    return of_job(guest.job)
-
-
-def excused(guest: Guest) -> Outcome:
-    return outcome(oops(), events=ready(), died=ENDED)
-
-
-def changed(**more: Any) -> Boot:
-    return lambda guest: of_job(guest.job, **more)
-
-
-def silent(guest: Guest) -> Outcome:
-    """The windows that were closed before it fell silent have entries."""
-    return outcome(events=ready(), windows={1: window(1, 7)}, died=HANG)
-
-
-def panics(guest: Guest) -> Outcome:
-    """The CPU that is isolated executes an int3 that is gone: Isolator deferred a sync wrongly."""
-    return outcome(
-        WARNING + oops(cpu=1, comm="spinner", rip="isolator_enter_from_user"),
-        events=ready(),
-        died=ENDED,
-    )
-
-
-def unready(guest: Guest) -> Outcome:
-    return outcome(events=NOT_READY, died="the spinner did not become ready")
-
-
-def clockless(guest: Guest) -> Outcome:
-    return outcome(events=[NO_CLOCKS], died="no high-resolution mode")
-
-
-def blind(guest: Guest) -> Outcome:
-    """An observer that sees no entry at all, and a task that does not run."""
-    found = of_job(guest.job)
-    for w in found.windows.values():
-        w.update(kernel_entries=0, entries_by_vector={}, probes_seen=0, user_instructions=0)
-    return found
+def ticking(monkeypatch: pytest.MonkeyPatch, step: float) -> None:
+    """A hunt's clock, that goes on as often as it is looked at."""
+    times = iter(range(10**6))
+    clock = SimpleNamespace(monotonic=lambda: step * next(times), time=time.time)
+    monkeypatch.setattr(hunt, "time", clock)
 
 
 # Each failed boot of ours, whatever the other boots are, fails each of the commands; what the
@@ -168,8 +79,7 @@ def test_matrix(boots: Any, monkeypatch: pytest.MonkeyPatch, those: list[Boot], 
 
 @EACH
 def test_hunt(boots: Any, monkeypatch: pytest.MonkeyPatch, those: list[Boot], code: int) -> None:
-    times = iter(range(10**6))
-    monkeypatch.setattr(hunt.time, "monotonic", lambda: 10.0 * next(times))
+    ticking(monkeypatch, 10.0)
     monkeypatch.setattr(
         hunt, "slices", lambda seed: iter(hunt.Slice(f"s{i}", "true") for i in range(999))
     )
@@ -189,15 +99,6 @@ def test_run(boots: Any, those: list[Boot], code: int) -> None:
         assert singles[1] == "single" and booted[1].silence_s > booted[0].silence_s
 
 
-def other(guest: Guest) -> Outcome:
-    """Stock and tuned, which are interrupted."""
-    found = of_job(guest.job, ours=False)
-    for number, w in found.windows.items():
-        if number != 4:
-            w.update(kernel_entries=9, entries_by_vector={"sysvec_call_function": 9})
-    return found
-
-
 @pytest.mark.parametrize(
     ("those", "code"),
     [
@@ -205,7 +106,8 @@ def other(guest: Guest) -> Outcome:
         ([other, other, blind], term.EXCEEDED),
         ([blind, other, good], term.EXCEEDED),
         ([other, other, panics], term.EXCEEDED),
-        # A dead stock guest is no base; the next one is.
+        # A dead stock guest is no base; the next one is.  One that hangs is not waited for.
+        ([lambda g: hangs(other(g), "bpf-load"), other, other, good], term.PASS),
         ([lambda g: outcome(ours=False, died=ENDED), other, other, good], term.PASS),
         ([other, other, changed(died=HANG)], term.EXCEEDED),
     ],
@@ -221,8 +123,7 @@ def test_what_an_excused_slice_ran_is_run_again(
     boots: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     booted = boots([excused, good])
-    times = iter(range(10**6))
-    monkeypatch.setattr(hunt.time, "monotonic", lambda: 100.0 * next(times))
+    ticking(monkeypatch, 100.0)
     assert hunt.main(2.5, "rt", 7) == term.PASS
     first, second = booted
     assert second.threads == "single"
@@ -237,8 +138,7 @@ def test_hunt_reads_the_log_between_its_slices(
     boots: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A kernel that prints from a thread is late by a line."""
-    times = iter(range(10**6))
-    monkeypatch.setattr(hunt.time, "monotonic", lambda: 100.0 * next(times))
+    ticking(monkeypatch, 100.0)
     log = f"[1] isolab: begin slice.0\n{WARNING}[3] isolab: end slice.0\n"
     late = f"[1] isolab: begin slice.0\n[3] isolab: end slice.0\n{WARNING}"
     for console in (log, late):
@@ -258,8 +158,7 @@ def _with_console(console: str) -> Boot:
 
 
 def test_hunt_wants_every_window(boots: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    times = iter(range(10**6))
-    monkeypatch.setattr(hunt.time, "monotonic", lambda: 100.0 * next(times))
+    ticking(monkeypatch, 100.0)
 
     def short(guest: Guest) -> Outcome:
         found = of_job(guest.job)
@@ -351,16 +250,66 @@ def test_suite_with_more_than_one_excuse_is_inconclusive(
     assert suite.main("check", [], [], False) == term.ERROR
 
 
-def test_matrix_goes_on_after_what_did_not_come_back(boots: Any) -> None:
-    """Its cell says so, and nothing else is claimed of that guest."""
+def test_a_guest_that_is_over_is_ended(boots: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticking(monkeypatch, 10.0)
+    seen: list[Outcome] = []
 
-    def lost(guest: Guest) -> Outcome:
+    def spoilt(guest: Guest) -> Outcome:
         found = of_job(guest.job)
-        for e in found.events:
-            if e["name"] == "static-keys":
-                e["returned"] = False
+        found.events[0] = NO_CLOCKS
+        seen.append(found)
         return found
 
-    boots([lost])
-    assert matrix.main(["static-keys"], ["isolator"], ["rt"], False, False) == term.EXCEEDED
-    assert attempt.MAX_BOOTS == 5
+    for command in (
+        lambda: matrix.main(["static-keys"], ["isolator"], ["rt"], False, False),
+        lambda: run.main(["isolator"], ["static-keys"], 1.0),
+        lambda: hunt.main(2.5, "rt", 7),
+    ):
+        boots([spoilt, good])
+        assert command() == term.PASS
+        found = seen.pop()
+        assert found.events == [NO_CLOCKS] and set(found.windows) == {instrument.CONTROL}
+
+
+def test_where_cpu_0_is_isolated_no_int3_is_excused(boots: Any) -> None:
+    """From the test on that isolates it; those that have not begun say nothing."""
+    first, last = guest_test(cpu0_isolated=True), guest_test(name="u")
+    for batch, status in (([first, last], "failed"), ([last, first], "passed")):
+        boots([excused, of_test])
+        results = suite._run_batch(KERNEL, batch, 1.0, Path("/nowhere"), [])
+        assert results[0].test is batch[0]
+        assert (results[0].why[0] == f"no verdict: {ENDED}") == (status == "failed")
+
+
+def test_excuses_are_bounded_for_the_whole_suite(
+    boots: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = "tuvw"
+    batches = [[guest_test(name=n)] for n in names]
+    monkeypatch.setattr(suite, "_choose", lambda *_: [("rt", [t for b in batches for t in b])])
+    monkeypatch.setattr(suite, "_batches", lambda _: batches)
+    monkeypatch.setattr(suite, "_kernel", lambda _: KERNEL)
+    monkeypatch.setattr(suite, "_say_emulator", lambda _: None)
+
+    def passed(name: str) -> Boot:
+        log = LOG.replace(" t\n", f" {name}\n")
+        return lambda guest: outcome(log, events=[{**DONE, "name": name}])
+
+    for many, code in ((2, term.PASS), (3, term.INCONCLUSIVE)):
+        boots([b for i, n in enumerate(names) for b in [excused] * (i < many) + [passed(n)]])
+        assert suite.main("check", [], [], False) == code
+
+
+def test_hunt_wants_its_slices_back_and_run(boots: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticking(monkeypatch, 100.0)
+    for change in ({"returned": False, "exit": None}, {"exit": 127}, {"exit": 1}):
+
+        def bad(guest: Guest, change: Any = change) -> Outcome:
+            found = of_job(guest.job)
+            for e in found.events:
+                if e["name"].startswith("slice."):
+                    e.update(change)
+            return found
+
+        boots([bad])
+        assert hunt.main(2.5, "rt", 7) == term.EXCEEDED

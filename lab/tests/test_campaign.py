@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from boots import of_job
 from isolab import attempt, campaign, cells, header, instrument, kernel, observer
 from isolab.campaign import CONFIGS
 from isolab.guest import Outcome
 from test_attempt import event, outcome, window
-from test_boots import of_job
 
 STOCK, TUNED, ISOLATOR = CONFIGS
 TRIGGERS = [t for t in header.triggers() if "run" in t.used_in]
@@ -78,6 +78,9 @@ def test_a_trigger_by_its_own_word(returned: bool, out: str | None, expected: An
     said = campaign.fired(outcome(events=[event("run", trigger.name, returned=returned, out=out)]),
                           trigger)
     assert (said["worked"], said["returned"]) == expected
+    own = next(t for t in TRIGGERS if t.kind == "self")
+    error = event("ctl", own.name, answer={"error": "the spinning thread does not answer"})
+    assert not campaign.fired(outcome(events=[error]), own)["returned"]
     nothing = campaign.fired(outcome(), trigger)
     assert not nothing["worked"] and not nothing["returned"]
 
@@ -134,13 +137,17 @@ def test_held_is_waited() -> None:
     ("text", "expected"),
     [
         ("cpu 1 kind call longest_ns 5000000\ncpu 1 kind task longest_ns 7000000\n", 0.007),
-        ("cpu 0 kind call longest_ns 5000000\n", 0.0),
-        (None, 0.0),
+        ("cpu 1 kind call longest_ns 0\n", 0.0),
+        # What could not be read is no 0.
+        ("cpu 0 kind call longest_ns 5000000\n", None),
+        ("", None),
+        (None, None),
     ],
 )
-def test_the_longest_hold_of_the_isolated_cpu(text: str | None, expected: float) -> None:
+def test_the_longest_hold_of_the_isolated_cpu(text: str | None, expected: float | None) -> None:
     assert campaign.longest(text) == expected
-    assert campaign.longest(text, "call") == (0.005 if expected else 0.0)
+    assert campaign.longest(text, "call") == (0.005 if expected else expected)
+    assert campaign.longest(text, "signal") is None
 
 
 def test_a_cell_says_what_it_was_measured_with() -> None:

@@ -42,6 +42,11 @@ def _part(**changes: Any) -> dict[str, Any]:
         "kernel_entries": 0,
         "entries_by_vector": {},
         "breaches": 0,
+        "returned": True,
+        "exit": 0,
+        "seconds": 5.0,
+        "refused": False,
+        "longest_hold_s": 1.5,
         "unaccounted": [],
         "kernel_log": [],
         "causes": [],
@@ -59,6 +64,9 @@ def _part(**changes: Any) -> dict[str, Any]:
         {"kernel_entries": 1, "entries_by_vector": {"sysvec_call_function": 1}},
         {"breaches": 1},
         {"breaches": None},
+        {"returned": False, "exit": None},
+        {"longest_hold_s": 1.51},
+        {"longest_hold_s": None},
         {"unaccounted": ["held"]},
         {"kernel_log": ["WARNING: x"]},
         {"probes_seen": 0},
@@ -71,6 +79,37 @@ def _part(**changes: Any) -> dict[str, Any]:
 def test_each_fault_is_named(changes: dict[str, Any]) -> None:
     assert not hunt.faults(_part())
     assert hunt.faults(_part(**changes))
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "seconds", "out", "refused"),
+    [
+        (0, 5.0, "", False),
+        (0, 0.3, '{"worked":true}\n', False),
+        (2, 5.0, "stress-ng: error\n", False),
+        (None, 15.0, "", False),
+        (127, 0.1, "", True),
+        (126, 3.0, "", True),
+        (1, 0.1, "su: can't set groups", True),
+        (1, 0.1, None, True),
+        # Behind a "wait" nobody asks how it ended.
+        (0, 0.1, "sh: /lab/triggers/x: not found\n", True),
+        (0, 3.0, "sh: x: not found\n", False),
+    ],
+)
+def test_what_has_not_begun(
+    exit_code: int | None, seconds: float, out: str | None, refused: bool
+) -> None:
+    ran = {"exit": exit_code, "seconds": seconds, "out": out}
+    assert hunt.refused(ran) == refused
+
+
+@pytest.mark.parametrize(("idle", "bad"), [(0, False), (1, False), (2, True), (4, True)])
+def test_most_slices_have_to_run(idle: int, bad: bool) -> None:
+    parts = [_part(refused=i < idle) for i in range(4)]
+    report = {"slices": parts, "unknown": [], "attempts": []}
+    assert bool(hunt.broken(report)) == bad
+    assert hunt.broken({**report, "slices": []}) == []
 
 
 def _cause(callback: str, longest_ns: int = 0) -> dict[str, Any]:

@@ -178,6 +178,7 @@ def test_a_good_matrix_holds_and_fits_its_schema() -> None:
         {"control": 0},
         {"control": None},
         {"longest_hold_s": 1.6},
+        {"longest_hold_s": None},
         {"causes": [{**cells.causes(SAID)[0], "callback": "unheard_of"}]},
         # That the kernel has no such facility excuses nothing that was seen.
         {"outcome": "missing", "worked": False, "kernel_entries": 1},
@@ -196,10 +197,31 @@ def test_each_fault_breaks_a_claim(changes: dict[str, Any]) -> None:
 def test_a_facility_that_is_missing_is_no_fault() -> None:
     report = _report()
     row = report["rows"][0]
-    row["cells"]["isolator-rt"].update(outcome="missing", worked=False)
+    for cell in row["cells"].values():
+        cell.update(outcome="missing", worked=False)
     assert not matrixclaims.broken(report, ALL, False)
     row["class"] = "break"
     assert not matrixclaims.broken(report, ALL, False)
+
+
+@pytest.mark.parametrize(
+    ("stock", "lost"),
+    [
+        ({"stock-rt": "done"}, True),
+        ({"stock-rt": "missing"}, False),
+        # Another preemption model may have another kernel's facilities.
+        ({"stock-nort": "done", "tuned-rt": "done"}, False),
+        ({}, False),
+    ],
+)
+def test_a_facility_that_stock_has_must_not_be_missing(stock: dict[str, str], lost: bool) -> None:
+    report = _report()
+    row = report["rows"][0]
+    of_stock = row["cells"].pop("stock-rt")
+    row["cells"] |= {c: {**of_stock, "outcome": outcome} for c, outcome in stock.items()}
+    row["cells"]["isolator-rt"].update(outcome="missing", worked=False)
+    claims = matrixclaims.broken(report, {("x", "isolator-rt")}, False)
+    assert [text for _, text in claims] == ["isolator-rt: x: missing, but not on stock: "] * lost
 
 
 @pytest.mark.parametrize(
@@ -250,8 +272,9 @@ def test_a_break_may_interrupt_but_must_be_counted() -> None:
 def test_a_user_may_not_let_a_cpu_spin() -> None:
     report = _report()
     report["rows"][0]["user"] = True
-    report["rows"][0]["cells"]["isolator-rt"]["longest_call_s"] = 0.9
-    assert matrixclaims.broken(report, ALL, False)
+    for spun_s in (0.9, None):
+        report["rows"][0]["cells"]["isolator-rt"]["longest_call_s"] = spun_s
+        assert matrixclaims.broken(report, ALL, False)
 
 
 def test_held_requests_lengthen_the_limit() -> None:

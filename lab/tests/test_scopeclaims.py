@@ -349,11 +349,13 @@ def test_a_guest_that_cannot_begin(
         def has(option: str) -> bool:
             return True
 
+    emulated: list[object] = []
+
     class Guest:
         outcome = guest.Outcome(console=console, ours=True, multi_threaded=True, died=died)
 
         def __init__(self, *words: object, **more: object) -> None:
-            pass
+            emulated.append(more["threads"])
 
         def __enter__(self) -> None:
             raise term.LabError("in the guest failed: modprobe", error)
@@ -369,6 +371,8 @@ def test_a_guest_that_cannot_begin(
     monkeypatch.setattr(scope, "SAMPLE", scope.SAMPLE[:1])
     assert scope.main("rt", 1, sample=True) == code
     assert len(written[0]["attempts"]) == boots
+    # What is excused is repeated where that excuse cannot be had.
+    assert emulated == (["", "single"] if OOPS in console else [""] * boots)
     why = "emulator fault" if OOPS in console else "in the guest failed: modprobe"
     assert why in capsys.readouterr().out
 

@@ -109,6 +109,15 @@ def test_cpus_that_share_one_do_not_go_first(
         scopeguest.ScopeGuest(Kernel("rt", tmp_path), "x", poll=True, undisturbed=True)
 
 
+def test_threads_are_handed_on(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("")
+    for threads, boot_s in (("", scopeguest.UP_S), ("single", 5 * scopeguest.UP_S)):
+        guest = scopeguest.ScopeGuest(Kernel("rt", tmp_path), "x", threads=threads)
+        guest.generator = scopegenerator.Generator(tmp_path, tmp_path, tmp_path, 0, "h:0")
+        guest._orders = tmp_path
+        assert (guest.asked().threads, guest.asked().boot_s) == (threads, boot_s)
+
+
 def test_a_kernel_that_cannot_isolate_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config").write_text("CONFIG_PREEMPT_RT=y\n")
     with pytest.raises(term.LabError, match="cannot isolate"):

@@ -64,12 +64,12 @@ def _report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         media = _cell("media", skipped="there is neither <ffmpeg> nor gst-launch-1.0")
         configs.append(
             {"name": config.name, "about": config.about, "kernel": "6.12.117", "attempts": [""],
-             "kernel_log": [], "cells": [idle, compiled, media]}
+             "ended": None, "kernel_log": [], "cells": [idle, compiled, media]}
         )  # fmt: skip
     return {
         **record.head("scope-report"), "host": "a host", "emulator": "QEMU 10", "seconds": 20.0,
         "hertz": 100.0, "seed": 1, "took_s": 600.0, "configs": configs,
-        "inconclusive": scopereport.inconclusive(configs),
+        "broken": [], "inconclusive": scopereport.inconclusive(configs),
     }  # fmt: skip
 
 
@@ -183,6 +183,8 @@ def test_page_says_what_is_no_result(report: dict[str, Any]) -> None:
     bad["inconclusive"] = scopereport.inconclusive(bad["configs"])
     page = scopepage.page(bad)
     assert 'class="verdict bad"' in page and "stock, idle: woken: the generator began anew" in page
+    bad["broken"] = ["isolated: the guest ended: no report"]
+    assert "<p>Does not hold: isolated: the guest ended: no report</p>" in scopepage.page(bad)
 
 
 def test_figure_holds_what_was_measured(report: dict[str, Any]) -> None:
@@ -329,9 +331,78 @@ def test_each_boot_stands_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None
         raise term.LabError(f"{guest.config.name}: no agent")
 
     monkeypatch.setattr(FakeGuest, "__enter__", refuses)
-    monkeypatch.setattr(scopereport, "LoadGuest", lambda config: FakeGuest(config, _load()))
+    monkeypatch.setattr(scopereport, "LoadGuest", lambda config, _: FakeGuest(config, _load()))
     row = scopereport._config(STOCK, [IDLE], 20)
     assert row["attempts"] == ["stock: no agent"] * scopereport.MAX_BOOTS
     assert row["kernel_log"] == ["[1] BUG: x"] * scopereport.MAX_BOOTS
     said = scopereport.inconclusive([row])
     assert said and "no guest came to its end: stock: no agent" in said
+
+
+SILENT = "the guest does not answer (order-7)"
+OF_QEMU = "qemu-system-x86_64: a.c:1: f: Assertion `a' failed."
+
+
+@pytest.mark.parametrize(
+    ("outcome", "error", "ended", "stock", "emulated"),
+    [
+        # (how the guest ended, what was said of it, is that the isolating kernel's, and stock's)
+        ({}, None, None, None, [""]),
+        ({"died": guest.STOPPED}, term.LabError(SILENT), SILENT, None, [""]),
+        ({}, term.LabError("scope-task did not begin"), "scope-task did not begin", None, [""]),
+        ({"died": guest.ENDED}, None, guest.ENDED, None, [""]),
+        # The host's clocks are tried again, and so is what QEMU says of itself, with one thread.
+        ({}, term.LabError("clocks", term.INCONCLUSIVE), None, None, ["", ""]),
+        ({"qemu_log": OF_QEMU}, term.LabError(SILENT), None, None, ["", "single"]),
+    ],
+)
+def test_only_what_is_not_the_kernels_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+    outcome: dict[str, Any],
+    error: term.LabError | None,
+    ended: str | None,
+    stock: str | None,
+    emulated: list[str],
+) -> None:
+    for config, expected in ((ISOLATED, ended), (STOCK, stock)):
+        booted: list[str] = []
+
+        def load_guest(config: scopecells.Config, threads: str, booted: Any = booted) -> FakeGuest:
+            booted.append(threads)
+            found = FakeGuest(config, _load())
+            found.release = "6.12"
+            found.outcome = guest.Outcome(ours=not config.stock, **outcome)
+            return found
+
+        def cell(*_: object) -> dict[str, Any]:
+            if error:
+                raise error
+            return _cell("idle")
+
+        monkeypatch.setattr(scopereport, "LoadGuest", load_guest)
+        monkeypatch.setattr(FakeGuest, "__enter__", lambda guest: guest)
+        monkeypatch.setattr(FakeGuest, "__exit__", lambda *_: None)
+        monkeypatch.setattr(scopereport, "_cell", cell)
+        row = scopereport._config(config, [IDLE], 20)
+        assert row["ended"] == expected and bool(row["cells"]) == (not error and not outcome)
+        assert scopereport.broken([row]) == [f"isolated: the guest ended: {ended}"] * bool(expected)
+        assert bool(scopereport.inconclusive([row])) == (not row["cells"])
+        if not config.stock:
+            assert booted == emulated
+        elif not row["cells"]:
+            assert len(booted) == scopereport.MAX_BOOTS
+
+
+@pytest.mark.parametrize(("ended", "code"), [("x", term.EXCEEDED), (None, term.INCONCLUSIVE)])
+def test_exit_codes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ended: str | None, code: int
+) -> None:
+    def row(config: scopecells.Config, *_: object) -> dict[str, Any]:
+        return {"name": config.name, "about": "", "kernel": "", "attempts": ["x"],
+                "kernel_log": [], "cells": [], "ended": None if config.stock else ended}
+
+    monkeypatch.setattr(scopereport, "_config", row)
+    monkeypatch.setattr(scopereport.record, "where", lambda: {"host": "x", "emulator": "y"})
+    for module in (scopereport, scopereport.record):
+        monkeypatch.setattr(module, "OUT", tmp_path)
+    assert scopereport.main(None, ["idle"], 20) == code

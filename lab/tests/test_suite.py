@@ -73,6 +73,12 @@ def test_wanted_line_of_the_log() -> None:
     assert _judge(_test(allows=("at isolator",)), DONE, log).why == []
 
 
+def test_allowed_lines_hide_no_other() -> None:
+    log = LOG.replace("quiet", "\n".join(["WARNING: at x"] * 6 + ["BUG: y"]))
+    assert _judge(_test(allows=("at x",)), DONE, log).why == ["kernel log: BUG: y"]
+    assert len(_judge(_test(), DONE, log).why) == 5
+
+
 def test_ends() -> None:
     panics = _test(ends="panic")
     log = "[1] isolab: begin t\n[2] Kernel panic - not syncing: sysrq\n"

@@ -156,7 +156,7 @@ def messages(changes: list[tuple[int, list[tuple[int, int, bytes]]]], piece: int
         payload = cut(good.payload, bytewise)[:PAYLOAD_MAX]
         sent.append(protocol.Frame(good.type, place, payload))
     stream = b"".join(protocol.encode_frame(frame) for frame in sent)
-    reader, came = FrameReader(), []
+    reader, came = FrameReader(), list[protocol.Frame]()
     for at in range(0, len(stream), piece):
         came += reader.feed(stream[at:at + piece])
     assert came == sent

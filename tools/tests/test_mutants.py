@@ -104,6 +104,11 @@ def test_a_fault_is_planted_and_taken_back(
         one = _mutant(mutants, file="a.py", before=before, after=after)
         assert mutants.planted(one) == said
         assert (tmp_path / "a.py").read_text() == "a = 1; b = 2\n"
-    (tmp_path / "tools/venv").write_text("#!/bin/sh\nexit 4\n")
     one = _mutant(mutants, file="a.py", before="a", after="b")
-    assert mutants.planted(one).startswith("broken")
+    # No test could be collected (2), found (5), or asked for so (4).
+    for code in (2, 4, 5, 77):
+        (tmp_path / "tools/venv").write_text(f"#!/bin/sh\nexit {code}\n")
+        assert mutants.planted(one).startswith("broken")
+    (tmp_path / "tools/venv").write_text("#!/bin/sh\nexec sleep 60\n")
+    monkeypatch.setattr(mutants, "LIMIT_S", 0.1)
+    assert mutants.planted(one).startswith("broken: tools/venv")

@@ -51,8 +51,9 @@ function details(column, cell) {
   if (cell.breaches !== null) {
     const counts = ["deferred", "excluded", "held", "refused", "broken"]
       .filter((c) => cell[c]).map((c) => `${cell[c]} ${c}`).join(", ") || "nothing was asked of it";
-    box.append(element("p", {}, `${counts}; ${cell.breaches} breaches; longest hold ` +
-      `${(cell.longest_hold_s * 1000).toFixed(1)} ms`));
+    const hold = cell.longest_hold_s === null ? "unknown" :
+      `${(cell.longest_hold_s * 1000).toFixed(1)} ms`;
+    box.append(element("p", {}, `${counts}; ${cell.breaches} breaches; longest hold ${hold}`));
   }
   const lines = cell.causes.slice(0, 12).map((cause) => {
     const counts = Object.entries(cause.counts).map(([c, n]) => `${n} ${c}`).join(", ");
