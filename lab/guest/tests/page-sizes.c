@@ -3,8 +3,12 @@
  * name: page-sizes
  * cpus: 2
  * kernel: isolator
+ * alone: yes
  * timeout: 60
  * about: where the size of a kernel page changes, an isolated CPU is waited for
+ *
+ * Alone: Linux switches a static key here with the mmap lock held, which a cpuset takes the
+ * other way round.  Where lockdep has seen one, as other tests have them, it tells.
  */
 #define _GNU_SOURCE
 #include <string.h>
