@@ -267,16 +267,17 @@ static bool isolate_task(struct run *run, const struct task *task, const char *n
 	return good;
 }
 
-/* Closes the journal; what it notes is put back if nothing came of it. */
+/*
+ * Closes the journal; what it notes is put back before if nothing came of it: once it is closed
+ * another command may undo it, and a third one have its name.
+ */
 static void settle(struct run *run, bool good)
 {
-	char *name = text_format("%s", run->journal.name);
 	struct undo undone;
 
-	journal_close(&run->journal);
-	if (!good && !undo_attach(&undone, run->root, name))
+	if (!good && !undo_attach(&undone, run->root, run->journal.fd))
 		undo_free(&undone);
-	free(name);
+	journal_close(&run->journal);
 }
 
 static int attach(struct run *run, char **words)

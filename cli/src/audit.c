@@ -8,6 +8,7 @@
 #include "bundle.h"
 #include "command.h"
 #include "error.h"
+#include "root.h"
 #include "term.h"
 
 static struct {
@@ -92,6 +93,9 @@ static int run(int argc, char **argv)
 	if (options.fix && capture.kind == CAPTURE_BUNDLE) {
 		code = error_say("--fix changes a machine, or a directory, not the bundle %s",
 				 options.root);
+	} else if (options.fix && !root_trusted(options.root)) {
+		root_refuse(options.root);
+		code = EXIT_ERROR;
 	} else {
 		switch (audit_run(&audit, &capture, &options.cpus)) {
 		case 0:

@@ -331,25 +331,29 @@ static int put_archive(FILE *out, const struct capture *capture)
 
 int bundle_write(const struct capture *capture, const char *file)
 {
-	int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), error;
+	struct file_new new;
 	char *data;
 	size_t size;
 	FILE *out;
+	int error;
 
-	if (fd < 0) {
-		error_say("--save %s: %s", file, strerror(errno));
+	if (!file_is_ordinary(file)) {
+		error_say("--save: %s is no ordinary file, and would be replaced by one: name a file",
+			  file);
 		return -1;
 	}
-	out = text_open(&data, &size);
-	error = put_archive(out, capture);
-	fclose(out);
-	if (!error)
-		error = file_write_fd(fd, data, size);
-	if (close(fd) && !error)
-		error = errno;
-	free(data);
+	error = file_begin(&new, file, 0600);
+	if (!error) {
+		out = text_open(&data, &size);
+		error = put_archive(out, capture);
+		fclose(out);
+		if (!error)
+			error = file_end(&new, data, size);
+		file_drop(&new);
+		free(data);
+	}
 	if (!error)
 		return 0;
-	error_say("--save %s: %s: what is there of it is no bundle", file, strerror(error));
+	error_say("--save %s: %s: no bundle is written", file, strerror(error));
 	return -1;
 }

@@ -20,7 +20,10 @@ int bundle_read(struct capture *capture);
 /* Takes the note of an unpacked bundle, if there is one: 0, or -1, said why. */
 int bundle_note(struct capture *capture);
 
-/* Writes @file, for its owner alone: 0, or -1, said why. */
+/*
+ * Writes @file, for its owner alone, in place of an ordinary file that is there: 0, or -1,
+ * said why, and what is there is as it was.
+ */
 int bundle_write(const struct capture *capture, const char *file);
 
 #endif

@@ -220,14 +220,14 @@ static int run(int argc, char **argv)
 	(void)argv;
 	if (options.check + options.show + options.clear > 1)
 		return error_say("--check, --show and --clear: one of them at most");
-	if (options.clear)
-		rules_default(&c.wanted);
-	else if (rules_read(&c.wanted, options.root, options.file))
-		return EXIT_ERROR;
 	if (!options.check && !options.show && !root_trusted(options.root)) {
 		root_refuse(options.root);
 		return EXIT_ERROR;
 	}
+	if (options.clear)
+		rules_default(&c.wanted);
+	else if (rules_read(&c.wanted, options.root, options.file))
+		return EXIT_ERROR;
 	if (meet_kernel(&c, &code)) {
 		code = EXIT_PASS;
 		if (options.show)

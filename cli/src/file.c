@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "file.h"
@@ -113,26 +114,59 @@ int file_write_fd(int fd, const void *data, size_t size)
 	return 0;
 }
 
-int file_replace(const char *path, const void *data, size_t size)
+bool file_is_ordinary(const char *path)
 {
-	char *beside = text_format("%s.new", path);
-	int file, error;
+	struct stat status;
 
+	return lstat(path, &status) || S_ISREG(status.st_mode);
+}
+
+int file_begin(struct file_new *new, const char *path, mode_t mode)
+{
+	int error;
+
+	*new = (struct file_new){ path, text_format("%s.new", path), -1 };
 	/* Made here: what somebody else left may be a pipe that nobody reads, or a link. */
-	unlink(beside);
-	file = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (file < 0) {
+	unlink(new->beside);
+	new->fd = open(new->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	if (new->fd >= 0)
+		return 0;
+	error = errno;
+	free(new->beside);
+	new->beside = NULL;
+	return error;
+}
+
+int file_end(struct file_new *new, const void *data, size_t size)
+{
+	int error = file_write_fd(new->fd, data, size);
+
+	if (close(new->fd) && !error)
 		error = errno;
-		free(beside);
-		return error;
-	}
-	error = file_write_fd(file, data, size);
-	if (close(file) && !error)
-		error = errno;
-	if (!error && rename(beside, path))
+	new->fd = -1;
+	if (!error && rename(new->beside, new->path))
 		error = errno;
 	if (error)
-		unlink(beside);
-	free(beside);
+		unlink(new->beside);
+	free(new->beside);
+	new->beside = NULL;
 	return error;
+}
+
+void file_drop(struct file_new *new)
+{
+	if (!new->beside)
+		return;
+	close(new->fd);
+	unlink(new->beside);
+	free(new->beside);
+	new->beside = NULL;
+}
+
+int file_replace(const char *path, const void *data, size_t size)
+{
+	struct file_new new;
+	int error = file_begin(&new, path, 0666);
+
+	return error ? error : file_end(&new, data, size);
 }

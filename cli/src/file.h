@@ -5,6 +5,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
+
+/* What is to take the place of a file when it is whole. */
+struct file_new {
+	const char *path;	/* where it goes */
+	char *beside;		/* where it is until then; NULL: it has ended */
+	int fd;
+};
 
 /*
  * All that can be read from @fd, with a NUL behind it; NULL with errno, EFBIG for
@@ -27,6 +35,21 @@ bool file_is_whole(const char *text, size_t size);
 
 /* Writes all of @data; 0 or the errno. */
 int file_write_fd(int fd, const void *data, size_t size);
+
+/* May a new file take the place of @path: is it an ordinary one, or none? */
+bool file_is_ordinary(const char *path);
+
+/*
+ * Makes an empty file beside @path, which has to last, with @mode but for the umask.  What is
+ * at @path is neither followed nor touched.  0, or the errno, and there is nothing to end.
+ */
+int file_begin(struct file_new *new, const char *path, mode_t mode);
+
+/* It gets @data, and @path's place: 0, or the errno, and @path is as it was. */
+int file_end(struct file_new *new, const void *data, size_t size);
+
+/* It goes away, unless it has ended. */
+void file_drop(struct file_new *new);
 
 /*
  * Makes @data the content of @path: whoever reads sees the old one or the new one, whole,

@@ -10,8 +10,9 @@
 bool root_live(const char *root);
 
 /*
- * May a change be made below @root?  Not where somebody without privilege may have prepared
- * what is changed, and how: below a directory of another user's, or that everybody may write.
+ * May a change be made below @root, which has to last?  Not where somebody without privilege may
+ * have prepared what is changed, and how: below a directory of another user's, or that others
+ * may write.  From then on @root is the directory that was looked at, whatever its path leads to.
  */
 bool root_trusted(const char *root);
 

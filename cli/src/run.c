@@ -10,9 +10,11 @@
 #include "command.h"
 #include "device.h"
 #include "error.h"
+#include "file.h"
 #include "root.h"
 #include "run.h"
 #include "run_options.h"
+#include "text.h"
 #include "undo.h"
 
 #define EXIT_SIGNALLED 128
@@ -105,6 +107,8 @@ int run_prepare(struct run *run)
 	struct audit audit;
 	int error;
 
+	if (!run->no_settings && !root_trusted(run->root))
+		return root_refuse(run->root);
 	if (capture_open(&capture, run->root))
 		return -1;
 	if (capture.kind == CAPTURE_BUNDLE) {
@@ -256,7 +260,41 @@ void run_free(struct run *run)
 	}
 }
 
-static int go(struct run *run, FILE *json)
+/* 0, or -1, said why. */
+static int begin_json(struct file_new *json)
+{
+	int error;
+
+	if (!file_is_ordinary(json_path)) {
+		error_say("--json: %s is no ordinary file, and would be replaced by one: name a file",
+			  json_path);
+		return -1;
+	}
+	error = file_begin(json, json_path, 0666);
+	if (error)
+		error_say("--json %s: %s", json_path, strerror(error));
+	return error ? -1 : 0;
+}
+
+/* The same. */
+static int end_json(struct file_new *json, const struct run *run, const struct run_end *end)
+{
+	size_t size;
+	char *text;
+	FILE *out = text_open(&text, &size);
+	int error;
+
+	run_json(out, run, end);
+	fclose(out);
+	error = file_end(json, text, size);
+	free(text);
+	if (error)
+		error_say("--json %s: %s", json_path, strerror(error));
+	return error ? -1 : 0;
+}
+
+/* @json: it was asked for. */
+static int go(struct run *run, struct file_new *json)
 {
 	struct run_child child;
 	struct run_end end = { 0 };
@@ -285,8 +323,8 @@ static int go(struct run *run, FILE *json)
 	run_terminal_end(&run->terminal);
 	if (ran) {
 		run_tell_end(run, &end);
-		if (json)
-			run_json(json, run, &end);
+		if (json && end_json(json, run, &end))
+			code = code ? code : EXIT_ERROR;
 	}
 	interrupts_free(&end.interrupts);
 	interrupts_free(&end.softirqs);
@@ -296,22 +334,15 @@ static int go(struct run *run, FILE *json)
 static int run_program(int argc, char **argv)
 {
 	struct run *run = &run_one;
-	FILE *json = NULL;
+	struct file_new json = { 0 };
 	int code = EXIT_ERROR;
 
 	(void)argc;
 	run->argv = argv;
-	if (!check_options(run) && !run_prepare(run)) {
-		json = json_path ? fopen(json_path, "we") : NULL;
-		if (json_path && !json)
-			error_say("--json %s: %s", json_path, strerror(errno));
-		else
-			code = go(run, json);
-	}
-	if (json && fclose(json)) {
-		error_say("--json %s: %s", json_path, strerror(errno));
-		code = code ? code : EXIT_ERROR;
-	}
+	/* Before anything changes: where it cannot be written is to be known by then. */
+	if (!check_options(run) && !run_prepare(run) && (!json_path || !begin_json(&json)))
+		code = go(run, json_path ? &json : NULL);
+	file_drop(&json);
 	run_free(run);
 	return code;
 }

@@ -64,7 +64,9 @@ struct run_terminal {
 	pid_t relay;		/* copies between the two */
 	int slave;		/* until the program has it; -1: none */
 	int end;		/* closed: the relay ends; -1: there is none */
+	bool apart;		/* the program has a session of its own, maybe without a terminal */
 	bool replaces[3];	/* which of the program's standard files it is */
+	bool no_keys;		/* nothing is typed there: the first of them is empty instead */
 };
 
 struct run {

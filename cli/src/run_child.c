@@ -126,7 +126,7 @@ static void live(const struct run *run, int go, int said, pid_t parent)
 	_exit(EXIT_ERROR);
 }
 
-static void block_signals(void)
+static void block_signals(const struct run *run)
 {
 	struct sigaction old;
 
@@ -138,6 +138,9 @@ static void block_signals(void)
 		if (!sigaction(forwarded[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			sigaddset(&awaited, forwarded[i]);
 	}
+	/* Ctrl-Z, where it is no key for the program's own terminal. */
+	if (run->terminal.no_keys)
+		sigaddset(&awaited, SIGTSTP);
 	sigprocmask(SIG_BLOCK, &awaited, &outside);
 	/* A report that nobody reads must not keep settings from being restored. */
 	signal(SIGPIPE, SIG_IGN);
@@ -148,7 +151,7 @@ int run_child_make(struct run_child *child, const struct run *run)
 	pid_t parent = getpid();
 	int go[2], said[2];
 
-	block_signals();
+	block_signals(run);
 	if (pipe2(go, O_CLOEXEC) || pipe2(said, O_CLOEXEC) || (child->pid = fork()) < 0) {
 		error_say("cannot make a process: %s", strerror(errno));
 		return -1;
@@ -172,6 +175,7 @@ int run_child_asked(void)
 	int signal;
 
 	sigdelset(&ends, SIGCHLD);
+	sigdelset(&ends, SIGTSTP);
 	signal = sigtimedwait(&ends, NULL, &now);
 	return signal > 0 ? signal : 0;
 }
@@ -245,6 +249,25 @@ int run_child_go(struct run_child *child, const struct run *run)
 	return code;
 }
 
+/* Passes on what a terminal sends to a whole job: the program leads another one. */
+static void pass_to_job(pid_t program, int signal)
+{
+	sigset_t stop;
+
+	if (signal != SIGTSTP) {
+		kill(-program, signal);
+		return;
+	}
+	/* It cannot be stopped otherwise: no shell is above it in its session. */
+	kill(-program, SIGSTOP);
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTSTP);
+	raise(SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &stop, NULL);
+	sigprocmask(SIG_BLOCK, &stop, NULL);
+	kill(-program, SIGCONT);
+}
+
 void run_child_wait(const struct run_child *child, struct run *run, struct run_end *end)
 {
 	const struct timespec nap = { .tv_nsec = WATCH_NS };
@@ -258,9 +281,14 @@ void run_child_wait(const struct run_child *child, struct run *run, struct run_e
 			sigwaitinfo(&awaited, &info);
 
 		/* What a terminal sends goes to the program by itself, if it is its own. */
-		if (signal > 0 && signal != SIGCHLD &&
-		    (info.si_code != SI_KERNEL || run->terminal.end >= 0))
-			kill(child->pid, signal);
+		if (signal > 0 && signal != SIGCHLD) {
+			bool typed = info.si_code == SI_KERNEL;
+
+			if (signal == SIGTSTP || (typed && run->terminal.apart))
+				pass_to_job(child->pid, signal);
+			else if (!typed)
+				kill(child->pid, signal);
+		}
 		ended = wait4(child->pid, &end->status, WNOHANG, &end->usage);
 		if (ended < 0 && errno != EINTR)
 			break;

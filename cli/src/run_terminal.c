@@ -5,7 +5,12 @@
  * own copies between the two, so what looks after the program waits for nothing else.  The
  * program leads its session: what stops it here must stop it by SIGSTOP, since the kernel
  * takes SIGTSTP away from who has no shell above it in the same session.
+ *
+ * Keys are the program's only if it reads and writes the caller's terminal.  Else they are
+ * for others, "| less" or the shell: nothing is read there, and its mode is left alone.  One
+ * that writes nothing there either has a session of its own, without a terminal.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -34,6 +39,7 @@ struct relay {
 	int inner;		/* the master of the program's */
 	int signals;
 	int end;		/* ends when the program has */
+	bool keys;		/* are the program's */
 	struct termios before;	/* of the caller's */
 	bool raw;
 	char typed[ROOM];	/* on its way to the program */
@@ -46,15 +52,21 @@ static int open_own(void)
 	return open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
 }
 
+/* Which terminal @fd is, however it was opened; 0: none. */
+static unsigned int device_of(int fd)
+{
+	unsigned int device;
+
+	return ioctl(fd, TIOCGDEV, &device) ? 0 : device;
+}
+
 /* Is a terminal there that another user than the program's has? */
 static bool foreign(const struct run *run)
 {
 	int own = open_own();
-	unsigned int device = 0;
+	unsigned int device = device_of(own);
 	bool strange = false, known = own < 0;
 
-	if (own >= 0 && ioctl(own, TIOCGDEV, &device))
-		device = 0;
 	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
 		struct stat status;
 
@@ -201,7 +213,7 @@ static void copy(struct relay *relay)
 	bool going = true;
 
 	while (going) {
-		bool front = in_foreground(relay);
+		bool front = relay->keys && in_foreground(relay);
 		struct pollfd fds[COUNT] = {
 			[OUTER] = { front && relay->length < ROOM ? relay->outer : -1, POLLIN, 0 },
 			[INNER] = { relay->inner, relay->length ? POLLIN | POLLOUT : POLLIN, 0 },
@@ -210,7 +222,7 @@ static void copy(struct relay *relay)
 		};
 
 		set_raw(relay, front);
-		if (poll(fds, COUNT, front ? -1 : BACKGROUND_MS) < 0 && errno != EINTR)
+		if (poll(fds, COUNT, front || !relay->keys ? -1 : BACKGROUND_MS) < 0 && errno != EINTR)
 			break;
 		if (fds[SIGNALS].revents)
 			take_signal(relay);
@@ -252,6 +264,7 @@ int run_terminal_make(struct run *run)
 	struct run_terminal *terminal = &run->terminal;
 	struct relay relay = { 0 };
 	struct winsize size = { 0 };
+	struct termios mode;
 	int end[2];
 
 	*terminal = (struct run_terminal){ .slave = -1, .end = -1 };
@@ -263,9 +276,22 @@ int run_terminal_make(struct run *run)
 		if (relay.outer < 0 && terminal->replaces[fd])
 			relay.outer = fd;
 	}
+	terminal->apart = true;
+	relay.keys = device_of(relay.outer) && device_of(relay.outer) == device_of(STDIN_FILENO) &&
+		device_of(relay.outer) == device_of(STDOUT_FILENO);
+	terminal->no_keys = !relay.keys;
+	if (!terminal->replaces[STDOUT_FILENO] && !terminal->replaces[STDERR_FILENO]) {
+		if (relay.outer > STDERR_FILENO)
+			close(relay.outer);
+		return 0;
+	}
 	tcgetattr(relay.outer, &relay.before);
+	mode = relay.before;
+	/* Lines get their ends from the caller's, which stays as it is. */
+	if (!relay.keys)
+		mode.c_oflag &= ~(tcflag_t)OPOST;
 	ioctl(relay.outer, TIOCGWINSZ, &size);
-	if (openpty(&relay.inner, &terminal->slave, NULL, &relay.before, &size) ||
+	if (openpty(&relay.inner, &terminal->slave, NULL, &mode, &size) ||
 	    fchown(terminal->slave, run->user.uid, (gid_t)-1) || pipe2(end, O_CLOEXEC) ||
 	    fcntl(relay.inner, F_SETFL, O_NONBLOCK) || fcntl(relay.inner, F_SETFD, FD_CLOEXEC) ||
 	    fcntl(terminal->slave, F_SETFD, FD_CLOEXEC) || (terminal->relay = fork()) < 0) {
@@ -275,7 +301,7 @@ int run_terminal_make(struct run *run)
 	}
 	if (!terminal->relay) {
 		close(end[1]);
-		close(terminal->slave);
+		/* It keeps the slave: else a program that closes its files would be hung up. */
 		relay.end = end[0];
 		attend(&relay);
 	}
@@ -287,16 +313,41 @@ int run_terminal_make(struct run *run)
 	return 0;
 }
 
+/* The caller's terminal may be open elsewhere too: 3<>/dev/tty.  0 or the errno. */
+static int keep_others(void)
+{
+	DIR *files = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	if (!files)
+		return errno;
+	while ((entry = readdir(files))) {
+		int fd = atoi(entry->d_name);
+
+		if (fd > STDERR_FILENO && isatty(fd))
+			fcntl(fd, F_SETFD, FD_CLOEXEC);
+	}
+	closedir(files);
+	return 0;
+}
+
 int run_terminal_enter(const struct run_terminal *terminal)
 {
-	if (terminal->slave < 0)
+	int input = terminal->slave;
+
+	if (!terminal->apart)
 		return 0;
-	if (setsid() < 0 || ioctl(terminal->slave, TIOCSCTTY, 0))
+	/* Who waited for keys would wait for ever. */
+	if (terminal->no_keys)
+		input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (input < 0 || setsid() < 0 ||
+	    (terminal->slave >= 0 && ioctl(terminal->slave, TIOCSCTTY, 0)))
 		return errno;
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
-		if (terminal->replaces[fd] && dup2(terminal->slave, fd) < 0)
+		if (terminal->replaces[fd] &&
+		    dup2(fd == STDIN_FILENO ? input : terminal->slave, fd) < 0)
 			return errno;
-	return 0;
+	return keep_others();
 }
 
 void run_terminal_made(struct run_terminal *terminal)

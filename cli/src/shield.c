@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "error.h"
+#include "root.h"
 #include "setting.h"
 #include "shield.h"
 #include "store.h"
@@ -290,7 +291,13 @@ static int run(int argc, char **argv)
 	struct cpulist online;
 
 	(void)argc;
-	if (action == ACTIONS || read_online(&online))
+	if (action == ACTIONS)
+		return EXIT_ERROR;
+	if (action != SHOW && !root_trusted(options.root)) {
+		root_refuse(options.root);
+		return EXIT_ERROR;
+	}
+	if (read_online(&online))
 		return EXIT_ERROR;
 	if (action == SHOW)
 		return report(&online, NULL, NULL);

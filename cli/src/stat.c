@@ -26,7 +26,7 @@ static struct {
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "cpu", 0, OPTION_CPUS, "LIST", "only these CPUs, such as 1 or 1,3-5; also those whose isolation has ended",
+	{ "cpu", 'c', OPTION_CPUS, "LIST", "only these CPUs, such as 1 or 1,3-5; also those whose isolation has ended",
 	  { .cpus = &options.only }, 0 },
 	{ "interval", 0, OPTION_SECONDS, "SEC", "the time between samples, in seconds (default 1)",
 	  { .ns = &options.interval_ns }, 0 },

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "array.h"
@@ -162,6 +163,16 @@ static void undo_one(struct undo_context *context, int directory, const char *na
 	free(left);
 }
 
+/* Is the file @fd that journal?  Its name may be another's by now. */
+static bool is_failed(const struct undo_context *context, int fd)
+{
+	const struct stat *failed = context->failed;
+	struct stat status;
+
+	return failed && !fstat(fd, &status) && status.st_dev == failed->st_dev &&
+		status.st_ino == failed->st_ino;
+}
+
 static void look(struct undo_context *context, int directory, const struct store_entry *entry,
 		 enum undo_which which)
 {
@@ -184,8 +195,9 @@ static void look(struct undo_context *context, int directory, const struct store
 		name_owner(journal, text);
 		/* Of runs, only what they hold counts. */
 		alive |= which == UNDO_SHIELD && entry->order;
-		alive |= attached && (!context->detached || strcmp(context->detached, attached)) &&
-			(!context->failed || strcmp(context->failed, entry->name));
+		alive |= attached && (!context->detached || strcmp(context->detached, attached));
+		/* This process itself has it locked. */
+		alive &= !is_failed(context, fd);
 		if (alive && which != UNDO_ALL) {
 			journal->state = UNDO_ALIVE;
 			hold(context, text);
@@ -242,10 +254,15 @@ int undo_attached(struct undo *undo, const char *root, const char *tid)
 	return undo_all(&context, UNDO_RUNS);
 }
 
-int undo_attach(struct undo *undo, const char *root, const char *name)
+int undo_attach(struct undo *undo, const char *root, int journal)
 {
-	struct undo_context context = { .undo = undo, .root = root, .failed = name };
+	struct stat failed;
+	struct undo_context context = { .undo = undo, .root = root, .failed = &failed };
 
+	if (fstat(journal, &failed)) {
+		error_say("the journal of settings: %s", strerror(errno));
+		return -1;
+	}
 	return undo_all(&context, UNDO_RUNS);
 }
 

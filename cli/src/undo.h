@@ -55,10 +55,11 @@ struct undo {
 int undo_attached(struct undo *undo, const char *root, const char *tid);
 
 /*
- * As UNDO_RUNS, and the journal @name of an attach that came to nothing, though its task
- * lives: that was not isolated by it, and nothing else ends.  -1 as below.
+ * As UNDO_RUNS, and the journal that is open as @journal, of an attach of this process's that
+ * came to nothing, though its task lives: that was not isolated by it, and nothing else ends.
+ * -1 as below.
  */
-int undo_attach(struct undo *undo, const char *root, const char *name);
+int undo_attach(struct undo *undo, const char *root, int journal);
 
 /* 0, whatever became of the journals; -1, said why: they were not looked at. */
 int undo_journals(struct undo *undo, const char *root, enum undo_which which);

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "undo.h"
 
@@ -13,7 +14,7 @@ struct undo_context {
 	struct undo_journal *journal;
 	const char *root;
 	const char *detached;	/* the tid of a task whose journal is undone though it lives */
-	const char *failed;	/* the journal of an attach that has failed, is undone as well */
+	const struct stat *failed;	/* the journal of an attach that has failed is undone as well */
 	char **held;	/* what newer journals note, and therefore comes later: names */
 	size_t nr_held;
 };

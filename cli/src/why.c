@@ -25,7 +25,7 @@ static struct {
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "cpu", 0, OPTION_CPUS, "LIST", "only these CPUs, such as 1 or 1,3-5 (default: those isolated; if none is, those whose isolation has ended)",
+	{ "cpu", 'c', OPTION_CPUS, "LIST", "only these CPUs, such as 1 or 1,3-5 (default: those isolated; if none is, those whose isolation has ended)",
 	  { .cpus = &options.only }, 0 },
 	{ "top", 0, OPTION_NUMBER, "N", "at most N culprits, 0 for all (default 10)",
 	  { .number = &options.top }, 0 },

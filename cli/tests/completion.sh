@@ -49,6 +49,8 @@ check 'error info warning ' audit --severity ''
 check 'busy busy-later ' audit --root bu
 check '--limit ' watch --l
 check ' ' audit -c 1
+check ' ' stat -c 1
+check ' ' why -c 1
 check '--force --help --json --runs ' restore --
 check 'other ' run -c 3 --policy o
 check 'root ' run --user roo

@@ -4,9 +4,11 @@
  * --wrap=device_stop.  Each request is a line at the end of the file dev/isolator; a
  * start that succeeds is shown in proc/isolator/status, for CPU 3, and a stop ends it.
  * $ARM, $START and $STOP are errnos: that of a start at an exec, of one now, of a stop.
- * With $START the start at the exec fails, too, which nobody is told.
+ * With $START the start at the exec fails, too, which nobody is told.  A start lasts as long
+ * as somebody has the FIFO $HOLD open for writing.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -25,6 +27,18 @@ static int ordered(const char *variable)
 	const char *text = getenv(variable);
 
 	return text ? atoi(text) : 0;
+}
+
+static void hold(void)
+{
+	const char *path = getenv("HOLD");
+	int fifo = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	char byte;
+
+	while (fifo >= 0 && read(fifo, &byte, 1) > 0)
+		;
+	if (fifo >= 0)
+		close(fifo);
 }
 
 /* The file @name of proc/isolator beside the device. */
@@ -70,6 +84,7 @@ int __wrap_device_start(int fd, struct isolator_task_args *args)
 		" lend %" PRIu64 " beat %" PRIu64 "\n", args->tid, args->flags, start->mask, start->flags,
 		(uint64_t)start->deadline_ns, (uint64_t)start->spin_ns, (uint64_t)start->lend_ns,
 		(uint64_t)start->beat_ns);
+	hold();
 	if (args->size != sizeof(*args) || start->size != sizeof(*start))
 		return EINVAL;
 	if (error)

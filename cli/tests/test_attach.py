@@ -7,11 +7,12 @@ import errno
 import fcntl
 import os
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import NOBODY, valid
+from clitest import NOBODY, PATIENCE_S, valid
 from runtest import (
     STOCK,
     Changes,
@@ -159,6 +160,34 @@ def test_refused_attach_ends_nothing_else(kernel: Path, lay: Lay) -> None:
     before = cleared(root)
     attach(kernel, root, code=1, env={**os.environ, "START": str(errno.EINVAL)})
     assert [words.split()[0] for words in asked(root)] == ["start"] and cleared(root) == before
+
+
+def test_refused_attach_undoes_nothing_else(kernel: Path, lay: Lay, tmp_path: Path) -> None:
+    """Nobody undoes its journal before it; if it was forced, who has its name now keeps its own."""
+    other: Changes = {path.replace("4711", "4712"): text.replace("4711", "4712")
+                      for path, text in task().items() if isinstance(text, str)}
+    root = lay({**files(), **task(), **other})
+    before = cleared(root)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    held = os.open(fifo, os.O_RDWR)
+    with subprocess.Popen(
+            [kernel, "attach", "--root", root, "4711", "-c", "3", "--wait", "600"],
+            stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "START": str(errno.EBUSY), "HOLD": str(fifo)}) as process:
+        stop = time.monotonic() + PATIENCE_S
+        while not asked(root) and time.monotonic() < stop:
+            time.sleep(0.01)
+        assert states(restore(kernel, root)) == [("run.1", "alive")]
+        assert states(restore(kernel, root, "--force")) == [("run.1", "restored")]
+        command(kernel, root, "attach", "4712", "-c", "2")
+        during = cleared(root)
+        os.close(held)
+        _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1 and os.strerror(errno.EBUSY) in said
+    assert states(restore(kernel, root)) == [("run.1", "alive")] and cleared(root) == during
+    assert states(restore(kernel, root, "--force")) == [("run.1", "restored")]
+    assert cleared(root) == before
 
 
 def test_attached_task_that_ends(kernel: Path, lay: Lay) -> None:

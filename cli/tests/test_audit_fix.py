@@ -330,8 +330,26 @@ def test_bundle_cannot_be_fixed_or_written(isolator: Path, lay: Lay, tmp_path: P
     assert "--fix changes a machine" in said and bundle.read_bytes() == whole
     said = audit(isolator, root, "--save", str(tmp_path / "no/a.tar"), codes=(1,))["said"]
     assert "--save" in said and "No such file" in said
-    said = audit(isolator, root, "--save", "/dev/full", codes=(1,))["said"]
-    assert "No space left" in said
+
+
+def test_what_lies_where_a_bundle_is_saved(isolator: Path, lay: Lay, tmp_path: Path) -> None:
+    """It is replaced if it is an ordinary file; nothing is followed, or waited for."""
+    root = lay({GOVERNOR: "powersave\n"})
+    victim, link, fifo, other = (tmp_path / name for name in ("victim", "link", "fifo", "other"))
+    victim.write_text("precious")
+    victim.chmod(0o644)
+    link.symlink_to(victim)
+    os.mkfifo(fifo)
+    for name in (link, fifo, Path("/dev/full")):
+        said = audit(isolator, root, "--save", str(name), codes=(1,))["said"]
+        assert f"{name} is no ordinary file" in said
+    assert victim.read_text() == "precious" and link.is_symlink() and fifo.is_fifo()
+    other.hardlink_to(victim)
+    (tmp_path / "other.new").symlink_to(victim)
+    audit(isolator, root, "--save", str(other))
+    assert victim.read_text() == "precious" and tarfile.is_tarfile(other)
+    assert other.stat().st_mode & 0o777 == 0o600
+    assert {path.name for path in tmp_path.iterdir()} == {"root", "victim", "link", "fifo", "other"}
 
 
 def test_long_names(isolator: Path, lay: Lay, tmp_path: Path) -> None:

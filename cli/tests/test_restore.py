@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from clitest import CLI, PATIENCE_S, ROOT
+from clitest import CLI, NOBODY, PATIENCE_S, ROOT
 from runtest import (
     CGROUP,
     GOVERNOR,
@@ -213,8 +213,9 @@ def test_runs_only(isolator: Path, lay: Lay, unit: str) -> None:
     assert done.returncode == 1 and "one of them at most" in done.stderr and tree(root) == before
 
 
-@pytest.mark.parametrize("whose", ["everybody", pytest.param(
-    "another", marks=pytest.mark.skipif(not ROOT, reason="only root can give files away"))])
+@pytest.mark.parametrize("whose", ["everybody", *(pytest.param(
+    whose, marks=pytest.mark.skipif(not ROOT, reason="only root can give files away"))
+    for whose in ("another", "group"))])
 def test_nothing_is_changed_below_a_root_of_others(isolator: Path, lay: Lay, whose: str) -> None:
     """They could have prepared what is changed; what only reads still does."""
     root = lay({**STOCK, "/proc/isolator/cpus": "\n", "/etc/isolator.conf": "cpus = 1\n",
@@ -223,6 +224,9 @@ def test_nothing_is_changed_below_a_root_of_others(isolator: Path, lay: Lay, who
                 "/var/lib/isolator/boot": "isolator-journal 1\nboot-file\t/etc/x\tx\t-\n"})
     if whose == "another":
         os.chown(root, 65534, 65534)
+    elif whose == "group":
+        os.chown(root, 0, 65534)
+        root.chmod(0o775)
     else:
         root.chmod(0o777)
     before = tree(root)
@@ -239,3 +243,17 @@ def test_nothing_is_changed_below_a_root_of_others(isolator: Path, lay: Lay, who
     done = subprocess.run([isolator, "audit", "-c", "3", "--root", root], capture_output=True,
                           text=True, check=False)
     assert done.returncode == 2 and not done.stderr and tree(root) == before
+
+
+def test_group_of_ones_own(isolator: Path, lay: Lay) -> None:
+    """Root's group is root, and that of a user who has it alone is that user."""
+    root = lay(STOCK)
+    root.chmod(0o775)
+    if ROOT:
+        os.chown(root, 65534, 65534)
+    assert "Nothing is to be restored" in subprocess.run(
+        [isolator, "restore", "--root", root], capture_output=True, text=True, check=True,
+        **NOBODY).stdout
+    if ROOT:
+        os.chown(root, 0, 0)
+        assert restore(isolator, root)["journals"] == []

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clitest import PATIENCE_S, ROOT
+from clitest import PATIENCE_S, ROOT, valid
 from runtest import CGROUP, GOVERNOR, STOCK, Done, Lay, command, running, tree
 
 
@@ -156,6 +156,34 @@ def test_isolator_is_found(isolator: Path, lay: Lay) -> None:
     done = Done(isolator, lay({**STOCK, "/dev/isolator": ""}, "other"), "--no-isolation", "--",
                 "true")
     assert done.document["isolator"] and "these settings alone are applied" in done.said
+
+
+def test_what_lies_where_json_goes(isolator: Path, lay: Lay, tmp_path: Path) -> None:
+    """Said before anything changes if it is no ordinary file; one is replaced by a whole one."""
+    root = lay(STOCK)
+    before = tree(root)
+    victim, link, fifo, other = (tmp_path / name for name in ("victim", "link", "fifo", "other"))
+    victim.write_text("precious")
+    link.symlink_to(victim)
+    os.mkfifo(fifo)
+
+    def run(path: Path, code: int, *program: str) -> str:
+        done = subprocess.run([isolator, "run", "--root", root, "-c", "3", "--json", path, "--",
+                               *program], capture_output=True, text=True, check=False,
+                              timeout=PATIENCE_S)
+        assert done.returncode == code and tree(root) == before
+        return done.stdout + done.stderr
+
+    for path in (link, fifo, Path("/dev/full")):
+        said = run(path, 1, "echo", "it ran")
+        assert f"{path} is no ordinary file" in said and "it ran" not in said
+    other.hardlink_to(victim)
+    run(other, 127, "/nowhere/program")
+    assert other.read_text() == "precious"
+    (tmp_path / "other.new").symlink_to(victim)
+    run(other, 0, "cat", str(other))
+    assert victim.read_text() == "precious" and valid("run", other.read_text())
+    assert {path.name for path in tmp_path.iterdir()} == {"root", "victim", "link", "fifo", "other"}
 
 
 @pytest.mark.parametrize(("arguments", "why"), [

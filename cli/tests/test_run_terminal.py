@@ -7,7 +7,9 @@ import os
 import re
 import signal
 import subprocess
+import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,8 +39,6 @@ def command(isolator: Path, root: Path, *arguments: str, user: str = "nobody") -
 def root(lay: Lay) -> Path:
     """A machine to be changed."""
     return lay(STOCK)
-
-
 
 
 def test_terminal_of_its_own(isolator: Path, root: Path) -> None:
@@ -130,8 +130,7 @@ def test_size_changes(isolator: Path, root: Path) -> None:
 
 def test_pipe(isolator: Path, root: Path) -> None:
     """Standard files that are no terminal stay what they are."""
-    words = " ".join(f"'{word}'" for word in command(isolator, root, "sh", "-c",
-                                                     "cat; tty; test -t 1"))
+    words = quoted(command(isolator, root, "sh", "-c", "cat; tty; test -t 1"))
     terminal = Terminal(24, 80, ENVIRONMENT, "/bin/sh", "-c", f"echo piped | {words}")
     terminal.until("what remains")
     assert terminal.end(b"") == 0 and "piped\r\nnot a tty\r\n" in terminal.text
@@ -140,11 +139,112 @@ def test_pipe(isolator: Path, root: Path) -> None:
     assert inner.stdout == "x\nnot a tty\n" and inner.returncode == 1
 
 
+def quoted(words: list[str]) -> str:
+    """For a shell."""
+    return " ".join(f"'{word}'" for word in words)
+
+
+def until(there: Callable[[], bool]) -> None:
+    """Wait for it."""
+    stop = time.monotonic() + PATIENCE_S
+    while not there():
+        assert time.monotonic() < stop
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("where", ["| cat", "</dev/null", "</dev/null >/dev/null 2>&1"])
+def test_keys_of_others(isolator: Path, root: Path, tmp_path: Path, where: str) -> None:
+    """Unless the program reads and writes the terminal, it is left to who does."""
+    note, go = tmp_path / "note", tmp_path / "go"
+    note.touch()
+    note.chmod(0o666)
+    words = quoted(command(isolator, root, "sh", "-c", f"echo began >{note}; "
+                           f"until [ -e {go} ]; do sleep 0.05; done; cat >>{note}; "
+                           f"echo ended >>{note}"))
+    terminal = Terminal(24, 80, ENVIRONMENT, "/bin/sh", "-c",
+                        f"{words} {where}; read x; echo shell=$x; read x")
+    terminal.type(b"typed\n")
+    until(lambda: note.read_text() == "began\n")
+    time.sleep(0.3)
+    assert termios.tcgetattr(terminal.fd) == terminal.before
+    go.touch()
+    terminal.until("shell=typed")
+    assert terminal.end(b"\n") == 0 and note.read_text() == "began\nended\n"
+    assert terminal.after == terminal.before
+
+
+def test_what_runs_on(isolator: Path, root: Path, tmp_path: Path) -> None:
+    """Without a terminal, what the program leaves running goes on."""
+    note = tmp_path / "note"
+    note.touch()
+    note.chmod(0o666)
+    words = quoted(command(isolator, root, "sh", "-c", f"sleep 600 & echo $! >{note}"))
+    terminal = Terminal(24, 80, ENVIRONMENT, "/bin/sh", "-c",
+                        f"{words} </dev/null >/dev/null 2>&1; echo code=$?; read x")
+    terminal.until("code=0")
+    time.sleep(0.1)
+    pid = note.read_text().strip()
+    assert Path(f"/proc/{pid}/cwd").exists()
+    os.kill(int(pid), signal.SIGKILL)
+    assert terminal.end(b"\n") == 0
+
+
+def test_files_that_are_closed(isolator: Path, root: Path) -> None:
+    """The program may go on without its terminal."""
+    terminal = Terminal(24, 80, ENVIRONMENT, *command(
+        isolator, root, "sh", "-c", "exec </dev/null >/dev/null 2>&1; sleep 0.3; exit 7"))
+    terminal.until("what remains")
+    assert terminal.end(b"") == 7 and terminal.after == terminal.before
+
+
+@pytest.mark.parametrize("where", ["", "2>/dev/null"])
+def test_signals_of_a_terminal_that_others_read(isolator: Path, root: Path, tmp_path: Path,
+                                                where: str) -> None:
+    """Ctrl-Z stops the program, fg continues it, Ctrl-C ends it and what it has started."""
+    terminal = Terminal(24, 120, ENVIRONMENT, "/bin/bash", "--norc", "-i")
+    terminal.until("ready$ ")
+    note = tmp_path / "note"
+    note.touch()
+    note.chmod(0o666)
+    words = quoted(command(isolator, root, "bash", "-c",
+                           f"echo $$ >{note}; sleep 600; echo went on >>{note}"))
+    terminal.type(f"{words} {where} | cat\n".encode())
+    until(lambda: note.read_text().endswith("\n"))
+    pid = note.read_text().strip()
+
+    def state() -> str:
+        return re.findall(r"State:\t(.)", Path(f"/proc/{pid}/status").read_text())[0]
+
+    until(lambda: state() == "S")
+    terminal.type(b"\x1a")
+    terminal.until("Stopped")
+    until(lambda: state() == "T")
+    terminal.type(b"fg\n")
+    until(lambda: state() == "S")
+    terminal.type(b"\x03")
+    until(lambda: not Path(f"/proc/{pid}").exists())
+    terminal.type(b"echo code ${PIPESTATUS[0]}\n")
+    terminal.until("code 130")
+    terminal.type(b"exit 0\n")
+    assert terminal.end(b"") == 0 and note.read_text() == f"{pid}\n"
+
+
+def test_terminals_that_are_open_besides(isolator: Path, root: Path) -> None:
+    """The program does not get them; it gets what is no terminal, as from any command."""
+    words = quoted(command(isolator, root, "sh", "-c",
+                           "for n in 3 4 5; do [ -e /proc/self/fd/$n ] && echo has=$n; done; :"))
+    terminal = Terminal(24, 80, ENVIRONMENT, "/bin/sh", "-c",
+                        f"exec 3<>/dev/tty 4</dev/null 5>&1; {words}")
+    terminal.until("what remains")
+    assert terminal.end(b"") == 0
+    assert re.findall(r"has=(\d)\r\n", terminal.text) == ["4"]
+
+
 def test_job(isolator: Path, root: Path) -> None:
     """Ctrl-Z, fg, bg: a job as any other, and the shell has its own mode meanwhile."""
     terminal = Terminal(24, 120, ENVIRONMENT, "/bin/bash", "--norc", "-i")
     terminal.until("ready$ ")
-    words = " ".join(f"'{word}'" for word in command(
+    words = quoted(command(
         isolator, root, "sh", "-c", "echo be\"\"gan; while read x; do echo got=$x; done; exit 3"))
     terminal.type(f"{words}\n".encode())
     terminal.until("began")

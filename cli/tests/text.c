@@ -11,6 +11,7 @@
 #include "../src/file.h"
 #include "../src/hint.h"
 #include "../src/json.h"
+#include "../src/root.h"
 #include "../src/store.h"
 #include "../src/term.h"
 #include "../src/text.h"
@@ -60,6 +61,61 @@ static void replaced(void)
 	free(path);
 	free(beside);
 	free(victim);
+}
+
+/* What the file "name" below @root holds; "": it cannot be read. */
+static const char *below(const char *root)
+{
+	static char text[16];
+	size_t size;
+	char *whole = root_read(root, "/name", &size);
+
+	snprintf(text, sizeof(text), "%s", whole ? whole : "");
+	free(whole);
+	return text;
+}
+
+/* A root that was trusted is the same directory from then on. */
+static void roots(void)
+{
+	static const char *const names[] = { "one", "two" };
+	char dir[] = "/tmp/isolator-text-XXXXXX";
+	char *root, *later;
+
+	CHECK(mkdtemp(dir));
+	root = text_format("%s/root", dir);
+	later = text_format("%s/later", dir);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char *path = text_format("%s/%s", dir, names[i]);
+		char *file = text_format("%s/name", path);
+
+		CHECK(!mkdir(path, 0700) && !file_replace(file, names[i], 3));
+		free(file);
+		free(path);
+	}
+	CHECK(!symlink("one", root) && root_trusted(root));
+	CHECK(!unlink(root) && !symlink("two", root));
+	CHECK_TEXT(below(root), "one");
+	/* What could not be looked at is not there later either. */
+	CHECK_TEXT(below(later), "");
+	CHECK(root_trusted(later) && !symlink("two", later));
+	CHECK_TEXT(below(later), "");
+	CHECK_TEXT(below(root), "two");
+	CHECK(root_trusted(later));
+	CHECK_TEXT(below(later), "");
+	CHECK(root_trusted("/"));
+	CHECK(!unlink(root) && !unlink(later));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char *path = text_format("%s/%s", dir, names[i]);
+		char *file = text_format("%s/name", path);
+
+		CHECK(!unlink(file) && !rmdir(path));
+		free(file);
+		free(path);
+	}
+	CHECK(!rmdir(dir));
+	free(root);
+	free(later);
 }
 
 static void cpulists(void)
@@ -206,6 +262,7 @@ static const struct test tests[] = {
 	{ "locks", locks },
 	{ "hints", hints },
 	{ "a file replaced", replaced },
+	{ "a root exchanged", roots },
 };
 
 int main(void)

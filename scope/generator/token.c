@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 
 #define TOKEN_MAX 255
 #define RANDOM 16	/* bytes, two digits each */
+#define DIGITS ((size_t)2 * RANDOM)
 
 /* @own: who else could have made it knows it, and a link leads to what is another's. */
 static char *read_first_line(const char *path, bool own)
@@ -37,21 +39,41 @@ static char *read_first_line(const char *path, bool own)
 	if (!token[0] || strlen(token) > TOKEN_MAX)
 		fail("the first line of %s must have 1 to %d characters: openssl rand -hex 16 > %s",
 		     path, TOKEN_MAX, path);
+	/* Part of one can be guessed. */
+	if (own && (strlen(token) != DIGITS || token[strspn(token, "0123456789abcdef")]))
+		fail("%s does not hold %zu digits, as it was made: remove it, and the next start makes one",
+		     path, DIGITS);
 	return strdup(token);
 }
 
-static void write_random(int file, const char *path)
+/* It has its name when it is whole: whenever this is killed, the next start finds all or none. */
+static void make_own(const char *path)
 {
 	unsigned char bytes[RANDOM];
-	bool done = getrandom(bytes, sizeof(bytes), 0) == (ssize_t)sizeof(bytes);
+	char line[DIGITS + 2], *beside;
+	int file, error;
 
-	for (unsigned int i = 0; i < RANDOM; i++)
-		done = done && dprintf(file, "%02x", bytes[i]) == 2;
-	done = done && dprintf(file, "\n") == 1;
-	if (close(file) || !done) {
-		unlink(path);
-		fail("cannot write %s: %s", path, strerror(errno));
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		fail("no random numbers: %s", strerror(errno));
+	for (size_t i = 0; i < RANDOM; i++)
+		snprintf(line + 2 * i, 3, "%02x", bytes[i]);
+	line[DIGITS] = '\n';
+	if (asprintf(&beside, "%s.new", path) < 0)
+		fail("no memory");
+	unlink(beside);
+	file = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (file < 0)
+		fail("cannot make %s: %s; say with --token-file what hosts have to know", path,
+		     strerror(errno));
+	/* What write() does not say of a part. */
+	errno = ENOSPC;
+	if (write(file, line, DIGITS + 1) != (ssize_t)DIGITS + 1 || close(file) ||
+	    rename(beside, path)) {
+		error = errno;
+		unlink(beside);
+		fail("cannot write %s: %s", path, strerror(error));
 	}
+	free(beside);
 }
 
 char *token_read(const char *path)
@@ -61,15 +83,12 @@ char *token_read(const char *path)
 
 char *token_own(const char *socket, char *path, size_t size)
 {
-	int file;
+	struct stat about;
 
 	if ((size_t)snprintf(path, size, "%s.token", socket) >= size)
 		fail("%s: too long a name", socket);
-	file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (file >= 0)
-		write_random(file, path);
-	else if (errno != EEXIST)
-		fail("cannot make %s: %s; say with --token-file what hosts have to know", path,
-		     strerror(errno));
+	/* Nobody makes one meanwhile: this generator alone has these lines. */
+	if (lstat(path, &about) && errno == ENOENT)
+		make_own(path);
 	return read_first_line(path, true);
 }

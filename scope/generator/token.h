@@ -10,7 +10,8 @@ char *token_read(const char *path);
 
 /*
  * The same of the file beside @socket, whose name is put in @path.  It is made, with a random
- * line, if it is not there: a generator that is begun again has the same.
+ * line, if it is not there: a generator that is begun again has the same.  One that was not
+ * made so, or not by this user, ends the program too.
  */
 char *token_own(const char *socket, char *path, size_t size);
 

@@ -90,6 +90,25 @@ def test_own_token(rig: Rig) -> None:
     assert rig.token == first
 
 
+def test_own_token_is_whole(rig: Rig) -> None:
+    """What a start that was killed has left is not taken for it, or in the way of one."""
+    own = Path(f"{rig.lines}.token")
+    for left in ("3f\n", "3f", "3" * 31 + "\n", "3" * 33 + "\n", "x" * 32 + "\n"):
+        own.write_text(left)
+        own.chmod(0o600)
+        said = rig.run("--socket", str(rig.lines), "--listen", "127.0.0.1:0", "--rounds", "1")
+        assert said.returncode == 1 and "does not hold 32 digits" in said.stderr
+        assert "remove it" in said.stderr and rig.keeper_gone()
+    own.unlink()
+    other = rig.directory / "other"
+    other.touch()
+    beside = Path(f"{own}.new")
+    beside.symlink_to(other)
+    rig.generator()
+    assert re.fullmatch("[0-9a-f]{32}\n", own.read_text()) and own.stat().st_mode & 0o777 == 0o600
+    assert not other.read_text() and not beside.is_symlink()
+
+
 def test_what_lies_where_the_own_token_is(rig: Rig) -> None:
     """Nothing that another could have put there is taken for it."""
     own = Path(f"{rig.lines}.token")
