@@ -44,6 +44,7 @@ enum {
 static _Atomic uint64_t answers[ROWS][ANSWERS];
 static _Atomic bool fuzz_stop;
 static _Atomic int victims[VICTIMS], fuzzer_tid[FUZZERS], fuzzers_left;
+static pid_t fuzz_guard;
 static uint64_t fuzz_seed;
 static int fuzz_cpus, device;
 static __thread uint64_t rng;
@@ -351,6 +352,27 @@ static void on_signal(int sig)
 	(void)sig;
 }
 
+/*
+ * A process that no lock of theirs holds up ends all isolations every few seconds.  One that
+ * is never interrupted keeps its CPU from a thread that can be nowhere else, as the others
+ * are offline; with that thread all wait that share its memory, and who would end it too.
+ */
+static inline pid_t guard(void)
+{
+	pid_t parent = getpid(), pid = fork();
+	char all[16];
+
+	if (pid)
+		return pid;
+	snprintf(all, sizeof(all), "1-%d\n", fuzz_cpus - 1);
+	while (getppid() == parent) {
+		sleep_ms(5000);
+		put_file("/proc/isolator/cpus", "\n");
+		put_file("/proc/isolator/cpus", all);
+	}
+	_exit(0);
+}
+
 /* Everything ends, and the machine is as it was. */
 static inline void clear_away(pthread_t *threads)
 {
@@ -370,6 +392,8 @@ static inline void clear_away(pthread_t *threads)
 	}
 	for (int i = 0; i < FUZZERS; i++)
 		pthread_join(threads[i], NULL);
+	kill(fuzz_guard, SIGKILL);
+	waitpid(fuzz_guard, NULL, 0);
 	rmdir(GROUP);
 	for (int cpu = 2; cpu < fuzz_cpus; cpu++) {
 		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
@@ -441,6 +465,9 @@ static inline int fuzz(unsigned int seconds)
 	if (mkdir(GROUP, 0755) || access(GROUP "/cpuset.cpus", W_OK))
 		diag("no cpuset: that part is left out");
 	fuzzers_left = FUZZERS;
+	fuzz_guard = guard();
+	if (fuzz_guard < 0)
+		bail_out("fork");
 	/* This thread, which brings everything to its end, stays on CPU 0 and out of the group. */
 	for (intptr_t i = 0; i < FUZZERS; i++) {
 		if (pthread_create(&threads[i], NULL, fuzzer, (void *)i))
