@@ -69,9 +69,9 @@ static const struct command program = {
 	.exits = (const char *const []){
 		"0", "done, and nothing exceeded a deadline, or the machine is fit",
 		"1", "an error, which says what to do about it",
-		"2", "a deadline was exceeded: there was a breach (why); the machine is not fit (audit); a CPU was not quiet (prove); the kernel has something else than its file says (configure); something is against the rule (shield); or a limit was exceeded (measure)",
-		"3", "inconclusive: no CPU is isolated, nothing could be judged, or what counts does not (prove); or a run that is invalid (measure)",
-		"77", "skipped: this machine has nothing to look with (prove); the running kernel has no Isolator (configure)",
+		"2", "a deadline was exceeded: there was a breach (why); the machine is not fit (audit); a CPU was not quiet (prove); the kernel's limits differ from their file (configure); something breaks the rule (shield); or a limit was exceeded (measure, watch)",
+		"3", "inconclusive: no CPU is isolated, nothing could be judged, or what counts does not (prove); a protected CPU was missing (watch); a load did nothing (interfere); or a run is invalid (measure)",
+		"77", "skipped: this machine lacks what it takes (prove, measure, interfere); the running kernel has no Isolator (configure)",
 		NULL,
 	},
 };

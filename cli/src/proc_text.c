@@ -47,7 +47,7 @@ const char *proc_text_end(const char *end)
 		{ "stop", "the program stopped it" },
 		{ "exit", "the thread exited" },
 		{ "exec", "the thread executed another program" },
-		{ "affinity", "a cpuset took the CPU away, or gave others" },
+		{ "affinity", "a cpuset or an affinity change took the CPU away, or gave others" },
 		{ "hotplug", "the CPU went offline" },
 		{ "system", "the system suspends, reboots or starts another kernel" },
 		{ "admin", "an administrator took the CPU out of /proc/isolator/cpus, or another program stopped it" },

@@ -29,7 +29,7 @@ static const struct option_spec specs[] = {
 	  { .cpus = &run_one.cpus }, 0 },
 	{ "rest", 0, OPTION_CPUS, "CPUS", "more CPUs for the program alone: it starts there, and the thread that is to be left alone pins itself to CPU",
 	  { .cpus = &run_one.rest }, 0 },
-	{ "user", 0, OPTION_USER, "NAME", "run the program as this user of /etc/passwd (default: who called sudo)",
+	{ "user", 0, OPTION_USER, "NAME", "run the program as this user of /etc/passwd (default: the user who called sudo)",
 	  { .text = &run_one.user_name }, 0 },
 	{ "policy", 0, OPTION_WORD, "other|fifo|rr", "the program's scheduling policy (default other); with fifo and rr, one that never sleeps starves the kernel's own threads of that CPU",
 	  { .number = &run_one.policy }, 0 },
@@ -353,7 +353,7 @@ const struct command run_command = {
 	.min_operands = 1,
 	.max_operands = INT_MAX,
 	.summary = "run a program on a CPU that is made quiet for it",
-	.about = "Makes a CPU as quiet as this kernel lets it be: other tasks, interrupts, threads and work of the kernel go to the other CPUs, and what comes to each CPU by itself is turned off. On a kernel with Isolator the program, or the threads that are named or pin themselves to such a CPU, are isolated, too: nothing interrupts them in user mode. Then it runs the program there, as who called sudo, passes signals on, and when it has ended puts each setting back and tells what interrupted the CPU and what remains. Each setting is noted in /run/isolator before it is changed: isolator restore undoes what a run that was killed left.",
+	.about = "Makes a CPU as quiet as this kernel lets it be: other tasks, interrupts, threads and work of the kernel go to the other CPUs, and what comes to each CPU by itself is turned off. On a kernel with Isolator the program, or the threads that are named or pin themselves to such a CPU, are isolated, too: nothing interrupts them in user mode. Then it runs the program there, as the user who called sudo, passes signals on, and when it has ended puts each setting back and tells what interrupted the CPU and what remains. Each setting is noted in /run/isolator before it is changed: isolator restore undoes what a run that was killed left.",
 	.options = specs,
 	.examples = (const char *const []){
 		"sudo isolator run -c 3 -- ./control --period 1000", "CPU 3 for it alone",

@@ -160,6 +160,7 @@ def columns(matrix_rows: list[dict[str, Any]]) -> list[str]:
 def page(report: dict[str, Any]) -> str:
     """docs/catalogue.md: what was read in the source, and what was measured."""
     ran = [r for r in report["rows"] if r["runs"]]
+    still = [r for r in rows().values() if r.untriggered]
     lines = [
         "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->",
         "# What interrupts a CPU",
@@ -172,7 +173,8 @@ def page(report: dict[str, Any]) -> str:
         "counted from outside the guest, with the vectors it came by. Where the tick runs (stock),",
         "most of it is the timer. Counts are exact; the seconds are an emulator's and compare only",
         "within a line.",
-        f"{len(ran)} rows run with {report['emulator']}, each column on its own days:",
+        f"{len(ran)} triggers with {report['emulator']}, which cover {len(rows()) - len(still)} of",
+        f"{len(rows())} rows; the other {len(still)} each say why not. Each column on its own days:",
         "",
         *columns(report["rows"]),
         "",

@@ -50,7 +50,7 @@ PLAIN: dict[str, Place] = {
     "softirq": Place("irq", "runs where the interrupt ends; its number is below the tasklets'"),
     "bh-work": Place("softirq", _BH_WORK),
     "tasklet": Place("bh-work", _TASKLET),
-    "user": Place("tasklet", f"{_USER}; or before `softirq`, after an interrupt amid softirqs: "
+    "user": Place("tasklet", f"{_USER}; or before `softirq`, after an interrupt during softirqs: "
                   "those that it raised are left to ksoftirqd, as a thread waits",
                   instead="softirq"),
     "kthread": Place("user", _KTHREAD),

@@ -199,12 +199,14 @@ def test_scribbled_lines(rig: Rig) -> None:
             lines.memory[where:where + 4] = (value & 0xFFFFFFFF).to_bytes(4, "little")
         host.pump(0.001)
     host.order(Stop())
-    state = host.finish_from([])
+    state = host.finish()
     assert generator.poll() is None
     found = account(host.records())
-    assert state.triggers == found.triggers > 10
+    # A host that gets no time loses whole triggers, and is told how many.
+    lost = host.closed_triggers() - found.triggers
+    assert found.triggers > 10
     for line, said in enumerate(state.lines):
-        assert said.answered + said.late + said.missing == found.expected[line]
+        assert 0 <= said.answered + said.late + said.missing - found.expected[line] <= lost
     assert state.lost > 0 and sum(said.strays for said in state.lines) > 0
     for number, value in found.values.items():
         assert 0 <= value < 10**10, number
