@@ -9,7 +9,8 @@ import pytest
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 CACHE = pathlib.Path(os.environ.get("ISOLATOR_CACHE") or pathlib.Path.home() / ".cache/isolator")
-NEEDED = ["X86_64", "SMP", "HIGH_RES_TIMERS", "NO_HZ_FULL", "PROC_FS", "STACKTRACE", "HOTPLUG_CPU"]
+NEEDED = ["X86_64", "SMP", "HIGH_RES_TIMERS", "NO_HZ_FULL", "PROC_FS", "STACKTRACE", "HOTPLUG_CPU",
+          "POSIX_TIMERS"]
 HARMFUL = {"STACKLEAK_RUNTIME_DISABLE": "security/Kconfig.hardening"}
 
 
