@@ -208,9 +208,8 @@ static int check(struct noise_run *run)
 
 	if (!options.cpus.given)
 		return error_say("it needs -c LIST: the CPUs to look at");
-	if (options.output && !file_is_ordinary(options.output))
-		return error_say("--output: %s is no ordinary file, and would be replaced by one: name a file",
-				 options.output);
+	if (options.output && file_check_ordinary("--output", options.output))
+		return EXIT_ERROR;
 	if (!file_word(text, sizeof(text), "/sys/devices/system/cpu/online") ||
 	    !cpulist_read(text, &online))
 		return error_say("/sys/devices/system/cpu/online cannot be read: mount sysfs");

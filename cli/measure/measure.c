@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../src/affinity.h"
@@ -11,6 +10,7 @@
 #include "../src/audit.h"
 #include "../src/command.h"
 #include "../src/error.h"
+#include "../src/file.h"
 #include "../src/live.h"
 #include "../src/term.h"
 #include "../src/text.h"
@@ -181,16 +181,13 @@ static int make_gates(struct result *result)
  */
 static int check_file(const char *option, const char *path, bool anew)
 {
-	struct stat status;
-
-	if (!path || lstat(path, &status))
+	if (!path)
 		return 0;
-	if (S_ISREG(status.st_mode) && anew)
+	if (file_check_ordinary(option, path))
+		return -1;
+	if (anew || access(path, F_OK))
 		return 0;
-	if (S_ISREG(status.st_mode))
-		return error_say("%s: %s is there already, and would be lost: name another file, or remove it",
-				 option, path), -1;
-	return error_say("%s: %s is no ordinary file, and would be replaced by one: name a file",
+	return error_say("%s: %s is there already, and would be lost: name another file, or remove it",
 			 option, path), -1;
 }
 

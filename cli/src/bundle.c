@@ -337,11 +337,8 @@ int bundle_write(const struct capture *capture, const char *file)
 	FILE *out;
 	int error;
 
-	if (!file_is_ordinary(file)) {
-		error_say("--save: %s is no ordinary file, and would be replaced by one: name a file",
-			  file);
+	if (file_check_ordinary("--save", file))
 		return -1;
-	}
 	error = file_begin(&new, file, 0600);
 	if (!error) {
 		out = text_open(&data, &size);

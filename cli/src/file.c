@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "error.h"
 #include "file.h"
 #include "text.h"
 
@@ -114,11 +115,15 @@ int file_write_fd(int fd, const void *data, size_t size)
 	return 0;
 }
 
-bool file_is_ordinary(const char *path)
+int file_check_ordinary(const char *option, const char *path)
 {
 	struct stat status;
 
-	return lstat(path, &status) || S_ISREG(status.st_mode);
+	if (lstat(path, &status) || S_ISREG(status.st_mode))
+		return 0;
+	error_say("%s: %s is no ordinary file, and would be replaced by one: name a file",
+		  option, path);
+	return -1;
 }
 
 int file_begin(struct file_new *new, const char *path, mode_t mode)

@@ -36,8 +36,11 @@ bool file_is_whole(const char *text, size_t size);
 /* Writes all of @data; 0 or the errno. */
 int file_write_fd(int fd, const void *data, size_t size);
 
-/* May a new file take the place of @path: is it an ordinary one, or none? */
-bool file_is_ordinary(const char *path);
+/*
+ * May a new file take the place of @path, which @option names: is it an ordinary one, or none?
+ * 0, or -1, said why.
+ */
+int file_check_ordinary(const char *option, const char *path);
 
 /*
  * Makes an empty file beside @path, which has to last, with @mode but for the umask.  What is

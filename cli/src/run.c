@@ -265,11 +265,8 @@ static int begin_json(struct file_new *json)
 {
 	int error;
 
-	if (!file_is_ordinary(json_path)) {
-		error_say("--json: %s is no ordinary file, and would be replaced by one: name a file",
-			  json_path);
+	if (file_check_ordinary("--json", json_path))
 		return -1;
-	}
 	error = file_begin(json, json_path, 0666);
 	if (error)
 		error_say("--json %s: %s", json_path, strerror(error));

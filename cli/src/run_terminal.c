@@ -337,7 +337,7 @@ int run_terminal_enter(const struct run_terminal *terminal)
 
 	if (!terminal->apart)
 		return 0;
-	/* Who waited for keys would wait for ever. */
+	/* A program that waited for keys would wait forever. */
 	if (terminal->no_keys)
 		input = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (input < 0 || setsid() < 0 ||
