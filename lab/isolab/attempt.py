@@ -31,13 +31,10 @@ TIMER = "sysvec_apic_timer_interrupt"
 STOPPED_TICK_PER_S = 50
 # So many triggers that did not come back say that stock Linux hangs: no base to compare with.
 STUCK = 3
-# Isolator never has this CPU, so that nothing is ever deferred to it: but for guest tests that say
-# "cpu0: isolated".
-NEVER_ISOLATED = "0"
 
 _CODE = re.compile(r"Code: ((?:[0-9a-f]{2} )*)<([0-9a-f]{2})>")
 _CPU = re.compile(r"\bCPU: (\d+) ")
-_PLACE = re.compile(r"RIP: 0010:(\S+)")
+_PLACE = re.compile(r"RIP: 0010:([^\s/]+)\+(0x[0-9a-f]+)/")
 _INT3 = re.compile(r"Oops: int3|int3: 0000")
 # By the guest's own word its timer did not calibrate, or its clock has not yet: the host's doing.
 _UNCALIBRATED = re.compile(
@@ -68,47 +65,39 @@ def _first(what: re.Pattern[str], lines: Sequence[str]) -> re.Match[str] | None:
     return next((m for m in map(what.search, lines) if m), None)
 
 
-def _stale(lines: Sequence[str], i: int, ours: bool, cpu0_isolated: bool) -> str | None:
-    """The evidence that the int3 Oops of line @i ran a stale translation.
+def _stale(oops: Sequence[str], outcome: Outcome) -> str | None:
+    """The evidence that an int3 Oops ran a stale translation: QEMU told of that CPU and place.
 
-    The CPU executed an int3 that memory no longer held.  A CPU to which Isolator wrongly deferred a
-    text sync shows the same, so with Isolator one that is never isolated has to have met it, too:
-    all int3 of the log are at one place, which is not Isolator's, and one of them is on that CPU.
+    The CPU executed an int3 that memory did not hold any more.  Where Isolator wrongly deferred a
+    text sync, memory holds it when it is executed, and no longer when the kernel looks at it.
+    A kernel without Isolator defers nothing; of Debian's own there are no symbols, either.
     """
-    at = [j for j, line in enumerate(lines) if j >= i and _INT3.search(line)]
-    ends = [*at[1:], len(lines)]
-    each = [lines[j : min(j + _OOPS_LINES, end)] for j, end in zip(at, ends, strict=True)]
-    code = _first(_CODE, each[0])
+    code, place, cpu = (_first(what, oops) for what in (_CODE, _PLACE, _CPU))
     before = code.group(1).split() if code else []
-    if not code or not before or before[-1] == "cc":
+    if not before or before[-1] == "cc" or not place or not cpu:
         return None
-    if ours and cpu0_isolated:
+    at = f"{place.group(1)}+{int(place.group(2), 16) - 1:#x}"
+    told = (int(cpu.group(1)), at) in outcome.stale if outcome.ours else outcome.stale
+    if not told:
         return None
-    if ours:
-        places = {m.group(1) if (m := _first(_PLACE, oops)) else None for oops in each}
-        cpus = {m.group(1) if (m := _first(_CPU, oops)) else None for oops in each}
-        one = len(each) == 1 or (len(places) == 1 and None not in places)
-        if not one or NEVER_ISOLATED not in cpus:
-            return None
-        if any("isolator" in line.lower() for line in lines[i:]):
-            return None
-    return f"{lines[i].strip()}; but memory holds {before[-1]} there, not cc: {code.group(0)}"
+    return f"{oops[0].strip()}; but memory held {before[-1]}, not cc, as QEMU executed {at}"
 
 
-def emulator_fault(outcome: Outcome, cpu0_isolated: bool = False) -> tuple[str, int] | None:
+def emulator_fault(outcome: Outcome) -> tuple[str, int] | None:
     """The evidence that the emulator is to blame, and how many lines of the log precede it.
 
-    QEMU says that an assertion of its own failed; or it ran a stale translation, which it does
-    only where its CPUs are threads of their own.
+    QEMU says that an assertion of its own failed; or the first int3 Oops is one of a breakpoint
+    that memory did not hold: observer/stale.c.
     """
     lines = outcome.console.splitlines()
     if said := _ASSERTION.search(outcome.qemu_log):
         return said[0], len(lines)
-    first = next((i for i, line in enumerate(lines) if _INT3.search(line)), None)
-    if first is None or not outcome.multi_threaded:
+    at = [i for i, line in enumerate(lines) if _INT3.search(line)]
+    if not at:
         return None
-    evidence = _stale(lines, first, outcome.ours, cpu0_isolated)
-    return (evidence, first) if evidence else None
+    oops = lines[at[0] : min([at[0] + _OOPS_LINES, *at[1:2]])]
+    evidence = _stale(oops, outcome)
+    return (evidence, at[0]) if evidence else None
 
 
 def clocks(facts: str, ours: bool, log: str = "") -> Attempt | None:
@@ -156,9 +145,9 @@ def hung(outcome: Outcome) -> str | None:
     return None
 
 
-def judge(outcome: Outcome, cpu0_isolated: bool = False) -> Attempt:
-    """An attempt of any kernel; it may still run.  @cpu0_isolated: a test may have done so."""
-    if fault := emulator_fault(outcome, cpu0_isolated):
+def judge(outcome: Outcome) -> Attempt:
+    """An attempt of any kernel; it may still run."""
+    if fault := emulator_fault(outcome):
         lines = outcome.console.splitlines()[: fault[1]]
         return Attempt(f"emulator fault: {fault[0]}", outcome.ours, log="\n".join(lines))
     if spoilt := _clocks(outcome):

@@ -85,7 +85,8 @@ class Outcome:
     console: str = ""
     died: str | None = None  # why the guest did not come to its end
     ours: bool = False  # its kernel has Isolator
-    multi_threaded: bool = False  # each of its CPUs was emulated by a thread of its own
+    # Which CPU executed a breakpoint of the kernel that memory did not hold, and where: name+0xN.
+    stale: frozenset[tuple[int, str]] = frozenset()
     qemu_log: str = ""
     findings: list[dmesg.Finding] = field(default_factory=list)
     boot_seconds: float = 0
@@ -185,6 +186,8 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         command += observer.arguments(guest.kernel, where / "observer.json", guest.heavy)
     how = "single,icount" if guest.icount else threads
     accel = "kvm" if use_kvm else f"tcg,thread={how}"
+    if accel == "tcg,thread=multi" and emulator.tells_stale and not arm:
+        command += observer.stale_arguments(where / "stale.json")
     return command, f"QEMU {emulator.version} {accel}"
 
 
@@ -309,11 +312,10 @@ def boot(
 
 def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) -> Outcome:
     where.mkdir(parents=True, exist_ok=True)
-    for name in ("console", "report", "observer.json"):
+    for name in ("console", "report", "observer.json", "stale.json"):
         (where / name).unlink(missing_ok=True)
     outcome = Outcome(ours=guest.kernel.ours)
     command, outcome.accel = _command(guest, where)
-    outcome.multi_threaded = outcome.accel.endswith("thread=multi")
     (where / "command").write_text(" ".join(command) + "\n")
     status = _qemu(guest, command, where, outcome, on_event)
     (where / "initrd").unlink(missing_ok=True)
@@ -328,6 +330,7 @@ def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) ->
         outcome.died = ENDED
     outcome.findings = dmesg.scan(outcome.console)
     outcome.qemu_log = text
+    outcome.stale = observer.stale(guest.kernel, where / "stale.json")
     if guest.observe:
         outcome.windows, outcome.observer_end = observer.read(guest.kernel, where / "observer.json")
     return outcome

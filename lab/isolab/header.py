@@ -125,7 +125,6 @@ class GuestTest:
     smt: int = 1  # CPUs a core
     brings: tuple[str, ...] = ()  # programs that only some guests have
     doorbell: bool = False  # of a generator, for the driver of isolator-scope
-    cpu0_isolated: bool = False  # it lets Isolator have CPU 0
     wires: str = ""  # a generator on its GPIO lines, the driver's device in the tree or not
 
     @property
@@ -211,7 +210,6 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             smt=int(_one(keys, path, "smt", "1")),
             brings=tuple(_choice(w, BRINGS, path) for w in _one(keys, path, "brings", "").split()),
             doorbell=_one(keys, path, "doorbell", "no") == "yes",
-            cpu0_isolated=_choice(_one(keys, path, "cpu0", ""), ("", "isolated"), path) != "",
             wires=_choice(_one(keys, path, "wires", ""), ("", *WIRES), path),
         )
         if test.name != _name(path):

@@ -99,6 +99,18 @@ class Kernel:
         name = names[i].removeprefix("asm_")
         return name if offset == 0 else f"{name}+{offset:#x}"
 
+    def places(self, pc: int) -> list[str]:
+        """This address as the kernel may print it: name+0xN, by each name that its symbol has.
+
+        Without symbols, as of Debian's own kernels, the bare address.
+        """
+        if not (self.path / "System.map").exists():
+            return [hex(pc)]
+        addrs, names, _ = self.symbols
+        end = bisect.bisect_right(addrs, pc)
+        begin = bisect.bisect_left(addrs, addrs[end - 1]) if end else 0
+        return [f"{names[i]}+{pc - addrs[i]:#x}" for i in range(begin, end)]
+
 
 def build(flavour: str, stock: bool = False, extra: tuple[str, ...] = ()) -> Kernel:
     """Has kernel/build make the kernel, if its content is not built yet."""

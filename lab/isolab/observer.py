@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The observer's plugin: built, given to QEMU, and what it wrote read."""
+"""The plugins of QEMU: built, given to it, and what they wrote read."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from .paths import BUILD, LAB
 Window = dict[str, Any]
 
 
-def plugin() -> Path:
+def _built() -> Path:
     out = BUILD / "lab" / "observer"
     done = subprocess.run(
         ["make", "-s", "-C", str(LAB / "observer"), f"O={out}"],
@@ -27,23 +29,39 @@ def plugin() -> Path:
     )
     if done.returncode:
         raise term.LabError(f"building the observer failed:\n{done.stdout}")
-    return out / "observer.so"
+    return out
 
 
 def arguments(kernel: Kernel, out: Path, heavy: bool, log: int = 64) -> list[str]:
     entries = ":".join(hex(a) for a in kernel.syscall_entries())
-    options = f"{plugin()},out={out},syscall={entries},log={log}"
+    options = f"{_built() / 'observer.so'},out={out},syscall={entries},log={log}"
     return ["-plugin", options + (",heavy=on" if heavy else "")]
+
+
+def stale_arguments(out: Path) -> list[str]:
+    return ["-plugin", f"{_built() / 'stale.so'},out={out}"]
+
+
+def _items(path: Path) -> Iterator[dict[str, Any]]:
+    for line in path.read_text().splitlines() if path.exists() else ():
+        with contextlib.suppress(json.JSONDecodeError):  # the last line of a QEMU that was killed
+            yield json.loads(line)
+
+
+def stale(kernel: Kernel, path: Path) -> frozenset[tuple[int, str]]:
+    """Which CPU executed a breakpoint that memory did not hold, and where: name+0xN."""
+    return frozenset(
+        (item["vcpu"], name)
+        for item in _items(path)
+        if item["schema"] == "isolator.observer.stale"
+        for name in kernel.places(int(item["pc"], 16))
+    )
 
 
 def pauses(path: Path) -> dict[int, dict[str, int]]:
     """How long it held the observed CPU when it was asked to, by window."""
     found = {}
-    for line in path.read_text().splitlines() if path.exists() else ():
-        try:
-            item = json.loads(line)
-        except json.JSONDecodeError:
-            continue  # the last line of a QEMU that was killed
+    for item in _items(path):
         if item["schema"] == "isolator.observer.pause":
             found[item["window"]] = {"asked_ns": item["asked_ns"], "ns": item["ns"]}
     return found
@@ -53,13 +71,7 @@ def read(kernel: Kernel, path: Path) -> tuple[dict[int, Window], Window | None]:
     """The windows by number, with symbols for addresses; and the observer's last word."""
     windows: dict[int, Window] = {}
     end = None
-    if not path.exists():
-        return windows, end
-    for line in path.read_text().splitlines():
-        try:
-            item = json.loads(line)
-        except json.JSONDecodeError:
-            continue  # the last line of a QEMU that was killed
+    for item in _items(path):
         if item["schema"] == "isolator.observer.end":
             end = item
         if item["schema"] != "isolator.observer.window":

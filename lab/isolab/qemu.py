@@ -29,6 +29,7 @@ class Emulator:
     version: str
     threads: str
     cpu: str = "max"
+    tells_stale: bool = False  # it lets a plugin read memory
 
     def accel(self, use_kvm: bool, icount: bool = False, threads: str = "") -> list[str]:
         if use_kvm:
@@ -83,7 +84,7 @@ def _newer(target: str) -> Emulator:
         "ISOLAB_QEMU=system takes the installed one",
     )
     command = _unpacked(into, target)
-    return Emulator("trixie", command, _version(command), "multi", cpu)
+    return Emulator("trixie", command, _version(command), "multi", cpu, tells_stale=True)
 
 
 def _system(target: str) -> Emulator:

@@ -350,8 +350,7 @@ def _run_batch(
             )
         done = {e["name"]: e for e in outcome.events if e["event"] == "run"}
         ran = [t for t in now if t.name in done]
-        # Those that had begun.
-        found = attempt.judge(outcome, any(t.cpu0_isolated for t in now[: len(ran) + 1]))
+        found = attempt.judge(outcome)
         mine.append({"tests": [t.name for t in now], **attempt.record(found)})
         attempts.append(mine[-1])
         again = found.void and len(mine) < attempt.MAX_BOOTS

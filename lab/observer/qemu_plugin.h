@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The part of QEMU's TCG plugin interface that the observer uses, declared here
+ * The part of QEMU's TCG plugin interface that the plugins here use, declared
  * because no Debian package ships qemu-plugin.h.  It fits QEMU 7.2 (API 1) to
- * 10.0 (API 2 to 4); the one call that changed in between is marked.
+ * 10.0 (API 2 to 4); what changed in between is marked.
  */
 #ifndef LAB_QEMU_PLUGIN_H
 #define LAB_QEMU_PLUGIN_H
@@ -74,5 +74,12 @@ size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
  */
 uintptr_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest,
 				size_t len);
+
+/*
+ * API 4 and up, from a callback of that vCPU.  Appends @len bytes to @data; false: nothing is
+ * mapped there.
+ */
+struct _GByteArray;
+bool qemu_plugin_read_memory_vaddr(uint64_t addr, struct _GByteArray *data, size_t len);
 
 #endif /* LAB_QEMU_PLUGIN_H */

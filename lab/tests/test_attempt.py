@@ -13,6 +13,8 @@ from isolab.guest import ENDED, Outcome
 from isolab.paths import TOP
 
 STOCK, TUNED, ISOLATOR = CONFIGS
+# Which CPU executed a breakpoint that memory did not hold, and where.
+STALE = frozenset({(0, "schedule+0x0"), (0, "__schedule+0x0"), (1, "wake_up+0x0")})
 # As the kernel prints it where the CPU executed what memory no longer holds.
 OOPS = """[   20.0] isolab: begin x
 [   23.9] Oops: int3: 0000 [#1] PREEMPT_RT SMP NOPTI
@@ -30,7 +32,7 @@ def oops(cpu: int = 0, comm: str = "hackbench", rip: str = "schedule", byte: str
 
 
 def outcome(console: str = "", **more: Any) -> Outcome:
-    return Outcome(**{"ours": True, "multi_threaded": True, "console": console, **more})
+    return Outcome(**{"ours": True, "stale": STALE, "console": console, **more})
 
 
 def event(kind: str, name: str, **more: Any) -> dict[str, Any]:
@@ -72,24 +74,24 @@ QEMU_SAYS = "qemu-system-x86_64: system/physmem.c:1: f: Assertion `a < b' failed
     ("log", "more", "excused"),
     [
         (oops(), {}, True),
-        # Here Isolator may wrongly have deferred the sync: the same picture.
+        (oops(rip="__schedule"), {}, True),
+        (oops(cpu=1, rip="wake_up"), {}, True),
         (oops(cpu=1), {}, False),
-        # One that is never isolated met it as well: it is the same for all CPUs.
-        (oops(cpu=1) + oops(cpu=0), {}, True),
-        (oops(cpu=1) + oops(cpu=2), {}, False),
-        (oops(cpu=1) + oops(cpu=0, rip="wake_up"), {}, False),
-        (oops(cpu=0) + oops(cpu=1, rip="wake_up"), {}, False),
-        (oops(cpu=1, byte="cc") + oops(cpu=0), {}, False),
-        (oops(cpu=0) + oops(cpu=1).replace("RIP: ", ""), {}, False),
-        (oops(cpu=1, comm="spinner", rip="isolator_enter_from_user"), {}, False),
-        (oops(rip="isolator_send"), {}, False),
-        (oops() + "[ 23.9] isolator: BUG: text patched without a sync\n", {}, False),
-        # Memory still holds the int3, or nothing says what it holds.
-        (oops(byte="cc"), {}, False),
-        ("[ 1.0] Oops: int3: 0000 [#1]\n[ 1.0] CPU: 0 UID: 0\n", {}, False),
         (oops().replace("CPU: 0 ", ""), {}, False),
-        # One thread for all CPUs, or no emulation, has no stale translation.
-        (oops(), {"multi_threaded": False}, False),
+        # Here Isolator may wrongly have deferred the sync: memory held the int3 as it was executed.
+        (oops(), {"stale": frozenset()}, False),
+        (oops(rip="wake_up"), {}, False),
+        (oops().replace("+0x1/", "+0x2/"), {}, False),
+        (oops(rip="wake_up") + oops(), {}, False),
+        (oops() + oops(rip="wake_up"), {}, True),
+        # Memory still holds the int3, or nothing says what it holds, or where.
+        (oops(byte="cc"), {}, False),
+        (oops(byte="cc") + oops(), {}, False),
+        ("[ 1.0] Oops: int3: 0000 [#1]\n[ 1.0] CPU: 0 UID: 0\n", {}, False),
+        (oops().replace("RIP: ", ""), {}, False),
+        (oops().replace("RIP: ", "") + oops(), {}, False),
+        # What is told of, and kills nothing.
+        ("", {}, False),
         ("", {"qemu_log": f"a warning\n{QEMU_SAYS}\n"}, True),
         ("", {"qemu_log": "qemu-system-x86_64: a warning\n"}, False),
         (f"{QEMU_SAYS}\n", {}, False),  # the guest may print anything
@@ -98,13 +100,14 @@ QEMU_SAYS = "qemu-system-x86_64: system/physmem.c:1: f: Assertion `a < b' failed
 def test_an_end_is_excused_by_proof_only(log: str, more: dict[str, Any], excused: bool) -> None:
     found = judge(outcome(log, died=ENDED, **more))
     assert found.excused == excused
-    assert bool(found.void) == excused and (found.ended == ENDED) != excused
+    assert bool(found.void) == excused and (found.ended != ENDED) == excused
 
 
-def test_where_cpu_0_was_isolated_an_int3_proves_nothing() -> None:
-    assert judge(outcome(oops(), died=ENDED), cpu0_isolated=True).ended == ENDED
-    assert judge(outcome("", died=ENDED, qemu_log=QEMU_SAYS), cpu0_isolated=True).excused
-    assert judge(outcome(oops(), died=ENDED, ours=False), cpu0_isolated=True).void
+def test_a_kernel_without_isolator_defers_nothing() -> None:
+    """Debian's has no symbols, so that any place will do."""
+    for stale, void in ((frozenset({(1, "0xffffffff81000000")}), True), (frozenset(), False)):
+        found = judge(outcome(oops(), died=ENDED, ours=False, stale=stale))
+        assert bool(found.void) == void and not found.excused
 
 
 @pytest.mark.parametrize(
@@ -126,16 +129,6 @@ def test_clocks(facts: str, ours: str | None, other: str | None) -> None:
         assert ("void" if found.void else "ended" if found.ended else None) == expected
         assert not found.excused and found.log == "[1] x\n"
         assert bool(attempt.clocks(facts, isolates)) == bool(expected)
-
-
-def test_a_kernel_without_isolator_defers_nothing_to_any_cpu() -> None:
-    found = judge(outcome(oops(cpu=1), died=ENDED, ours=False))
-    assert found.void and "memory holds 0f there, not cc" in found.void
-    assert not found.excused  # nothing of ours is excused by it
-
-
-def test_only_the_first_oops_is_asked() -> None:
-    assert not judge(outcome(oops(byte="cc") + oops(), died=ENDED)).void
 
 
 def test_what_an_excused_boot_complained_of_before_counts() -> None:

@@ -271,16 +271,6 @@ def test_a_guest_that_is_over_is_ended(boots: Any, monkeypatch: pytest.MonkeyPat
         assert found.events == [NO_CLOCKS] and set(found.windows) == {instrument.CONTROL}
 
 
-def test_where_cpu_0_is_isolated_no_int3_is_excused(boots: Any) -> None:
-    """From the test on that isolates it; those that have not begun say nothing."""
-    first, last = guest_test(cpu0_isolated=True), guest_test(name="u")
-    for batch, status in (([first, last], "failed"), ([last, first], "passed")):
-        boots([excused, of_test])
-        results = suite._run_batch(KERNEL, batch, 1.0, Path("/nowhere"), [])
-        assert results[0].test is batch[0]
-        assert (results[0].why[0] == f"no verdict: {ENDED}") == (status == "failed")
-
-
 def test_excuses_are_bounded_for_the_whole_suite(
     boots: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

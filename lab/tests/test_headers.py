@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -50,39 +49,6 @@ def test_every_test_of_the_distribution_guest_is_in_a_suite() -> None:
     # And nowhere else: they need systemd.
     for _, tests in suite._choose([], [], suite.SUITES["full-debug"]):
         assert not known & {t.name for t in tests}
-
-
-# What lets Isolator have CPU 0, in C and in shell.
-CPU0 = re.compile(
-    r'worker_new\(0\)|isolator/cpus", "0|CPUS, "0|"0-%d"|echo 0\S* *>/proc/isolator/cpus'
-)
-
-
-def test_whoever_isolates_cpu_0_says_so() -> None:
-    """Where it is never isolated, what it met is no doing of Isolator's: see attempt.py."""
-    said = {t.name for t in header.tests() if t.cpu0_isolated}
-    found = set()
-    for path in header.TESTS.iterdir():
-        text = path.read_text()
-        for name in re.findall(r'#include "([\w-]+\.h)"', text):
-            near = header.TESTS / name
-            text += near.read_text() if near.exists() else ""
-        if path.suffix in header.SUFFIXES and CPU0.search(text):
-            found.add(path.stem)
-    assert found == said and {"keeper", "wheel", "slow-start"} <= said
-    for directory in (header.DISTRO_TESTS, header.ARM64_TESTS):
-        assert not any(t.cpu0_isolated for t in header.tests(directory))
-
-
-@pytest.mark.parametrize("value", ["yes", "no", "isolated too"])
-def test_cpu0_says_one_thing_only(tmp_path: Path, value: str) -> None:
-    text = "# name: x\n# kernel: isolator\n# about: y\n# cpu0: {}\n"
-    (tmp_path / "x.sh").write_text(text.format(value))
-    with pytest.raises(term.LabError, match="is none of"):
-        header.tests(tmp_path)
-    (tmp_path / "x.sh").write_text(text.format("isolated"))
-    (one,) = header.tests(tmp_path)
-    assert one.cpu0_isolated
 
 
 def test_a_wrong_header_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

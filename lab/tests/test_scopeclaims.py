@@ -314,6 +314,7 @@ def test_verdict(
 
 OOPS = """[ 2.9] Oops: int3: 0000 [#1] PREEMPT_RT SMP NOPTI
 [ 2.9] CPU: 0 UID: 0 PID: 7 Comm: modprobe
+[ 2.9] RIP: 0010:schedule+0x1/0x10
 [ 2.9] Code: c0 74 08 0f <1f> 44 00
 """
 WARNING = "[ 2.8] WARNING: CPU: 0 PID: 7 at isolator_scope.c:1\n"
@@ -352,7 +353,9 @@ def test_a_guest_that_cannot_begin(
     emulated: list[object] = []
 
     class Guest:
-        outcome = guest.Outcome(console=console, ours=True, multi_threaded=True, died=died)
+        outcome = guest.Outcome(
+            console=console, ours=True, stale=frozenset({(0, "schedule+0x0")}), died=died
+        )
 
         def __init__(self, *words: object, **more: object) -> None:
             emulated.append(more["threads"])

@@ -4,7 +4,6 @@
  * cpus: 4
  * kernel: isolator
  * timeout: 60
- * cpu0: isolated
  * about: a CPU of nohz_full= does not keep the time: another does, or there is no isolation
  * append: nohz_full=1,2
  */

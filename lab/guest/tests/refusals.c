@@ -4,7 +4,6 @@
  * cpus: 2
  * kernel: isolator
  * timeout: 60
- * cpu0: isolated
  * about: start refuses who and what it must, each with its own errno
  */
 #define _GNU_SOURCE

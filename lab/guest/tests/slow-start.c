@@ -4,7 +4,6 @@
  * cpus: 2
  * kernel: isolator-faults
  * timeout: 60
- * cpu0: isolated
  * about: what comes amid a start that takes its time: the last other CPU goes, an end, a stop
  */
 #define _GNU_SOURCE

@@ -4,7 +4,6 @@
  * cpus: 4
  * kernel: isolator
  * timeout: 60
- * cpu0: isolated
  * about: no idle CPU counts on the tick of an isolated one for its timers
  */
 #define _GNU_SOURCE

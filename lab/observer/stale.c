@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Stale: tells when a virtual CPU executes a breakpoint of the kernel that memory
+ * no longer holds.  A QEMU TCG plugin.
+ *
+ *	-plugin stale.so,out=FILE
+ *
+ * The kernel patches its text with breakpoints.  QEMU drops the translations of a place
+ * before it writes there; another of its threads can translate the old byte in between
+ * and keep that.  No machine does this, and the kernel then dies of an int3 that it does
+ * not know.  A CPU that was wrongly not synchronised dies with the same message, but the
+ * breakpoint that it executes is in memory still: so memory is read right before.
+ *
+ * For each one a JSON line is written to FILE at once, as the guest may end by it.  A
+ * breakpoint that another CPU removes within the few instructions between the begin of
+ * its block and the look is told too; the kernel knows that one, and nothing dies.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "qemu_plugin.h"
+
+/* QEMU 9.2 brought the reading of memory; before it there is nothing to tell. */
+QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
+
+#define INT3	0xcc
+#define KERNEL	(1ULL << 63)
+/* A guest that lives on beyond so many says nothing new. */
+#define MOST	256
+
+/* As in GLib, which QEMU brings. */
+struct _GByteArray {
+	uint8_t *data;
+	unsigned int len;
+};
+
+static struct {
+	FILE *out;
+	struct _GByteArray *(*new_array)(void);
+	uint8_t *(*free_array)(struct _GByteArray *array, int free_segment);
+} conf;
+static atomic_uint told;
+
+/* Is @byte all of an instruction?  In 64-bit mode, of those that the kernel uses. */
+static bool whole(uint8_t byte)
+{
+	switch (byte) {
+	case 0x50 ... 0x5f:		/* push, pop */
+	case 0x6c ... 0x6f:		/* ins, outs */
+	case 0x90 ... 0x99:		/* xchg, nop, cdq */
+	case 0x9b ... 0x9f:		/* fwait, pushf, popf, sahf, lahf */
+	case 0xa4 ... 0xa7:		/* movs, cmps */
+	case 0xaa ... 0xaf:		/* stos, lods, scas */
+	case 0xc3: case 0xc9: case 0xcb: case 0xcf:	/* ret, leave, iret */
+	case 0xec ... 0xef:		/* in, out */
+	case 0xf1: case 0xf4: case 0xf5:		/* int1, hlt, cmc */
+	case 0xf8 ... 0xfd:		/* clc to std */
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Was a breakpoint translated here?  QEMU copies the bytes out of memory only now: where
+ * they have changed since it looked, a single byte was translated that begins a longer
+ * instruction.
+ */
+static bool breakpoint(const struct qemu_plugin_insn *insn)
+{
+	uint8_t byte;
+
+	return qemu_plugin_insn_size(insn) == 1 &&
+	       qemu_plugin_insn_data(insn, &byte, 1) == 1 && !whole(byte);
+}
+
+static void on_breakpoint(unsigned int vcpu, void *place)
+{
+	struct _GByteArray *bytes = conf.new_array();
+
+	if (qemu_plugin_read_memory_vaddr((uintptr_t)place, bytes, 1) && bytes->len == 1 &&
+	    bytes->data[0] != INT3 && atomic_fetch_add(&told, 1) < MOST) {
+		fprintf(conf.out, "{\"schema\": \"isolator.observer.stale\", \"version\": 1"
+			", \"vcpu\": %u, \"pc\": \"%#" PRIxPTR "\", \"memory\": \"%02x\"}\n",
+			vcpu, (uintptr_t)place, bytes->data[0]);
+		fflush(conf.out);
+	}
+	conf.free_array(bytes, 1);
+}
+
+static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	uint64_t pc = qemu_plugin_tb_vaddr(tb);
+	size_t i, n = qemu_plugin_tb_n_insns(tb);
+
+	(void)id;
+	if (!(pc & KERNEL))
+		return;
+	for (i = 0; i < n; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+		if (breakpoint(insn))
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_breakpoint,
+							       QEMU_PLUGIN_CB_NO_REGS,
+							       (void *)(uintptr_t)pc);
+		pc += qemu_plugin_insn_size(insn);
+	}
+}
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
+					   const qemu_info_t *info, int argc,
+					   char **argv)
+{
+	if (!info->system_emulation || strcmp(info->target_name, "x86_64")) {
+		fprintf(stderr, "stale: needs qemu-system-x86_64\n");
+		return -1;
+	}
+	if (argc != 1 || strncmp(argv[0], "out=", 4)) {
+		fprintf(stderr, "stale: out=FILE is needed, and nothing else\n");
+		return -1;
+	}
+	conf.new_array = dlsym(RTLD_DEFAULT, "g_byte_array_new");
+	conf.free_array = dlsym(RTLD_DEFAULT, "g_byte_array_free");
+	if (!conf.new_array || !conf.free_array) {
+		fprintf(stderr, "stale: this QEMU has no GLib\n");
+		return -1;
+	}
+	conf.out = fopen(argv[0] + 4, "we");
+	if (!conf.out) {
+		perror(argv[0]);
+		return -1;
+	}
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+	return 0;
+}
