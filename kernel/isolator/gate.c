@@ -177,43 +177,54 @@ static void isolator_send(int cpu)
 }
 
 /*
- * Interrupt @cpu whatever it does.  Marked, so that a CPU on its way to user mode
- * waits and takes it in the kernel.
+ * Mark a sender: an isolated CPU on its way to user mode waits for the unmark, and
+ * takes in the kernel what was sent.  Interrupts are off in between, so that it waits
+ * briefly.
  */
-void isolator_deliver(int cpu)
+static unsigned long isolator_mark(int cpu)
 {
-	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
 	unsigned long flags;
 
 	local_irq_save(flags);
-	atomic_inc(&hot->senders);
-	smp_mb__after_atomic(); /* the mark before the kick, as in the gate */
-	isolator_send(cpu);
-	smp_mb__before_atomic(); /* the kick before the unmark */
-	atomic_dec(&hot->senders);
+	atomic_inc(&per_cpu(isolator_hot, cpu).senders);
+	/*
+	 * The mark before all that follows; pairs with the atomic on ct->state at the
+	 * return to user mode, which then reads the marks.
+	 */
+	smp_mb__after_atomic();
+	return flags;
+}
+
+static void isolator_unmark(int cpu, unsigned long flags)
+{
+	/* Releases what was queued, decided and sent to the CPU that waits for this. */
+	smp_mb__before_atomic();
+	atomic_dec(&per_cpu(isolator_hot, cpu).senders);
 	local_irq_restore(flags);
 }
 
-/*
- * Hold or send.  From the mark to the unmark interrupts are off, so that the
- * isolated CPU, which waits for the mark on its way to user mode, waits briefly.
- */
-static void isolator_gate(int cpu, enum isolator_kind kind, int work, u32 mask,
-			  void *func, unsigned long caller)
+/* Interrupt @cpu whatever it does. */
+void isolator_deliver(int cpu)
+{
+	unsigned long flags = isolator_mark(cpu);
+
+	isolator_send(cpu);
+	isolator_unmark(cpu, flags);
+}
+
+/* Hold, which is true, or send.  The caller has marked @cpu. */
+static bool isolator_decide(int cpu, enum isolator_kind kind, int work, u32 mask,
+			    void *func, unsigned long caller)
 {
 	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
 	struct isolator_cpu *ic = isolator_of(cpu);
-	unsigned long flags;
 	bool user, held;
 
-	local_irq_save(flags);
-	atomic_inc(&hot->senders);
 	if (!isolator_fault(ISOLATOR_FAULT_LOSE_WAKEUP) || !isolator_quiet(cpu))
 		atomic_or(work, &hot->work);
 	/*
-	 * Orders the mark and the work bit before the read of the state; pairs
-	 * with the atomics on ct->state at kernel entry (which then reads the
-	 * work) and at the return to user mode (which then reads the marks).
+	 * Orders the work bit before the read of the state; pairs with the atomic on
+	 * ct->state at kernel entry, which then reads the work.
 	 */
 	smp_mb();
 	/* Looked at once: who comes back to user mode later waits for the unmark. */
@@ -227,10 +238,16 @@ static void isolator_gate(int cpu, enum isolator_kind kind, int work, u32 mask,
 			isolator_count_broken(ic, kind, func);
 		isolator_send(cpu);
 	}
-	/* Releases what was decided to the CPU that waits for the unmark. */
-	smp_mb__before_atomic();
-	atomic_dec(&hot->senders);
-	local_irq_restore(flags);
+	return held;
+}
+
+static void isolator_gate(int cpu, enum isolator_kind kind, int work, u32 mask,
+			  void *func, unsigned long caller)
+{
+	unsigned long flags = isolator_mark(cpu);
+	bool held = isolator_decide(cpu, kind, work, mask, func, caller);
+
+	isolator_unmark(cpu, flags);
 	if (held)
 		trace_isolator_hold(cpu, kind, func, caller);
 }
@@ -295,13 +312,9 @@ static void isolator_queue_spared(int cpu, call_single_data_t *csd,
 				  struct llist_head *queue,
 				  enum isolator_treatment treatment)
 {
-	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
 	void *func = csd->func;
-	unsigned long flags;
+	unsigned long flags = isolator_mark(cpu);
 
-	local_irq_save(flags);
-	atomic_inc(&hot->senders);
-	smp_mb__after_atomic(); /* the mark before the look, as in the gate */
 	if (isolator_spare(cpu, func, treatment)) {
 		/* What csd_unlock() does. */
 		smp_store_release(&csd->node.u_flags, 0);
@@ -311,9 +324,7 @@ static void isolator_queue_spared(int cpu, call_single_data_t *csd,
 		llist_add(&csd->node.llist, queue);
 		isolator_send(cpu);
 	}
-	smp_mb__before_atomic(); /* the kick before the unmark */
-	atomic_dec(&hot->senders);
-	local_irq_restore(flags);
+	isolator_unmark(cpu, flags);
 }
 
 /*
@@ -326,10 +337,11 @@ bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue
 	call_single_data_t *csd = container_of(node, call_single_data_t, node.llist);
 	unsigned int type = READ_ONCE(csd->node.u_flags) & CSD_FLAG_TYPE_MASK;
 	bool sleeps = type == CSD_TYPE_TTWU;
-	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
+	enum isolator_kind kind = sleeps ? ISOLATOR_KIND_WAKE : ISOLATOR_KIND_CALL;
 	enum isolator_treatment treatment;
 	unsigned long flags;
 	void *func = NULL;
+	bool held;
 
 	/* Read it now: once queued, the node is no longer ours. */
 	if (type == CSD_TYPE_IRQ_WORK)
@@ -352,14 +364,12 @@ bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue
 	 * The mark, then the call: until the unmark the CPU does not get back to user
 	 * mode, or one that another sender's interrupt has run would be stamped as held.
 	 */
-	local_irq_save(flags);
-	atomic_inc(&hot->senders);
+	flags = isolator_mark(cpu);
 	llist_add(node, queue);
-	isolator_gate(cpu, sleeps ? ISOLATOR_KIND_WAKE : ISOLATOR_KIND_CALL,
-		      ISOLATOR_WORK_CALL, ISOLATOR_MASK_IPI, func, _RET_IP_);
-	smp_mb__before_atomic(); /* what was decided, then the unmark */
-	atomic_dec(&hot->senders);
-	local_irq_restore(flags);
+	held = isolator_decide(cpu, kind, ISOLATOR_WORK_CALL, ISOLATOR_MASK_IPI, func, _RET_IP_);
+	isolator_unmark(cpu, flags);
+	if (held)
+		trace_isolator_hold(cpu, kind, func, _RET_IP_);
 	return true;
 }
 
