@@ -24,6 +24,7 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -191,6 +192,17 @@ def read_tail(path: Path, offset: int) -> tuple[str, int]:
         position = log.tell()
     lines = [line for line in re.split(r"[\r\n]+", text) if line.strip()]
     return (lines[-1] if lines else ""), position
+
+
+def select(steps: list[Step], names: Sequence[str], program: str,
+           groups: Sequence[str] = ()) -> list[Step]:
+    """The steps asked for, in their order; all without a wish."""
+    unknown = [name for name in names if name not in {step.name for step in steps}]
+    if unknown:
+        sys.exit(f"{program}: no step {', '.join(unknown)}; see tools/{program} --list")
+    if not names and not groups:
+        return steps
+    return [step for step in steps if step.name in names or step.group in groups]
 
 
 def end_on_sigterm() -> None:

@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 import steps
 from processes import gone
-from steps import Step, run_steps, tally
+from steps import Step, run_steps, select, tally
 
 SCHEMA = json.loads((steps.ROOT / "tools/schemas/isolator-steps.json").read_text())
 
@@ -195,6 +195,18 @@ def test_campaign_begins_nothing_without_time(results: Path) -> None:
                      state=results / "state.json", out=out)
     assert code == 0
     assert "run the same command again" in out.getvalue()
+
+
+def test_steps_are_chosen_by_name_and_group() -> None:
+    """In the order of the list; a name that is none is an error."""
+    one, two, three = todo = [Step(name, "", [], group)
+                              for name, group in (("one", "a"), ("two", "b"), ("three", "b"))]
+    assert select(todo, [], "check") == todo
+    assert select(todo, ["three", "one"], "check") == [one, three]
+    assert select(todo, ["one"], "check", ["b"]) == [one, two, three]
+    assert select(todo, [], "check", ["a"]) == [one]
+    with pytest.raises(SystemExit, match="campaign: no step four; see tools/campaign --list"):
+        select(todo, ["two", "four"], "campaign")
 
 
 @pytest.mark.parametrize(("tool", "column"), [("check", 1), ("campaign", 0)])
