@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
         "--suite",
         default="check",
         help="check (default), full-rt, full-nort, "
-        "full-debug, kasan, kcsan, rcutorture, scftorture, distro, distro-check, full-distro, "
+        "full-debug, kasan, kcsan, distro, distro-check, full-distro, "
         "programs, deb, arm64",
     )
     test.add_argument(

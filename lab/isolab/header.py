@@ -117,7 +117,7 @@ class GuestTest:
     ends: str | None  # the guest ends in the test; the log must match this
     allows: tuple[str, ...]  # lines of the kernel log that are wanted here
     append: str  # boot parameters; without "alone: no" it is alone then
-    long: bool  # only in the full suites
+    long: str  # yes: only in the full suites; hour: in none, as it is a step of its own
     expects: tuple[Expect, ...]
     equals: tuple[Equal, ...]
     icount: bool = False  # time follows instructions
@@ -202,7 +202,7 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             ends=keys["ends"][0] if "ends" in keys else None,
             allows=tuple(keys.get("dmesg", [])),
             append=_one(keys, path, "append", ""),
-            long=_one(keys, path, "long", "no") == "yes",
+            long=_choice(_one(keys, path, "long", "no"), ("no", "yes", "hour"), path),
             expects=_expects(keys.get("observe", []), path),
             equals=_equals(keys.get("equal", []), path),
             icount=_one(keys, path, "icount", "no") == "yes",

@@ -68,8 +68,6 @@ SUITES = {
     "full-debug": Suite((("debug", _DEBUG),), long=True),
     "kasan": Suite((("debug+kasan", _DEBUG),), long=True),
     "kcsan": Suite((("debug+kcsan", _DEBUG),), long=True),
-    "rcutorture": Suite((("rt", _NORMAL),), long=True, only=("torture-rcu*",)),
-    "scftorture": Suite((("rt", _NORMAL),), long=True, only=("torture-scf*",)),
     "distro": Suite((("distro-plain", _DISTRO),)),
     "arm64": Suite(((arm64.NAME, _ARM64),)),
     "distro-check": Suite((("distro-isolator-rt", _DISTRO_OURS),), only=("programs",)),
@@ -396,8 +394,8 @@ def _choose(kernels: list[str], only: list[str], suite: Suite) -> list[tuple[str
         everything = [t for t in everything if any(fnmatch.fnmatch(t.name, p) for p in patterns)]
         if not everything and only:
             raise term.LabError(f"no test matches {' '.join(only)}; isolab test --list names them")
-    elif not suite.long:
-        everything = [t for t in everything if not t.long]
+    else:
+        everything = [t for t in everything if t.long in (("no", "yes") if suite.long else ("no",))]
     if not kernels:
         return [(spec, [t for t in everything if t.kernel in which]) for spec, which in suite.runs]
     chosen = []

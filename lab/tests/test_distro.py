@@ -120,7 +120,7 @@ def test_what_comes_along_with_our_kernel(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_job_begins_when_the_boot_is_done() -> None:
-    test = GuestTest("t", 4, "distro", 10, "a", False, None, (), "", False, (), ())
+    test = GuestTest("t", 4, "distro", 10, "a", False, None, (), "", "no", (), ())
     lines = suite._job([test], 1, "", settle=True).splitlines()
     settled = [i for i, line in enumerate(lines) if "is-system-running --wait" in line]
     assert settled and settled[0] < next(i for i, ln in enumerate(lines) if "/lab/tests/t" in ln)
@@ -128,7 +128,7 @@ def test_a_job_begins_when_the_boot_is_done() -> None:
 
 
 def test_windows_have_their_time() -> None:
-    test = GuestTest("t", 3, "distro", 10, "a", False, None, (), "", False, (), (), windows=2)
+    test = GuestTest("t", 3, "distro", 10, "a", False, None, (), "", "no", (), (), windows=2)
     assert test.observed
     assert "run t 10000 exec" in suite._job([test], 1, "")
     lines = suite._job([test], 1, "", window_s=60)

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
 from isolab import campaign, distro, header, suite, term
 from isolab.kernel import Kernel
+from isolab.paths import TOP
 
 
 def test_every_trigger_describes_itself() -> None:
@@ -30,7 +33,12 @@ def test_every_test_describes_itself_and_is_in_a_suite() -> None:
     chosen = {
         t.name for _, tests in suite._choose([], [], suite.SUITES["full-debug"]) for t in tests
     }
-    assert known == chosen
+    hours = {t.name for t in header.tests() if t.long == "hour"}
+    assert known == chosen | hours and not chosen & hours
+    steps = subprocess.run(
+        [TOP / "tools/campaign", "--list"], capture_output=True, text=True, check=True
+    ).stdout
+    assert all(re.search(rf"^{name}-", steps, re.MULTILINE) for name in hours)
 
 
 def test_every_test_of_the_distribution_guest_is_in_a_suite() -> None:

@@ -30,7 +30,7 @@ DONE = {
 
 
 def _test(**more: Any) -> GuestTest:
-    base = GuestTest("t", 2, "any", 10, "a", False, None, (), "", False, (), ())
+    base = GuestTest("t", 2, "any", 10, "a", False, None, (), "", "no", (), ())
     return dataclasses.replace(base, **more)
 
 

@@ -6,7 +6,7 @@
  * timeout: 4500
  * about: an hour of fuzz, on the kernels with every check
  * alone: yes
- * long: yes
+ * long: hour
  */
 #define _GNU_SOURCE
 #include "fuzz.h"

@@ -4,7 +4,7 @@
  * cpus: 2
  * kernel: isolator
  * timeout: 3000
- * long: yes
+ * long: hour
  * about: 1000 rounds of it: RCU watches an ordinary CPU that runs a virtual machine while the keys go on and off
  */
 #define _GNU_SOURCE
