@@ -83,6 +83,7 @@ struct audit {
 	unsigned int judged, absent, unreadable;	/* checks */
 	struct audit_finding *findings;
 	size_t count;
+	void *told;		/* the paths of files that were not read, by path */
 };
 
 /*

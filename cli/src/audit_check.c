@@ -2,11 +2,13 @@
 /* What the checks have in common: reading, findings, remedies. */
 #include <ctype.h>
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
 #include "audit.h"
+#include "error.h"
 #include "text.h"
 
 const char *const audit_severities[] = { "info", "warning", "error" };
@@ -47,14 +49,21 @@ struct audit_finding *audit_find(struct audit *audit, const char *path, const ch
 	return finding;
 }
 
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
 void audit_unread(struct audit *audit, const char *path, const char *why)
 {
+	const struct audit_finding *finding;
+
 	audit->unread++;
-	for (size_t i = 0; i < audit->count; i++)
-		if (audit_is_unread(&audit->findings[i]) &&
-		    !strcmp(audit->findings[i].path, path))
-			return;
-	add(audit, &unread_group, &unread_check, path, why);
+	if (tfind(path, &audit->told, by_path))
+		return;
+	finding = add(audit, &unread_group, &unread_check, path, why);
+	if (!tsearch(finding->path, &audit->told, by_path))
+		exit(error_say("no memory"));
 }
 
 void audit_denied(struct audit *audit, const char *path, int error)
