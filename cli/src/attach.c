@@ -69,7 +69,7 @@ static int check_options(struct run *run, const char *tid)
 	}
 	if (run_options_priority(run, options.policy >= FIFO))
 		return -1;
-	if (!*tid || tid[strspn(tid, "0123456789")] || strlen(tid) > 9 || !strtol(tid, NULL, 10)) {
+	if (!task_is_tid(tid)) {
 		error_say("\"%s\" is no TID: a thread's number as in /proc/PID/task, that of a process for its first thread",
 			  tid);
 		return -1;

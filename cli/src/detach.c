@@ -10,6 +10,7 @@
 #include "error.h"
 #include "json.h"
 #include "run.h"
+#include "task.h"
 #include "term.h"
 #include "undo.h"
 
@@ -107,7 +108,7 @@ static int detach(int argc, char **argv)
 	struct undo undo;
 
 	(void)argc;
-	if (!*argv[0] || argv[0][strspn(argv[0], "0123456789")])
+	if (!task_is_tid(argv[0]))
 		return error_say("\"%s\" is no TID", argv[0]);
 	if (undo_attached(&undo, options.root, argv[0]))
 		return EXIT_ERROR;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The instruments that are the kernel's own counts of interrupts and softirqs. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 static void take_row(struct instrument *instrument, enum point point,
 		     const struct interrupt *row)
 {
-	bool device = isdigit((unsigned char)*row->label);
+	bool device = text_is_number(row->label);
 	bool softirq = instrument->type == &instrument_softirqs;
 	char *name = text_format("%s%s", device ? "irq " : "", row->label);
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +37,7 @@ static const char *class_of(const char *label, const char *what)
 	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
 		if (!strcmp(label, classes[i].label) || strstr(what, classes[i].what))
 			return classes[i].class;
-	return isdigit((unsigned char)*label) ? "device" : "other";
+	return text_is_number(label) ? "device" : "other";
 }
 
 /* Counts of errors that are no CPU's; with one CPU nothing else tells them apart. */

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +35,7 @@ bool irq_look(struct audit *audit, const char *number, struct irq *irq)
 	const struct capture_file *actions;
 
 	*irq = (struct irq){ .number = number };
-	if (!isdigit((unsigned char)*number))
+	if (!text_is_number(number))
 		return false;
 	actions = audit_file(audit, "/sys/kernel/irq/%s/actions", number);
 	if (actions && !*actions->value)

@@ -5,7 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "file.h"
+#include "journal.h"
 #include "journal_line.h"
 #include "text.h"
 
@@ -57,6 +59,19 @@ static bool unescape(char *text)
 	return true;
 }
 
+/* Does a line of this kind name a process or a task?  Messages show that in commands. */
+static bool names_task(const char *what)
+{
+	static const char *const kinds[] = {
+		JOURNAL_RUN, JOURNAL_TASK, JOURNAL_ATTACH, JOURNAL_SHIELD_TASK,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (!strcmp(what, kinds[i]))
+			return true;
+	return false;
+}
+
 bool journal_line_fields(char *line, char *fields[JOURNAL_FIELDS])
 {
 	for (int i = 0; i < JOURNAL_FIELDS; i++) {
@@ -64,7 +79,7 @@ bool journal_line_fields(char *line, char *fields[JOURNAL_FIELDS])
 		if (!fields[i] || !unescape(fields[i]))
 			return false;
 	}
-	return !line;
+	return !line && (!names_task(fields[JOURNAL_WHAT]) || text_is_number(fields[JOURNAL_NAME]));
 }
 
 char *journal_line_all(int fd)

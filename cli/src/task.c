@@ -77,6 +77,12 @@ static unsigned int stat_number(const char *stat, int field)
 	return number;
 }
 
+bool task_is_tid(const char *text)
+{
+	/* More digits are no pid_t's. */
+	return text_is_number(text) && strlen(text) <= 9 && strtol(text, NULL, 10);
+}
+
 bool task_read(struct task *task, const char *root, const char *tid)
 {
 	char *stat = read_file(root, tid, "stat"), *status = read_file(root, tid, "status");

@@ -25,6 +25,9 @@ struct task {
 	unsigned int policy, priority;	/* as of sched_setscheduler(2) */
 };
 
+/* Is @text the number of a task, as a user may give it? */
+bool task_is_tid(const char *text);
+
 /* False: there is none, or it ends just now. */
 bool task_read(struct task *task, const char *root, const char *tid);
 

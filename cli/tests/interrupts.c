@@ -39,6 +39,7 @@ static void rows(void)
 		{ "IPI4", "timer", "Timer broadcast interrupts", 0 },
 		{ "IPI5", "work", "IRQ work interrupts", 0 },
 		{ "IPI6", "other", "CPU backtrace interrupts", 0 },
+		{ "24;id", "other", "no interrupt", 1 },
 		{ "MCP", "machine-check", "Machine check polls", 3 },
 		{ "NET_RX", "other", "", 3 },
 	};
@@ -55,6 +56,7 @@ static void rows(void)
 		"IPI4:         0          0          0       Timer broadcast interrupts\n"
 		"IPI5:         0          0          0       IRQ work interrupts\n"
 		"IPI6:         0          0          0       CPU backtrace interrupts\n"
+		"24;id:        1          0          0  no interrupt\n"
 		"MCP:          1          1          1   Machine check polls\n"
 		"ERR:          7\n"
 		"MIS:          0\n"

@@ -237,7 +237,8 @@ def test_detach_what_was_not_attached(kernel: Path, lay: Lay) -> None:
     (["attach", "2", "-c", "3"], "thread of the kernel"),
     (["attach", "4711", "-c", "3", "--priority", "5"], "--priority is for"),
     (["attach", "4711", "-c", "3", "--policy", "rr", "--priority", "100"], "from 1 to 99"),
-    (["attach", "4711", "-c", "9"], "9 not online"), (["detach", "x"], "is no TID")])
+    (["attach", "4711", "-c", "9"], "9 not online"), (["detach", "x"], "is no TID"),
+    (["detach", "4294972007"], "is no TID")])  # whose last 32 bits are 4711
 def test_wrong_words(kernel: Path, lay: Lay, words: list[str], why: str) -> None:
     """Said, and nothing is changed."""
     root = lay({**files(), **task()})

@@ -528,6 +528,13 @@ def test_this_machine(isolator: Path) -> None:
     assert document["kernel"] == os.uname().release and document["checks"]["judged"] > 10
 
 
+def test_names_that_only_begin_as_numbers(isolator: Path, lay: Lay) -> None:
+    """Neither an interrupt nor a process is called so."""
+    root = lay({"/proc/irq/24;id/smp_affinity_list": "0-3\n", "/proc/512;id/comm": "irqbalance\n"})
+    code, document = audit(isolator, root)
+    assert code == 0 and not told(document)
+
+
 def test_names_cannot_steer_a_terminal(isolator: Path, lay: Lay) -> None:
     """What stands in files is text, whatever it is."""
     said = text(isolator, lay({f"{CPU}/cpu1/cpufreq/scaling_governor": "power\033[31m\a\x9bave\n"}))

@@ -17,6 +17,7 @@ from runtest import (
     GOVERNOR,
     IRQ,
     NUMA,
+    SHELL,
     STOCK,
     THP,
     Done,
@@ -243,6 +244,21 @@ def test_nothing_is_changed_below_a_root_of_others(isolator: Path, lay: Lay, who
     done = subprocess.run([isolator, "audit", "-c", "3", "--root", root], capture_output=True,
                           text=True, check=False)
     assert done.returncode == 2 and not done.stderr and tree(root) == before
+
+
+@pytest.mark.parametrize("line", [
+    "task\t311;id\t20\t3", "attach\t311;id\t20\t3 0 0", "shield-task\t311;id\t20\t3 0-3",
+    "run\t311;id\t3\tx"])
+def test_tasks_that_only_begin_as_numbers(isolator: Path, lay: Lay, line: str) -> None:
+    """A journal that names one is damaged: no message shows a command with that in it."""
+    files = {path.replace("311", "311;id"): text for path, text in STOCK.items() if SHELL in path}
+    root = lay({**STOCK, **files, "/run/isolator/run.1": f"isolator-journal 1\n{line}\n"})
+    before = {path: text for path, (text, _) in tree(root).items()}
+    done = subprocess.run([isolator, "restore", "--root", root], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 1 and "1 failed and still noted" in done.stdout
+    assert ";id" not in done.stdout + done.stderr
+    assert {path: text for path, (text, _) in tree(root).items()} == before
 
 
 def test_group_of_ones_own(isolator: Path, lay: Lay) -> None:

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,7 +240,7 @@ void router_look(struct router *router, enum look_list which, struct span_row *r
 	if (!row->route)
 		exit(error_say("no memory"));
 	if (which == LOOK_INTERRUPTS && !strcmp(row->row->class, "device") &&
-	    isdigit((unsigned char)*row->row->label))
+	    text_is_number(row->row->label))
 		look_at_device(router, row, row->route);
 	else if (row->hits)
 		advise(router, which, row->row, row->route);
