@@ -99,7 +99,7 @@ static bool has_it(struct set *set, const struct tasks_one *one, const struct cp
 	char *text;
 	bool good;
 
-	if (!task_read(&now, one->task.root, one->task.tid))
+	if (!task_again(&now, &one->task))
 		return false;
 	good = cpulist_same(&now.cpus, left);
 	/* What it gets back is within its cpuset, which may have become smaller. */

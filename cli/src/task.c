@@ -116,12 +116,40 @@ bool task_read(struct task *task, const char *root, const char *tid)
 	return good;
 }
 
+bool task_again(struct task *now, const struct task *task)
+{
+	if (!task_read(now, task->root, task->tid))
+		return false;
+	if (!strcmp(now->start, task->start))
+		return true;
+	task_free(now);
+	return false;
+}
+
 void task_free(struct task *task)
 {
 	free(task->tid);
 	free(task->name);
 	free(task->start);
 	task->tid = task->name = task->start = NULL;
+}
+
+/*
+ * To be asked right before a change, for which the kernel takes nothing but a number.  It gives
+ * numbers out in turn: for the change to reach another task, this one has to end, and as many
+ * tasks have to begin as there are free numbers, tens of thousands, between two system calls.
+ * Only a privileged program chooses a number.  What such a task would get is nothing that
+ * its owner cannot change again.
+ */
+static bool is_there(const struct task *task)
+{
+	char *stat = read_file(task->root, task->tid, "stat");
+	char *start = stat ? stat_field(stat, FIELD_START) : NULL;
+	bool same = start && !strcmp(start, task->start);
+
+	free(start);
+	free(stat);
+	return same;
 }
 
 /* Another list in the file of a machine that does not run. */
@@ -146,6 +174,8 @@ static int write_status(const struct task *task, const struct cpulist *cpus)
 
 int task_set(const struct task *task, const struct cpulist *cpus)
 {
+	if (!is_there(task))
+		return ESRCH;
 	if (!root_live(task->root))
 		return write_status(task, cpus);
 	return affinity_set((pid_t)strtol(task->tid, NULL, 10), cpus);
@@ -175,14 +205,18 @@ int task_schedule(const struct task *task, unsigned int policy, unsigned int pri
 {
 	const struct sched_param parameter = { .sched_priority = (int)priority };
 	pid_t tid = (pid_t)strtol(task->tid, NULL, 10);
-	int now;
+	int now = 0;
 
+	if (root_live(task->root)) {
+		/* The file does not show the flag. */
+		now = sched_getscheduler(tid);
+		if (now < 0)
+			return errno;
+	}
+	if (!is_there(task))
+		return ESRCH;
 	if (!root_live(task->root))
 		return write_stat(task, policy, priority);
-	/* The file does not show the flag. */
-	now = sched_getscheduler(tid);
-	if (now < 0)
-		return errno;
 	return sched_setscheduler(tid, (int)policy | (now & SCHED_RESET_ON_FORK), &parameter) ?
 		errno : 0;
 }

@@ -31,9 +31,12 @@ bool task_is_tid(const char *text);
 /* False: there is none, or it ends just now. */
 bool task_read(struct task *task, const char *root, const char *tid);
 
+/* Reads the same task once more; false: it has ended, and maybe another has its number. */
+bool task_again(struct task *now, const struct task *task);
+
 void task_free(struct task *task);
 
-/* 0 or the errno; ESRCH: it has ended. */
+/* 0 or the errno; ESRCH: it has ended, and whoever has its number keeps what it has. */
 int task_set(const struct task *task, const struct cpulist *cpus);
 
 /* The same for its policy and priority. */

@@ -118,8 +118,8 @@ static bool fail_task(struct undo_context *context, const char *tid, const char 
 static bool put_task_back(struct undo_context *context, char **fields)
 {
 	const char *tid = fields[JOURNAL_NAME], *list = fields[JOURNAL_TEXT];
+	struct task task, now;
 	struct cpulist cpus;
-	struct task task;
 	int error = 0;
 
 	if (!cpulist_read(list, &cpus))
@@ -130,11 +130,11 @@ static bool put_task_back(struct undo_context *context, char **fields)
 	if (!strcmp(task.start, fields[JOURNAL_VALUE]) &&
 	    memcmp(task.cpus.bits, cpus.bits, sizeof(cpus.bits))) {
 		error = task_set(&task, &cpus);
-		task_free(&task);
-		if (error == ESRCH || (!error && !task_read(&task, context->root, tid)))
-			return true;
-		if (!error && memcmp(task.cpus.bits, cpus.bits, sizeof(cpus.bits)))
-			error = EBUSY;
+		if (!error && task_again(&now, &task)) {
+			error = cpulist_same(&now.cpus, &cpus) ? 0 : EBUSY;
+			task_free(&now);
+		}
+		error = error == ESRCH ? 0 : error;
 	}
 	if (error)
 		fail_task(context, tid, list, error);
@@ -200,8 +200,8 @@ static bool detach(struct undo_context *context, char **fields)
 	const char *tid = fields[JOURNAL_NAME], *text = fields[JOURNAL_TEXT];
 	char *list = text_format("%.*s", (int)strcspn(text, " "), text), *path;
 	unsigned int policy, priority;
+	struct task task, now;
 	struct cpulist cpus;
-	struct task task;
 	int error = 0, fd;
 
 	if (!cpulist_read(list, &cpus) ||
@@ -225,14 +225,13 @@ static bool detach(struct undo_context *context, char **fields)
 			error = task_schedule(&task, policy, priority);
 		if (!error && memcmp(task.cpus.bits, cpus.bits, sizeof(cpus.bits)))
 			error = task_set(&task, &cpus);
-		task_free(&task);
-		if (error == ESRCH || (!error && !task_read(&task, context->root, tid))) {
-			free(list);
-			return true;
+		if (!error && task_again(&now, &task)) {
+			if (!cpulist_same(&now.cpus, &cpus) || now.policy != policy ||
+			    now.priority != priority)
+				error = EBUSY;
+			task_free(&now);
 		}
-		if (!error && (memcmp(task.cpus.bits, cpus.bits, sizeof(cpus.bits)) ||
-			       task.policy != policy || task.priority != priority))
-			error = EBUSY;
+		error = error == ESRCH ? 0 : error;
 	}
 	if (error) {
 		path = text_format("/proc/%s/status", tid);

@@ -21,24 +21,22 @@ bool undo_shield_holds(const char *what, const char *text, const char *value)
 int undo_shield_task(const char *root, const char *tid, const char *start,
 		     const struct cpulist *was, const struct cpulist *now)
 {
-	struct task task;
-	bool ours;
-	int error;
+	struct task task, after;
+	int error = 0;
 
 	if (!task_read(&task, root, tid))
 		return 0;
-	ours = !strcmp(task.start, start) && cpulist_same(&task.cpus, now) &&
-		!cpulist_same(was, now);
-	error = ours ? task_set(&task, was) : 0;
+	if (!strcmp(task.start, start) && cpulist_same(&task.cpus, now) &&
+	    !cpulist_same(was, now)) {
+		error = task_set(&task, was);
+		if (!error && task_again(&after, &task)) {
+			/* A cpuset that has become smaller meanwhile leaves less. */
+			error = cpulist_within(&after.cpus, was) ? 0 : EBUSY;
+			task_free(&after);
+		}
+	}
 	task_free(&task);
-	if (!ours || error)
-		return error == ESRCH ? 0 : error;
-	if (!task_read(&task, root, tid))
-		return 0;
-	/* A cpuset that has become smaller meanwhile leaves less. */
-	error = cpulist_within(&task.cpus, was) ? 0 : EBUSY;
-	task_free(&task);
-	return error;
+	return error == ESRCH ? 0 : error;
 }
 
 /* One round; false: nothing was changed. */
