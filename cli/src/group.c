@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,6 +24,9 @@
 #define SUBTREE GROUP_TOP "/" SUBTREE_NAME
 #define TRIES 100		/* for tasks that are ending, 10 ms each */
 #define TRY_NS 10000000
+#define FREEZE 10		/* of so many the second freezes what is still there */
+#define FREEZE_TRIES 1000	/* for it to stand still, 1 ms each */
+#define FREEZE_TRY_NS 1000000
 
 /* What the kernel shows in a new one, for a root that has no kernel. */
 static const struct {
@@ -72,13 +76,13 @@ int group_possible(const char *root, const char **path)
 	return 0;
 }
 
-/* The cgroup of this process, to be freed. */
-static char *origin(const char *root)
+/* The cgroup of a process, "self" for this one, to be freed. */
+static char *place(const char *root, const char *pid)
 {
-	char *text = setting_read(root, "/proc/self/cgroup");
+	char *file = text_format("/proc/%s/cgroup", pid), *text = setting_read(root, file), *path;
 	const char *at = text ? strstr(text, "0::/") : NULL;
-	char *path;
 
+	free(file);
 	if (at && (at == text || at[-1] == '\n') && at[4] != '\n')
 		path = text_format("%s%.*s", GROUP_TOP, (int)strcspn(at + 3, "\n"), at + 3);
 	else
@@ -179,7 +183,7 @@ int group_disable(const char *root, const char *before)
 int group_make(struct group *group, const char *root, pid_t pid, const struct cpulist *cpus,
 	       struct journal *journal)
 {
-	char *from = origin(root), *list = cpulist_text(cpus);
+	char *from = place(root, "self"), *list = cpulist_text(cpus);
 	bool good;
 	int error;
 
@@ -238,28 +242,87 @@ void group_free(struct group *group)
 	group->path = group->state = NULL;
 }
 
-/* What runs in @path leaves it; zombies need not. */
-static void empty(const char *root, const char *path, const char *origin_path,
-		  unsigned int *moved)
+/* Is the process in the cgroup @path?  Seen from a container all but the name may differ. */
+static bool is_in(const char *root, const char *pid, const char *path)
+{
+	char *have = place(root, pid);
+	bool same = !strcmp(strrchr(have, '/'), strrchr(path, '/'));
+
+	free(have);
+	return same;
+}
+
+/* What runs in @path leaves it; zombies need not.  False: nothing runs there. */
+static bool empty(const char *root, const char *path, const char *origin, unsigned int *moved)
 {
 	char *procs = text_format("%s/cgroup.procs", path);
 	char *text = root_live(root) ? setting_read(root, procs) : NULL;
 	char *next = text, *line;
+	bool any = false;
 
 	while ((line = strsep(&next, "\n"))) {
 		long pid = strtol(line, NULL, 10);
 
-		if (pid > 0 && (!move(root, origin_path, pid) || !move(root, GROUP_TOP, pid)))
+		any |= pid > 0;
+		/* It may have ended since the list was made, and its number be another's. */
+		if (pid > 0 && is_in(root, line, path) &&
+		    (!move(root, origin, pid) || !move(root, GROUP_TOP, pid)))
 			(*moved)++;
 	}
 	free(text);
 	free(procs);
+	return any;
 }
 
-int group_remove(const char *root, const char *path, const char *origin_path,
+/* What runs in @path stops, or goes on; whoever leaves goes on by itself.  0 or the errno. */
+static int freeze(const char *root, const char *path, bool still)
+{
+	char *name = text_format("%s/cgroup.freeze", path);
+	int error = setting_write(root, name, still ? "1" : "0");
+
+	free(name);
+	return error;
+}
+
+static bool is_frozen(const char *root, const char *path)
+{
+	char *name = text_format("%s/cgroup.events", path), *text = setting_read(root, name);
+	bool frozen = text && strstr(text, "frozen 1");
+
+	free(text);
+	free(name);
+	return frozen;
+}
+
+/* The same for a program that forks faster than it is moved: it stands still meanwhile. */
+static bool empty_frozen(const char *root, const char *path, const char *origin,
+			 unsigned int *moved)
+{
+	const struct timespec nap = { .tv_nsec = FREEZE_TRY_NS };
+	sigset_t all, before;
+	bool any;
+
+	/* This process would stop, too, and nobody would let them go on. */
+	if (is_in(root, "self", path))
+		return empty(root, path, origin, moved);
+	/* No signal ends this process before the others go on. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	/* What waits for hardware stops later, or not at all, but it does not fork either. */
+	if (!freeze(root, path, true))
+		for (int i = 0; i < FREEZE_TRIES && !is_frozen(root, path); i++)
+			nanosleep(&nap, NULL);
+	any = empty(root, path, origin, moved);
+	freeze(root, path, false);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return any;
+}
+
+int group_remove(const char *root, const char *path, const char *origin,
 		 unsigned int *moved)
 {
 	const struct timespec nap = { .tv_nsec = TRY_NS };
+	bool any = false;
 	int error;
 
 	/* Nothing but a cgroup that this command has made. */
@@ -268,7 +331,8 @@ int group_remove(const char *root, const char *path, const char *origin_path,
 		return EINVAL;
 	stand_in(root, path, false);
 	for (int i = 0;; i++) {
-		empty(root, path, origin_path, moved);
+		any = any && i % FREEZE == 1 ? empty_frozen(root, path, origin, moved) :
+			empty(root, path, origin, moved);
 		error = directory_remove(root, path);
 		/* A task that ends counts until it is gone. */
 		if (error != EBUSY || i == TRIES)
