@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from . import races
+
 # Each of these is a failure of the run that shows it.
 BAD = re.compile(
     r"WARNING: |\bBUG: |\bOops\b|kernel BUG at|Kernel panic|general protection fault"
@@ -58,8 +60,7 @@ _INTERRUPTED = re.compile(
     r"(?:(?!\[ cut here \]).)*?end trace [0-9a-f]+ \]---$",
     re.MULTILINE | re.DOTALL,
 )
-# KCSAN finds data races all over a stock kernel.  Those in which no function of ours
-# takes part, as one of the two or as a caller, are not what a run is about.
+# KCSAN finds data races all over a stock kernel.  Only those that are ours are what a run is about.
 _KCSAN = re.compile(
     r"^[^\n]*={60,}\n[^\n]*BUG: KCSAN: (?:(?!={60,}).)*={60,}$", re.MULTILINE | re.DOTALL
 )
@@ -81,7 +82,7 @@ def scan(log: str) -> list[Finding]:
         return blank(splat) if all(s in splat.group() for s in _SELFTEST) else splat.group()
 
     def blank_stock_race(report: re.Match[str]) -> str:
-        return report.group() if "isolator" in report.group() else blank(report)
+        return report.group() if races.ours(report.group()) else blank(report)
 
     log = _NOCB.sub(blank, _INTERRUPTED.sub(blank, log))
     log = _SCFTORTURE.sub(blank, _SPLAT.sub(blank_selftest, log))
