@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-from isolab import dmesg
+from isolab import dmesg, header
 
 HEALTHY = """[    0.000000] Command line: console=ttyS0 panic=-1 oops=panic nokaslr
 [    0.498140] kasan: KernelAddressSanitizer initialized
@@ -121,3 +121,50 @@ def test_only_a_worker_that_was_refused_to_the_killed_is_passed_over() -> None:
     assert [f.line for f in dmesg.scan(word + splat.format("cgroup.c"))] == [3, 4]
     twice = word + splat.format("cpuset.c") + splat.format("cgroup.c")
     assert [f.line for f in dmesg.scan(twice)] == [8, 9]
+
+
+ASKED = "[   12.5] sysrq: Show backtrace of all active CPUs\n"
+USER = "[   12.5] RIP: 0033:0x4483df\n[   12.5] R10: 01 R11: 02 R12: 03\n[   12.5] FS:  3 GS:  0\n"
+TRACE = "[   12.5] Call Trace:\n[   12.5]  <TASK>\n[   12.5]  dump+0x4f/0x60\n[   12.5]  </TASK>\n"
+
+
+def _backtrace(cpu: int, then: str = TRACE, on: int | None = None) -> str:
+    return (
+        f"[   12.5] NMI backtrace for cpu {cpu}\n"
+        f"[   12.5] CPU: {cpu if on is None else on} UID: 0 PID: 85 Comm: sh Not tainted 6.12 #1 \n"
+        f"{then}"
+    )
+
+
+def test_backtraces_that_were_asked_for() -> None:
+    whole = ASKED + _backtrace(0) + "[   12.5] Sending NMI from CPU 0 to CPUs 1:\n"
+    whole += _backtrace(1, USER)
+    assert dmesg.scan(whole) == [] and dmesg.scan(whole + whole) == []
+    # A CPU that was in the kernel shows its registers before.
+    assert dmesg.scan(ASKED + _backtrace(0) + _backtrace(1, USER + TRACE)) == []
+    assert dmesg.scan(ASKED + "[   12.5] random: crng init done\n" + _backtrace(1)) == []
+
+
+def test_no_other_trace_is_passed_over() -> None:
+    for log, lines in (
+        # Nobody asked; or asked for one of each CPU.
+        (_backtrace(0), [3]),
+        (_backtrace(0) + ASKED, [3]),
+        (ASKED + _backtrace(0) + _backtrace(0), [10]),
+        # Of something else.
+        (ASKED + TRACE, [2]),
+        (ASKED + _backtrace(0, TRACE + TRACE), [8]),
+        (ASKED + _backtrace(1, USER) + "[   12.6] CPU: 0 UID: 0 PID: 7\n" + TRACE, [8]),
+        (ASKED + _backtrace(1, "[   12.6] x: what is this?\n" + TRACE), [5]),
+        (ASKED + _backtrace(1, on=0), [4]),
+        (ASKED + _backtrace(0) + _splat("start_kernel+0x582/0x750"), [9, 10]),
+        (ASKED + _backtrace(1, USER) + "[   12.6] BUG: x\n" + TRACE, [7, 8]),
+    ):
+        assert [f.line for f in dmesg.scan(log)] == lines, log
+
+
+def test_who_asks_for_backtraces_allows_no_others() -> None:
+    asking = [t for t in header.tests() if t.name in ("always", "prove")]
+    assert len(asking) == 2
+    for test in asking:
+        assert test.allows == (), test.name

@@ -5,7 +5,6 @@
  * kernel: isolator
  * timeout: 60
  * about: an NMI is delivered at once and leaves the task isolated
- * dmesg: NMI backtrace|Call Trace:
  */
 #define _GNU_SOURCE
 #include <string.h>

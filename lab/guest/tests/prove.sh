@@ -4,7 +4,6 @@
 # cpus: 2
 # kernel: isolator
 # timeout: 120
-# dmesg: Call Trace:
 # about: isolator prove finds an isolated CPU quiet, and names what interrupts it
 # shellcheck source=lab/guest/tap.sh
 . "${LAB:-/lab}/lib/tap.sh"
