@@ -27,6 +27,8 @@ KERNELS = (
     "distro-deb",
     "arm64",
 )
+# What "observe:" may name beside a vector: all entries; calls that Isolator did not send.
+COUNTERS = {"any": "kernel_entries", "others": "kicks_of_others"}
 BRINGS = ("isolator-bpf",)
 TESTS = LAB / "guest" / "tests"
 DISTRO_TESTS = LAB / "distro" / "tests"
@@ -86,7 +88,7 @@ class Trigger:
 
 @dataclass(frozen=True)
 class Expect:
-    """What the observer must have counted: in a window, entries of a vector or of any."""
+    """What the observer must have counted: in a window, entries of a vector or of COUNTERS."""
 
     window: int
     vector: str
@@ -168,7 +170,7 @@ def _expects(values: list[str], path: Path) -> tuple[Expect, ...]:
     for value in values:
         words = value.split()
         if len(words) != 3 or not words[0].isdigit() or not words[2].isdigit():
-            raise term.LabError(f"{path}: observe: wants WINDOW VECTOR|any COUNT")
+            raise term.LabError(f"{path}: observe: wants WINDOW VECTOR|any|others COUNT")
         found.append(Expect(int(words[0]), words[1], int(words[2])))
     return tuple(found)
 

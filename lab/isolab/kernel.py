@@ -15,6 +15,8 @@ from .paths import TOP
 
 # The kernel's first instruction after an entry by a system call.
 SYSCALL_ENTRIES = ("entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER_compat")
+# A call of one CPU by another.  Isolator interrupts by it too, and only here.
+KICK, DELIVER = "sysvec_call_function_single", "isolator_deliver"
 # The interrupt stubs that the kernel lays out as a table: first vector, stub size.
 STUB_TABLES = {"irq_entries_start": 0x20, "spurious_entries_start": 0xEC}
 STUB_SIZES = (8, 16)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from . import term
-from .kernel import Kernel
+from .kernel import DELIVER, KICK, Kernel
 from .paths import BUILD, LAB
 
 Window = dict[str, Any]
@@ -35,6 +35,10 @@ def _built() -> Path:
 def arguments(kernel: Kernel, out: Path, heavy: bool, log: int = 64) -> list[str]:
     entries = ":".join(hex(a) for a in kernel.syscall_entries())
     options = f"{_built() / 'observer.so'},out={out},syscall={entries},log={log}"
+    by_name = kernel.symbols[2]
+    for option, symbol in (("kick", f"asm_{KICK}"), ("deliver", DELIVER)):
+        if symbol in by_name:
+            options += f",{option}={by_name[symbol]:#x}"
     return ["-plugin", options + (",heavy=on" if heavy else "")]
 
 

@@ -166,8 +166,8 @@ def _judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | Non
                 f"the observer missed probes: {window['probes_seen']} of {window['probes']}"
             )
         seen = (
-            window["kernel_entries"]
-            if expect.vector == "any"
+            window[header.COUNTERS[expect.vector]]
+            if expect.vector in header.COUNTERS
             else window["entries_by_vector"].get(expect.vector, 0)
         )
         if seen != expect.count:

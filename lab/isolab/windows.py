@@ -6,7 +6,9 @@ The test prints one line for each, `# window {...}`:
     window          its number
     name, ticked_by, seconds, and what else is for people to read
     least, most     interruptions that the observer must have counted; null: any number
-    by              the vector that planned ones come by: none may come by another; null: any
+    by              the vector that planned ones come by: none may come by another, nor by this one
+                    unless Isolator sent it; null: any
+    least_others    calls of other CPUs that Isolator did not send, if that is said: a control
     most_faults     page faults, if that is said
     least_user      user instructions in the worst second: the program did run
 
@@ -22,7 +24,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import observer
-from .kernel import SYSCALL_ENTRIES
+from .kernel import KICK, SYSCALL_ENTRIES
 
 Claim = dict[str, Any]
 _LINE = re.compile(r"^# window (\{.*\})$", re.MULTILINE)
@@ -102,6 +104,13 @@ def judge(
         other = {v: n for v, n in interruptions(window).items() if v != claim["by"]}
         if claim["by"] is not None and other:
             bad.append(f"{name}: interrupted by other than {claim['by']}: {other}")
+        # As many as were planned is not enough: one that finds a system call interrupts nothing.
+        others = window["kicks_of_others"]
+        if claim["by"] is not None and others != 0:
+            bad.append(f"{name}: {others} of {KICK} that Isolator did not send, not 0")
+        wanted = claim.get("least_others", 0)
+        if (others or 0) < wanted:
+            bad.append(f"{name}: {others} of {KICK} of other senders, not at least {wanted}")
         faults = claim.get("most_faults")
         if faults is not None and row["page_faults"] > faults:
             bad.append(f"{name}: {row['page_faults']} page faults, not at most {faults}")

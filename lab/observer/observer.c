@@ -3,7 +3,7 @@
  * Observer: counts, from outside the guest, how often one vCPU enters the
  * kernel and how many instructions it executes there.  A QEMU TCG plugin.
  *
- *	-plugin observer.so,out=FILE,syscall=ADDR[:ADDR...][,log=N][,heavy=on]
+ *	-plugin observer.so,out=FILE,syscall=ADDR[:ADDR...][,kick=ADDR[,deliver=ADDR]][,log=N][,heavy=on]
  *
  * The guest marks what is to be counted by NOPs that carry a payload
  * (lab/guest/marker.h).  For each window, and each pause, one JSON line is written to FILE.
@@ -19,6 +19,11 @@
  *
  * A program that cannot mark itself is watched by marks that another vCPU makes: the
  * observed one takes them with its next block.  In the same way it is asked to stand still.
+ *
+ * Isolator interrupts an isolated CPU, when it has to, by the vector that others use too: kick=.
+ * So it is watched as it sends: deliver= is the function.  What comes next by that vector is its
+ * doing, in user mode or in the kernel; what comes without is another's.  To which CPU it sends
+ * is not looked at: no other than the observed one may be isolated.
  *
  * All state of a window belongs to the thread of the observed vCPU: no locks.
  */
@@ -68,6 +73,8 @@ static atomic_uint asked_in_vain;
 static _Atomic uint64_t asked_ns, asked_spent_ns;
 /* How long the observed vCPU is to stand still, in tenths of a millisecond; 0: not asked. */
 static _Atomic uint32_t pause_asked;
+/* Isolator has sent its interrupt, and none has come since. */
+static atomic_bool delivered;
 
 static bool is_syscall(uint64_t pc)
 {
@@ -140,7 +147,7 @@ static void on_block(unsigned int vcpu, void *userdata)
 	uint64_t tb = (uint64_t)(uintptr_t)userdata;
 	uint64_t n = tb & ((1u << TB_INSNS_BITS) - 1);
 	uint64_t pc = tb >> TB_ADDR_SHIFT;
-	bool kernel = pc >> (ADDR_BITS - 1);
+	bool kernel = pc >> (ADDR_BITS - 1), of_other;
 
 	if ((int)vcpu != atomic_load_explicit(&target, memory_order_relaxed))
 		return;
@@ -163,9 +170,11 @@ static void on_block(unsigned int vcpu, void *userdata)
 		return;
 	}
 	pc |= ~0ULL << ADDR_BITS;
+	of_other = pc == conf.kick && !atomic_exchange(&delivered, false);
 	if (!cpu.in_kernel || cpu.returning) {
 		leave_kernel();
 		enter_kernel(pc, cpu.in_kernel);
+		win.kicks_of_others += of_other;
 		cpu.in_kernel = true;
 		cpu.user_gs = true;
 	}
@@ -186,6 +195,13 @@ static void on_heavy(unsigned int vcpu, void *userdata)
 {
 	if ((int)vcpu == atomic_load_explicit(&target, memory_order_relaxed))
 		win.heavy[(uintptr_t)userdata]++;
+}
+
+static void on_deliver(unsigned int vcpu, void *userdata)
+{
+	(void)vcpu;
+	(void)userdata;
+	atomic_store(&delivered, true);
 }
 
 static uint32_t op_of(uint32_t payload)
@@ -302,7 +318,7 @@ static size_t insn_bytes(const struct qemu_plugin_insn *insn, uint8_t *bytes)
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb), i, size = 0;
-	uint64_t pc = qemu_plugin_tb_vaddr(tb);
+	uint64_t pc = qemu_plugin_tb_vaddr(tb), at = pc;
 	uint64_t data = (pc & ((1ULL << ADDR_BITS) - 1)) << TB_ADDR_SHIFT;
 	uint8_t b[MAX_BYTES] = { 0 };
 	bool kernel = pc >> 63;
@@ -313,6 +329,10 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		uint32_t payload;
 		int kind;
 
+		if (kernel && at == conf.deliver)
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_deliver,
+				QEMU_PLUGIN_CB_NO_REGS, NULL);
+		at += qemu_plugin_insn_size(insn);
 		size = insn_bytes(insn, b);
 		if (kernel && is_swapgs(b, size))
 			data ^= TB_SWAPGS;
@@ -375,6 +395,10 @@ static int set_option(char *arg)
 	}
 	if (!strcmp(arg, "syscall"))
 		return set_syscalls(value);
+	if (!strcmp(arg, "kick") || !strcmp(arg, "deliver")) {
+		*(*arg == 'k' ? &conf.kick : &conf.deliver) = strtoull(value, NULL, 0);
+		return 0;
+	}
 	if (!strcmp(arg, "log")) {
 		conf.log_cap = (unsigned int)strtoul(value, NULL, 0);
 		return conf.log_cap <= MAX_LOG ? 0 : -1;

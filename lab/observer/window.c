@@ -84,6 +84,10 @@ static void write_window(void)
 		", \"user_instructions\": %" PRIu64 ", \"ticks\": %" PRIu64,
 		win.kernel, win.tick_kernel, win.tick_kernel_max, win.user,
 		win.ticks);
+	if (conf.kick)
+		fprintf(f, ", \"kicks_of_others\": %" PRIu64, win.kicks_of_others);
+	else
+		fputs(", \"kicks_of_others\": null", f);
 	if (win.seconds)
 		fprintf(f, ", \"user_instructions_per_second_min\": %" PRIu64,
 			win.second_min);

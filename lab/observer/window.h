@@ -29,6 +29,7 @@ struct window {
 	uint64_t entries, tick_entries, probe_entries, zero_insn_entries;
 	uint64_t kernel, tick_kernel, tick_kernel_max, user;
 	uint64_t ticks;
+	uint64_t kicks_of_others;	/* entries by conf.kick that conf.deliver did not send */
 	uint64_t heavy[HEAVY_KINDS];
 	uint64_t begin_ns;
 	int64_t begin_taken_ns;
@@ -46,6 +47,7 @@ struct conf {
 	FILE *out;
 	uint64_t syscall[MAX_SYSCALLS];
 	unsigned int nr_syscalls;
+	uint64_t kick, deliver;	/* Isolator's own interrupt, and what sends it; 0: none */
 	unsigned int log_cap;
 	bool heavy;
 	bool copies;		/* how qemu_plugin_insn_data() answers */

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from isolab import campaign, distro, header, suite, term
+from isolab import campaign, distro, header, observer, suite, term
 from isolab.kernel import Kernel
 from isolab.paths import TOP
 
@@ -88,3 +88,24 @@ def test_vectors_have_names(tmp_path: Path) -> None:
     assert built.symbol_at(0xFFFFFFFF81601000 + 3 * 8) == "irq_0x23"
     assert built.symbol_at(0xFFFFFFFF81600004) == "entry_SYSCALL_64+0x4"
     assert built.syscall_entries() == [0xFFFFFFFF81600000]
+
+
+def test_what_the_observer_is_told_of_a_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observer, "_built", lambda: tmp_path)
+    table = (
+        "ffffffff81600000 T entry_SYSCALL_64\n"
+        "ffffffff81700000 T asm_sysvec_call_function_single\n"
+    )
+    stock, ours = Kernel("stock", tmp_path / "stock"), Kernel("ours", tmp_path / "ours")
+    for built, more in ((stock, ""), (ours, "ffffffff81800000 T isolator_deliver\n")):
+        built.path.mkdir()
+        (built.path / "System.map").write_text(table + more)
+    out = tmp_path / "out"
+    said = f"{tmp_path}/observer.so,out={out},syscall=0xffffffff81600000,log=64"
+    said += ",kick=0xffffffff81700000"
+    assert observer.arguments(stock, out, heavy=False) == ["-plugin", said]
+    said += ",deliver=0xffffffff81800000"
+    assert observer.arguments(ours, out, heavy=False) == ["-plugin", said]
+    assert observer.arguments(ours, out, heavy=True) == ["-plugin", f"{said},heavy=on"]

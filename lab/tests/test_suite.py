@@ -79,6 +79,21 @@ def test_allowed_lines_hide_no_other() -> None:
     assert len(_judge(_test(), DONE, log).why) == 5
 
 
+def test_what_the_observer_must_have_counted() -> None:
+    window = {
+        "probes": 2, "probes_seen": 2, "kernel_entries": 23, "kicks_of_others": 20,
+        "entries_by_vector": {"sysvec_call_function_single": 21, "exc_int3": 2},
+    }  # fmt: skip
+    for vector, count in (
+        ("any", 23), ("exc_int3", 2), ("sysvec_call_function_single", 21), ("others", 20),
+        ("exc_page_fault", 0),
+    ):  # fmt: skip
+        for wanted, good in ((count, True), (count + 1, False), (count - 1, False)):
+            test = _test(expects=(Expect(6, vector, wanted),))
+            result = _judge(test, DONE, windows={6: window})
+            assert (result.status == "passed") == good, (vector, wanted, result.why)
+
+
 def test_ends() -> None:
     panics = _test(ends="panic")
     log = "[1] isolab: begin t\n[2] Kernel panic - not syncing: sysrq\n"

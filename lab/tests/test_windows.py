@@ -19,7 +19,8 @@ def claim(number: int, **more: object) -> str:
 
 def window(**more: object) -> dict[str, Any]:
     return {"seconds": 6.04, "entries_by_vector": {**OWN, "sysvec_reschedule_ipi": 3},
-            "user_instructions_per_second_min": 5_000_000, "probes": 10, "probes_seen": 10, **more}
+            "user_instructions_per_second_min": 5_000_000, "probes": 10, "probes_seen": 10,
+            "kicks_of_others": 0, **more}
 
 
 def test_what_is_expected_is_found() -> None:
@@ -48,6 +49,18 @@ def test_each_guard() -> None:
     assert broken(out=claim(1, by="sysvec_reschedule_ipi")) == []
     (text,) = broken(out=claim(1, by="sysvec_call_function_single"))
     assert "other than sysvec_call_function_single: {'sysvec_reschedule_ipi': 3}" in text
+    # Those that were planned but found a system call do not pay for as many that were not.
+    kick = claim(1, by=windows.KICK, most=101)
+    kicked = {**OWN, windows.KICK: 3}
+    assert broken(out=kick, entries_by_vector=kicked) == []
+    (text,) = broken(out=kick, entries_by_vector=kicked, kicks_of_others=1)
+    assert text == "p1: 1 of sysvec_call_function_single that Isolator did not send, not 0"
+    assert "None of sysvec" in broken(out=kick, entries_by_vector=kicked, kicks_of_others=None)[0]
+    assert broken(out=claim(1), kicks_of_others=7) == []
+    control = claim(1, least_others=1)
+    assert broken(out=control, kicks_of_others=1) == []
+    assert "of other senders, not at least 1" in broken(out=control)[0]
+    assert "of other senders, not at least 1" in broken(out=control, kicks_of_others=None)[0]
     # An exception that is no page fault is nothing that a program asks for.
     assert broken(entries_by_vector={"exc_general_protection": 4})
     assert "2 page faults, not at most 1" in broken(out=claim(1, most_faults=1))[0]

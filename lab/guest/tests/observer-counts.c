@@ -13,6 +13,7 @@
  * observe: 5 entry_SYSCALL_64 0
  * observe: 5 exc_page_fault 0
  * observe: 6 sysvec_call_function_single 20
+ * observe: 6 others 20
  */
 #define _GNU_SOURCE
 #include <linux/membarrier.h>
