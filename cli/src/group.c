@@ -25,7 +25,7 @@
 #define TRIES 100		/* for tasks that are ending, 10 ms each */
 #define TRY_NS 10000000
 #define FREEZE 10		/* of so many the second freezes what is still there */
-#define FREEZE_TRIES 1000	/* for it to stand still, 1 ms each */
+#define FREEZE_TRIES 100	/* for it to stand still, 1 ms each */
 #define FREEZE_TRY_NS 1000000
 
 /* What the kernel shows in a new one, for a root that has no kernel. */
@@ -76,13 +76,16 @@ int group_possible(const char *root, const char **path)
 	return 0;
 }
 
-/* The cgroup of a process, "self" for this one, to be freed. */
+/* The cgroup of a process, "self" for this one, to be freed; NULL: it cannot be read. */
 static char *place(const char *root, const char *pid)
 {
 	char *file = text_format("/proc/%s/cgroup", pid), *text = setting_read(root, file), *path;
-	const char *at = text ? strstr(text, "0::/") : NULL;
+	const char *at;
 
 	free(file);
+	if (!text)
+		return NULL;
+	at = strstr(text, "0::/");
 	if (at && (at == text || at[-1] == '\n') && at[4] != '\n')
 		path = text_format("%s%.*s", GROUP_TOP, (int)strcspn(at + 3, "\n"), at + 3);
 	else
@@ -191,7 +194,8 @@ int group_make(struct group *group, const char *root, pid_t pid, const struct cp
 	error = enable(group, journal, &good);
 	if (!error && good) {
 		group->path = text_format(GROUP_TOP "/isolator.%d", (int)pid);
-		error = journal_note(journal, JOURNAL_GROUP, group->path, from, "-");
+		error = journal_note(journal, JOURNAL_GROUP, group->path,
+				     from ? from : GROUP_TOP, "-");
 	}
 	if (!error && good) {
 		int refused = directory_make(root, group->path);
@@ -242,11 +246,14 @@ void group_free(struct group *group)
 	group->path = group->state = NULL;
 }
 
-/* Is the process in the cgroup @path?  Seen from a container all but the name may differ. */
+/*
+ * Is the process in the cgroup @path, as far as that can be told?  Seen from a container all
+ * but the name may differ.
+ */
 static bool is_in(const char *root, const char *pid, const char *path)
 {
 	char *have = place(root, pid);
-	bool same = !strcmp(strrchr(have, '/'), strrchr(path, '/'));
+	bool same = !have || !strcmp(strrchr(have, '/'), strrchr(path, '/'));
 
 	free(have);
 	return same;
@@ -305,7 +312,10 @@ static bool empty_frozen(const char *root, const char *path, const char *origin,
 	/* This process would stop, too, and nobody would let them go on. */
 	if (is_in(root, "self", path))
 		return empty(root, path, origin, moved);
-	/* No signal ends this process before the others go on. */
+	/*
+	 * No signal but SIGKILL ends this process before the others go on; whoever restores
+	 * what is left behind then moves them out, and they do.
+	 */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	/* What waits for hardware stops later, or not at all, but it does not fork either. */

@@ -50,7 +50,7 @@ int group_disable(const char *root, const char *before);
 /*
  * Moves what runs in the cgroup @path to @origin, or to the top if that is gone, and
  * removes it: 0 or the errno; not there is no error.  *@moved counts the processes.  A program
- * that forks too fast for that stands still for a moment.
+ * that forks too fast for that stands still meanwhile, 0.1 s at a time.
  */
 int group_remove(const char *root, const char *path, const char *origin, unsigned int *moved);
 

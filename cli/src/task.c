@@ -137,9 +137,8 @@ void task_free(struct task *task)
 /*
  * To be asked right before a change, for which the kernel takes nothing but a number.  It gives
  * numbers out in turn: for the change to reach another task, this one has to end, and as many
- * tasks have to begin as there are free numbers, tens of thousands, between two system calls.
- * Only a privileged program chooses a number.  What such a task would get is nothing that
- * its owner cannot change again.
+ * tasks have to begin as there are free numbers, tens of thousands where nobody uses them up,
+ * between two system calls.  Only a privileged program chooses a number.
  */
 static bool is_there(const struct task *task)
 {

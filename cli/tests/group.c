@@ -31,6 +31,7 @@ struct member {
 static struct {
 	struct member members[4];
 	bool cannot_freeze;	/* an older kernel */
+	bool hidden;		/* nothing of /proc can be read */
 	bool freeze;		/* is told to */
 	int looks;		/* since then */
 	unsigned int freezes;
@@ -91,7 +92,7 @@ char *__wrap_setting_read(const char *root, const char *path)
 		kernel.looks++;
 		return text_format("populated 1\nfrozen %d\n", frozen());
 	}
-	if (!strncmp(path, "/proc/", strlen("/proc/"))) {
+	if (!strncmp(path, "/proc/", strlen("/proc/")) && !kernel.hidden) {
 		for (size_t i = 0; i < ARRAY_SIZE(kernel.members); i++)
 			inside |= kernel.members[i].kind == SELF && strstr(path, "/self/");
 		inside |= !!find(strtol(path + strlen("/proc/"), NULL, 10));
@@ -225,6 +226,18 @@ static void stranger(void)
 	CHECK(!removed(&moved) && moved == 1 && !kernel.stranger_moved);
 }
 
+/* Who may be in it does not freeze it. */
+static void hidden(void)
+{
+	unsigned int moved;
+
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.hidden = true;
+	kernel.members[0] = (struct member){ FORKS, 100 };
+	kernel.members[1] = (struct member){ QUIET, 10000 };
+	CHECK(removed(&moved) == EBUSY && moved == 1 && !kernel.freezes);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -233,6 +246,7 @@ int main(void)
 		{ "a process that cannot be moved", stuck },
 		{ "this process in it", own },
 		{ "a kernel that cannot freeze", old },
+		{ "whose cgroup cannot be read", hidden },
 		{ "a number that is another process's by now", stranger },
 	};
 
