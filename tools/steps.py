@@ -233,7 +233,7 @@ def verdict_line(result: Result) -> str:
     """A step's result in one line."""
     verdict = "FAILED" if result.failed else "skipped" if not result.passed else "ok"
     note = f" ({result.note})" if result.note else ""
-    return f"{verdict:8}{result.name:13} {counts(result):34}{result.seconds:7.1f} s{note}"
+    return f"{verdict:8}{result.name:18} {counts(result):34}{result.seconds:7.1f} s{note}"
 
 
 def failed_lines(lines: list[str]) -> list[str]:
@@ -327,14 +327,14 @@ def run_steps(steps: list[Step], results_dir: Path, minutes: float,
         earlier = done.get(step.name)
         if earlier is not None and earlier.failed == 0:
             results.append(earlier)
-            out.write(f"{'done':8}{step.name:14}in an earlier run, at {earlier.commit}\n")
+            out.write(f"{'done':8}{step.name:19}in an earlier run, at {earlier.commit}\n")
             continue
         remaining = deadline - time.monotonic()
         if state is not None and remaining < 60:
             left += 1
-            out.write(f"{'left':8}{step.name:14}for the next run: no time left\n")
+            out.write(f"{'left':8}{step.name:19}for the next run: no time left\n")
             continue
-        out.write(f"{'...':8}{step.name:14}{step.about}\n")
+        out.write(f"{'...':8}{step.name:19}{step.about}\n")
         out.flush()
         # With a state the time says when to begin no other step: one that was
         # cut short would count as failed and have to be run again.
