@@ -65,12 +65,18 @@ _KCSAN = re.compile(
     r"^[^\n]*={60,}\n[^\n]*BUG: KCSAN: (?:(?!={60,}).)*={60,}$", re.MULTILINE | re.DOTALL
 )
 # Who writes l to sysrq-trigger asks for where each CPU is: its own registers come before its trace.
-# Passed over only behind that, once a CPU; the trace of anything else is one too many.
+# Passed over only behind that, once a CPU, until the lab's next mark; the trace of anything else is
+# one too many.
 _ASKED = "sysrq: Show backtrace of all active CPUs\n"
+_OWN = (
+    r"(?:[^\n]*\b(?:Tainted|Hardware name|Workqueue|Stopper|Code|R[A-Z\d]{2}|[FGC]S|CR2|DR[03]"
+    r"|PKRU): [^\n]*\n)"
+)
+# Another CPU may get a line in between.
+_OTHER = rf"(?:(?![^\n]*(?i:{BAD.pattern}))[^\n]*\n)"
 _BACKTRACE = re.compile(
     r"^[^\n]*(NMI backtrace for cpu (\d+)\n)[^\n]*\bCPU: \2 [^\n]*\n"
-    r"(?:[^\n]*\b(?:Tainted|Hardware name|Workqueue|Stopper|Code|R[A-Z\d]{2}|[FGC]S|CR2|DR[03]"
-    r"|PKRU): [^\n]*\n)*[^\n]*Call Trace:$",
+    rf"{_OWN}*(?:{_OTHER}{_OWN}+)?[^\n]*Call Trace:$",
     re.MULTILINE,
 )
 
@@ -96,7 +102,8 @@ def scan(log: str) -> list[Finding]:
     def blank_asked(backtrace: re.Match[str]) -> str:
         before = backtrace.string[: backtrace.start()]
         _, asked, since = before.rpartition(_ASKED)
-        return blank(backtrace) if asked and backtrace[1] not in since else backtrace.group()
+        good = asked and backtrace[1] not in since and "isolab: " not in since
+        return blank(backtrace) if good else backtrace.group()
 
     log = _NOCB.sub(blank, _INTERRUPTED.sub(blank, log))
     log = _SCFTORTURE.sub(blank, _SPLAT.sub(blank_selftest, log))

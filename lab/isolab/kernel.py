@@ -15,7 +15,9 @@ from .paths import TOP
 
 # The kernel's first instruction after an entry by a system call.
 SYSCALL_ENTRIES = ("entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER_compat")
-# A call of one CPU by another.  Isolator interrupts by it too, and only here.
+# Where x86-64 has modules begin at the earliest, above an image of 512 MiB.
+MODULES, A_MODULE = 0xFFFF_FFFF_A000_0000, "a module"
+# A call of one CPU by another.  Isolator's own interruptions of user mode come by it, sent here.
 KICK, DELIVER = "sysvec_call_function_single", "isolator_deliver"
 # The interrupt stubs that the kernel lays out as a table: first vector, stub size.
 STUB_TABLES = {"irq_entries_start": 0x20, "spurious_entries_start": 0xEC}
@@ -104,8 +106,10 @@ class Kernel:
     def places(self, pc: int) -> list[str]:
         """This address as the kernel may print it: name+0xN, by each name that its symbol has.
 
-        Without symbols, as of Debian's own kernels, the bare address.
+        Of a module, or without symbols, as of Debian's own kernels, the name is not known.
         """
+        if pc >= MODULES:
+            return [A_MODULE]
         if not (self.path / "System.map").exists():
             return [hex(pc)]
         addrs, names, _ = self.symbols

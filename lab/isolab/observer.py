@@ -53,12 +53,13 @@ def _items(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def stale(kernel: Kernel, path: Path) -> frozenset[tuple[int, str]]:
-    """Which CPU executed a breakpoint that memory did not hold, and where: name+0xN."""
+    """Which CPU executed a breakpoint, its last at that place, that memory did not hold; where."""
+    last = {(item["vcpu"], item["pc"]): item["memory"] for item in _items(path)}
     return frozenset(
-        (item["vcpu"], name)
-        for item in _items(path)
-        if item["schema"] == "isolator.observer.stale"
-        for name in kernel.places(int(item["pc"], 16))
+        (vcpu, name)
+        for (vcpu, pc), memory in last.items()
+        if memory != "cc"
+        for name in kernel.places(int(pc, 16))
     )
 
 

@@ -18,6 +18,7 @@ from . import term
 from .paths import TOP
 
 PATCHES = TOP / "kernel" / "patches"
+OWN = (TOP / "kernel" / "isolator", TOP / "kernel" / "arch")
 # A hunk that begins behind a label names that, not the function.
 BEHIND = {
     ("kernel/sched/core.c", "out"): "select_fallback_rq",
@@ -102,9 +103,16 @@ def labels() -> set[tuple[str, str]]:
 
 @functools.cache
 def patched() -> frozenset[str]:
-    """The functions in which our patches change what runs."""
+    """The functions in which our patches change what runs, and those of our own files."""
     paths = list(PATCHES.glob("*/*.patch"))
-    return frozenset().union(*(changed(path.read_text()) for path in paths))
+    own = {
+        name
+        for directory in OWN
+        for path in directory.rglob("*.c")
+        for line in path.read_text().splitlines()
+        if re.match(r"[a-z]", line) and (name := _defined(line))
+    }
+    return frozenset(own).union(*(changed(path.read_text()) for path in paths))
 
 
 def _base(symbol: str) -> str:
@@ -119,7 +127,11 @@ def _racing(report: str) -> set[str]:
     for stack in _ACCESS.split(report)[1:]:
         frames = _FRAME.findall(stack)
         found |= {name for late, name in frames if late}
-        own = (name for late, name in frames if not late and not _HELPER.match(name))
+        own = (
+            name
+            for late, name in frames
+            if not late and (_base(name) in patched() or not _HELPER.match(name))
+        )
         found |= set(itertools.islice(own, 1))
     return {_base(name) for name in found}
 

@@ -251,6 +251,7 @@ static void on_mark(unsigned int vcpu, void *userdata)
 	}
 	if (op == OP_TARGET) {
 		atomic_store(&target, (int)vcpu);
+		atomic_store(&delivered, false);	/* to a CPU that was not looked at */
 		cpu.in_kernel = false;
 		cpu.returning = false;
 		cpu.in_tick = false;
@@ -395,8 +396,12 @@ static int set_option(char *arg)
 	}
 	if (!strcmp(arg, "syscall"))
 		return set_syscalls(value);
-	if (!strcmp(arg, "kick") || !strcmp(arg, "deliver")) {
-		*(*arg == 'k' ? &conf.kick : &conf.deliver) = strtoull(value, NULL, 0);
+	if (!strcmp(arg, "kick")) {
+		conf.kick = strtoull(value, NULL, 0);
+		return 0;
+	}
+	if (!strcmp(arg, "deliver")) {
+		conf.deliver = strtoull(value, NULL, 0);
 		return 0;
 	}
 	if (!strcmp(arg, "log")) {

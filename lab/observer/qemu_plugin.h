@@ -76,8 +76,8 @@ uintptr_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest,
 				size_t len);
 
 /*
- * API 4 and up, from a callback of that vCPU.  Appends @len bytes to @data; false: nothing is
- * mapped there.
+ * API 4 and up, from a callback of that vCPU.  @data is what @len bytes hold then; false: nothing
+ * is mapped there.
  */
 struct _GByteArray;
 bool qemu_plugin_read_memory_vaddr(uint64_t addr, struct _GByteArray *data, size_t len);

@@ -11,14 +11,18 @@
  * not know.  A CPU that was wrongly not synchronised dies with the same message, but the
  * breakpoint that it executes is in memory still: so memory is read right before.
  *
- * For each one a JSON line is written to FILE at once, as the guest may end by it.  A
- * breakpoint that another CPU removes within the few instructions between the begin of
- * its block and the look is told too; the kernel knows that one, and nothing dies.
+ * For each one a JSON line is written to FILE at once, as the guest may end by it, and one
+ * when the same CPU executes a breakpoint there that memory does hold: so the last line
+ * of a CPU and a place tells of the last one.
+ *
+ * A breakpoint that another CPU removes within the few instructions between the begin of
+ * its block and the look is told too; where the CPUs are synchronised as they should be,
+ * the kernel knows that one, and nothing dies.  One in place of an instruction of a single
+ * byte, as a kprobe may set, is not seen if that was put back amid the translation.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,8 +33,9 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
 
 #define INT3	0xcc
 #define KERNEL	(1ULL << 63)
-/* A guest that lives on beyond so many says nothing new. */
-#define MOST	256
+#define MAX_VCPUS	64
+/* Places of one virtual CPU whose last breakpoint was stale; more prove nothing. */
+#define MAX_PLACES	256
 
 /* As in GLib, which QEMU brings. */
 struct _GByteArray {
@@ -43,7 +48,27 @@ static struct {
 	struct _GByteArray *(*new_array)(void);
 	uint8_t *(*free_array)(struct _GByteArray *array, int free_segment);
 } conf;
-static atomic_uint told;
+/* Each by its own thread only. */
+static struct vcpu {
+	void *places[MAX_PLACES];
+	unsigned int count;
+} vcpus[MAX_VCPUS];
+
+/* Is there anything to tell?  Notes whether the last one at @place was @stale. */
+static bool note(struct vcpu *vcpu, void *place, bool stale)
+{
+	unsigned int i = 0;
+
+	while (i < vcpu->count && vcpu->places[i] != place)
+		i++;
+	if (i == MAX_PLACES || (i == vcpu->count && !stale))
+		return false;
+	if (!stale)
+		vcpu->places[i] = vcpu->places[--vcpu->count];
+	else if (i == vcpu->count)
+		vcpu->places[vcpu->count++] = place;
+	return true;
+}
 
 /* Is @byte all of an instruction?  In 64-bit mode, of those that the kernel uses. */
 static bool whole(uint8_t byte)
@@ -81,15 +106,17 @@ static bool breakpoint(const struct qemu_plugin_insn *insn)
 static void on_breakpoint(unsigned int vcpu, void *place)
 {
 	struct _GByteArray *bytes = conf.new_array();
+	/* What cannot be read proves nothing. */
+	uint8_t memory = qemu_plugin_read_memory_vaddr((uintptr_t)place, bytes, 1) && bytes->len ?
+		bytes->data[0] : INT3;
 
-	if (qemu_plugin_read_memory_vaddr((uintptr_t)place, bytes, 1) && bytes->len == 1 &&
-	    bytes->data[0] != INT3 && atomic_fetch_add(&told, 1) < MOST) {
-		fprintf(conf.out, "{\"schema\": \"isolator.observer.stale\", \"version\": 1"
-			", \"vcpu\": %u, \"pc\": \"%#" PRIxPTR "\", \"memory\": \"%02x\"}\n",
-			vcpu, (uintptr_t)place, bytes->data[0]);
-		fflush(conf.out);
-	}
 	conf.free_array(bytes, 1);
+	if (vcpu >= MAX_VCPUS || !note(&vcpus[vcpu], place, memory != INT3))
+		return;
+	fprintf(conf.out, "{\"schema\": \"isolator.observer.stale\", \"version\": 1"
+		", \"vcpu\": %u, \"pc\": \"%#" PRIxPTR "\", \"memory\": \"%02x\"}\n",
+		vcpu, (uintptr_t)place, memory);
+	fflush(conf.out);
 }
 
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)

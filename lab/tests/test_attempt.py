@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from isolab import attempt, campaign, term
+from isolab import attempt, campaign, observer, term
 from isolab.attempt import judge
 from isolab.campaign import CONFIGS
 from isolab.guest import ENDED, Outcome
+from isolab.kernel import Kernel
 from isolab.paths import TOP
 
 STOCK, TUNED, ISOLATOR = CONFIGS
 # Which CPU executed a breakpoint that memory did not hold, and where.
-STALE = frozenset({(0, "schedule+0x0"), (0, "__schedule+0x0"), (1, "wake_up+0x0")})
+STALE = frozenset({(0, "schedule+0x0"), (0, "__schedule+0x0"), (1, "wake_up+0x0"), (2, "a module")})
 # As the kernel prints it where the CPU executed what memory no longer holds.
 OOPS = """[   20.0] isolab: begin x
 [   23.9] Oops: int3: 0000 [#1] PREEMPT_RT SMP NOPTI
@@ -77,6 +79,11 @@ QEMU_SAYS = "qemu-system-x86_64: system/physmem.c:1: f: Assertion `a < b' failed
         (oops(rip="__schedule"), {}, True),
         (oops(cpu=1, rip="wake_up"), {}, True),
         (oops(cpu=1), {}, False),
+        (oops(cpu=3), {}, False),
+        # Where a module lies is not known.
+        (oops(cpu=2).replace("/0x10\n", "/0x10 [ext4]\n", 1), {}, True),
+        (oops().replace("/0x10\n", "/0x10 [ext4]\n", 1), {}, False),
+        (oops(cpu=2), {}, False),
         (oops().replace("CPU: 0 ", ""), {}, False),
         # Here Isolator may wrongly have deferred the sync: memory held the int3 as it was executed.
         (oops(), {"stale": frozenset()}, False),
@@ -103,10 +110,41 @@ def test_an_end_is_excused_by_proof_only(log: str, more: dict[str, Any], excused
     assert bool(found.void) == excused and (found.ended != ENDED) == excused
 
 
+def test_only_the_last_breakpoint_of_a_place_is_told_of(tmp_path: Path) -> None:
+    """One that memory held came after it: which of them killed the guest?"""
+    built = Kernel("k", tmp_path)
+    (tmp_path / "System.map").write_text("ffffffff81000000 T one\nffffffff81000010 T two\n")
+    out = tmp_path / "stale.json"
+    line = '{{"schema": "isolator.observer.stale", "vcpu": {}, "pc": "{:#x}", "memory": "{}"}}\n'
+    one, two, module = 0xFFFFFFFF81000000, 0xFFFFFFFF81000015, 0xFFFFFFFFC0123456
+    out.write_text(
+        line.format(0, one, "e8")
+        + line.format(1, one, "0f")
+        + line.format(2, module, "0f")
+        + line.format(0, two, "0f")
+        + line.format(1, one, "cc")
+        + line.format(3, one, "cc")
+        + line.format(3, one, "e8")
+        + line.format(1, two, "e8")[:40]
+    )
+    found = {(0, "one+0x0"), (0, "two+0x5"), (2, "a module"), (3, "one+0x0")}
+    assert observer.stale(built, out) == found
+    assert observer.stale(built, tmp_path / "none") == set()
+    (tmp_path / "System.map").unlink()
+    assert observer.stale(built, out) == {
+        (0, hex(one)), (0, hex(two)), (2, "a module"), (3, hex(one))
+    }  # fmt: skip
+
+
 def test_a_kernel_without_isolator_defers_nothing() -> None:
     """Debian's has no symbols, so that any place will do."""
-    for stale, void in ((frozenset({(1, "0xffffffff81000000")}), True), (frozenset(), False)):
-        found = judge(outcome(oops(), died=ENDED, ours=False, stale=stale))
+    for stale, void in (
+        ({(0, "0xffffffff81000000")}, True),
+        ({(0, "a module")}, True),
+        ({(1, "0xffffffff81000000")}, False),
+        (set(), False),
+    ):
+        found = judge(outcome(oops(), died=ENDED, ours=False, stale=frozenset(stale)))
         assert bool(found.void) == void and not found.excused
 
 

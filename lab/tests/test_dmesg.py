@@ -143,6 +143,15 @@ def test_backtraces_that_were_asked_for() -> None:
     # A CPU that was in the kernel shows its registers before.
     assert dmesg.scan(ASKED + _backtrace(0) + _backtrace(1, USER + TRACE)) == []
     assert dmesg.scan(ASKED + "[   12.5] random: crng init done\n" + _backtrace(1)) == []
+    # Another CPU's line amid one.
+    amid = _backtrace(1, USER + TRACE).replace(
+        "[   12.5] R10:", "[   12.5] eth0: up\n[   12.5] R10:"
+    )
+    assert "eth0" in amid and dmesg.scan(ASKED + amid) == []
+    bad = amid.replace("eth0: up", "INFO: rcu: stall")
+    assert len(dmesg.scan(ASKED + bad)) == 2
+    # Asked for in another test, whose backtraces the console did not show.
+    assert len(dmesg.scan(ASKED + "[   13.0] isolab: end t\n" + _backtrace(1))) == 1
 
 
 def test_no_other_trace_is_passed_over() -> None:
