@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from processes import gone
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -109,6 +110,8 @@ def test_a_fault_is_planted_and_taken_back(
     for code in (2, 4, 5, 77):
         (tmp_path / "tools/venv").write_text(f"#!/bin/sh\nexit {code}\n")
         assert mutants.planted(one).startswith("broken")
-    (tmp_path / "tools/venv").write_text("#!/bin/sh\nexec sleep 60\n")
-    monkeypatch.setattr(mutants, "LIMIT_S", 0.1)
+    pid = tmp_path / "pid"
+    (tmp_path / "tools/venv").write_text(f"#!/bin/sh\nsleep 60 & echo $! >{pid}\nwait\n")
+    monkeypatch.setattr(mutants, "LIMIT_S", 1.0)
     assert mutants.planted(one).startswith("broken: tools/venv")
+    assert gone(int(pid.read_text()), 30)
