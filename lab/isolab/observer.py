@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import subprocess
 from collections import Counter
@@ -18,6 +19,7 @@ from .paths import BUILD, LAB
 Window = dict[str, Any]
 
 
+@functools.cache
 def _built() -> Path:
     out = BUILD / "lab" / "observer"
     done = subprocess.run(
