@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import TextIO
 
-from steps import Result, Step, conclude, run_step
+from steps import NAME_WIDTH, Result, Step, conclude, run_step
 
 ALONE = ("prepare", "guest")  # groups that are a stretch of their own
 
@@ -45,7 +45,7 @@ def run_lanes(steps: list[Step], results_dir: Path, minutes: float | None,
         for step in todo:
             if stop.is_set():
                 return
-            out.write(f"{'...':8}{step.name:19}{step.about}\n")
+            out.write(f"{'...':8}{step.name:{NAME_WIDTH}}{step.about}\n")
             out.flush()
             limit = None if minutes is None else min(
                 step.minutes * 60, max(began + minutes * 60 - time.monotonic(), 1.0))
