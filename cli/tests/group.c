@@ -32,7 +32,7 @@ static struct {
 	struct member members[4];
 	bool cannot_freeze;	/* an older kernel */
 	bool hidden;		/* nothing of /proc can be read */
-	bool freeze;		/* is told to */
+	bool freeze;		/* it has been asked to */
 	int looks;		/* since then */
 	unsigned int freezes;
 	long stranger;		/* listed, but its number is another's by now; 0: none */

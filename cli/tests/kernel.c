@@ -4,7 +4,7 @@
  * --wrap=device_stop.  Each request is a line at the end of the file dev/isolator; a
  * start that succeeds is shown in proc/isolator/status, for CPU 3, and a stop ends it.
  * $ARM, $START and $STOP are errnos: that of a start at an exec, of one now, of a stop.
- * With $START the start at the exec fails as well, and nobody is told.  A start lasts as long
+ * With $START the start at the exec fails as well, and no one learns of it.  A start lasts as long
  * as somebody has the FIFO $HOLD open for writing.
  */
 #include <errno.h>

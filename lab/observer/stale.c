@@ -16,7 +16,7 @@
  * of a CPU and a place tells of the last one.
  *
  * A breakpoint that another CPU removes within the few instructions between the begin of
- * its block and the look is told too; where the CPUs are synchronised as they should be,
+ * its block and the look is reported, too; where the CPUs are synchronised as they should be,
  * the kernel knows that one, and nothing dies.  One in place of an instruction of a single
  * byte, as a kprobe may set, is not seen if that was put back amid the translation.
  */

@@ -97,7 +97,7 @@ QEMU_SAYS = "qemu-system-x86_64: system/physmem.c:1: f: Assertion `a < b' failed
         ("[ 1.0] Oops: int3: 0000 [#1]\n[ 1.0] CPU: 0 UID: 0\n", {}, False),
         (oops().replace("RIP: ", ""), {}, False),
         (oops().replace("RIP: ", "") + oops(), {}, False),
-        # What is told of, and kills nothing.
+        # Reported, and kills nothing.
         ("", {}, False),
         ("", {"qemu_log": f"a warning\n{QEMU_SAYS}\n"}, True),
         ("", {"qemu_log": "qemu-system-x86_64: a warning\n"}, False),

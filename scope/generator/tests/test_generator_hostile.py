@@ -202,7 +202,7 @@ def test_scribbled_lines(rig: Rig) -> None:
     state = host.finish()
     assert generator.poll() is None
     found = account(host.records())
-    # A host that is not scheduled in time loses whole triggers; it is told how many.
+    # A host that is not scheduled in time loses whole triggers; the generator reports how many.
     lost = host.closed_triggers() - found.triggers
     assert found.triggers > 10
     for line, said in enumerate(state.lines):
