@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -11,6 +12,7 @@
 #include "error.h"
 #include "file.h"
 #include "root.h"
+#include "text.h"
 
 bool root_live(const char *root)
 {
@@ -94,4 +96,58 @@ int root_open(const char *root, const char *path, int flags)
 char *root_read(const char *root, const char *path, size_t *size)
 {
 	return file_read_close(root_open(root, path, O_RDONLY), size);
+}
+
+/* Of @old, so that nobody may do more with it than before. */
+static bool inherit(int fd, const struct stat *old)
+{
+	struct stat new;
+
+	return !fstat(fd, &new) &&
+		((new.st_uid == old->st_uid && new.st_gid == old->st_gid) ||
+		 !fchown(fd, old->st_uid, old->st_gid)) &&
+		!fchmod(fd, old->st_mode & 07777);
+}
+
+/* @text as a file of @own's that takes the place of @name in @parent. */
+static bool exchange(int own, int parent, const char *name, const char *text,
+		     const struct stat *old)
+{
+	char *beside = text_format(ROOT_NEW "%d", (int)getpid());
+	bool good = false;
+	int fd;
+
+	/* Of one who was killed and had this number. */
+	unlinkat(own, beside, 0);
+	fd = openat(own, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0) {
+		good = inherit(fd, old) && !file_write_fd(fd, text, strlen(text));
+		good = !close(fd) && good && !renameat(own, beside, parent, name);
+		if (!good)
+			unlinkat(own, beside, 0);
+	}
+	free(beside);
+	return good;
+}
+
+bool root_replace(const char *root, const char *path, const char *text)
+{
+	const char *name = strrchr(path, '/') + 1;
+	char *above = text_format("%.*s", (int)(name - path), path);
+	/* Whoever may not write it may not replace it. */
+	int old = root_open(root, path, O_WRONLY | O_NOFOLLOW);
+	int own = root_open(root, ROOT_OWN, O_PATH | O_DIRECTORY);
+	int parent = root_open(root, above, O_PATH | O_DIRECTORY);
+	struct stat status;
+	bool good = old >= 0 && own >= 0 && parent >= 0 && !fstat(old, &status) &&
+		S_ISREG(status.st_mode) && exchange(own, parent, name, text, &status);
+
+	if (parent >= 0)
+		close(parent);
+	if (own >= 0)
+		close(own);
+	if (old >= 0)
+		close(old);
+	free(above);
+	return good;
 }

@@ -6,6 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Where commands keep what is theirs, below a root. */
+#define ROOT_OWN "/run/isolator"
+
+/* Files there are on their way to another place, and nobody's once a command was killed. */
+#define ROOT_NEW "new."
+
 /* Is @root the running machine? */
 bool root_live(const char *root);
 
@@ -27,5 +33,12 @@ int root_open(const char *root, const char *path, int flags);
 
 /* All of the file, with a NUL behind it, to be freed; NULL with errno. */
 char *root_read(const char *root, const char *path, size_t *size);
+
+/*
+ * The file @path of a machine that does not run gets @text, all of it at once: of whoever is
+ * killed amid that, no half is left.  Meanwhile it is in ROOT_OWN, on the same file system.
+ * False: where it cannot be done so, nothing is changed.
+ */
+bool root_replace(const char *root, const char *path, const char *text);
 
 #endif

@@ -81,9 +81,13 @@ char *setting_command(const char *path, const char *value)
 
 int setting_write_text(const char *root, const char *path, const char *text)
 {
-	/* Some files are emptied by being opened so (set_event); no other minds. */
-	int fd = root_open(root, path, O_WRONLY | O_TRUNC), error;
+	int fd, error;
 
+	/* A file of the kernel's takes a text at once; of others a kill would leave none. */
+	if (!root_live(root) && root_replace(root, path, text))
+		return 0;
+	/* Some files are emptied by being opened so (set_event); no other minds. */
+	fd = root_open(root, path, O_WRONLY | O_TRUNC);
 	if (fd < 0)
 		return errno;
 	error = file_write_fd(fd, text, strlen(text));

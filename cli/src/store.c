@@ -117,6 +117,9 @@ struct store_entry *store_list(int directory, size_t *count)
 	while (names && (entry = readdir(names))) {
 		long order = order_of(entry->d_name);
 
+		/* Whoever changes settings has locked it; another one writes in place. */
+		if (!strncmp(entry->d_name, ROOT_NEW, strlen(ROOT_NEW)))
+			unlinkat(directory, entry->d_name, 0);
 		if (order >= 0)
 			*ARRAY_ADD(entries, *count) = (struct store_entry){
 				text_format("%s", entry->d_name), (unsigned int)order };

@@ -10,7 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define STORE_PATH "/run/isolator"
+#include "root.h"
+
+#define STORE_PATH ROOT_OWN
 #define STORE_FIX "journal"
 #define STORE_SHIELD "shield"
 #define STORE_RUN "run."
@@ -34,7 +36,8 @@ int store_lock(const char *root, bool make, bool wait);
 
 /*
  * The journals in it, the newest first: a shield begins after audit --fix and before any
- * run, as the others are refused (journal.h).  To be freed by store_free().
+ * run, as the others are refused (journal.h).  What a command that was killed has left there
+ * goes.  To be freed by store_free().
  */
 struct store_entry *store_list(int directory, size_t *count);
 void store_free(struct store_entry *entries, size_t count);

@@ -12,6 +12,7 @@
 #include "file.h"
 #include "journal.h"
 #include "journal_line.h"
+#include "root.h"
 #include "store.h"
 #include "text.h"
 #include "undo.h"
@@ -108,7 +109,7 @@ static void undo_text(struct undo_context *context, const char *text, FILE *left
 /* The lines of @left, which are the last first, become the journal; 0 or the errno. */
 static int replace(int directory, const char *name, const char *left, size_t size)
 {
-	char *new_name = text_format("new.%s", name);
+	char *new_name = text_format(ROOT_NEW "%s", name);
 	int fd, error;
 
 	unlinkat(directory, new_name, 0);

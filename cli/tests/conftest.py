@@ -103,6 +103,13 @@ def frail(build: Build) -> Path:
 
 
 @pytest.fixture(scope="session")
+def mortal(build: Build) -> Path:
+    """The command that is killed before one change of a file (mortal.c)."""
+    return build("mortal", ("mortal.c",), *(
+        f"-Wl,--wrap={call}" for call in ("file_write_fd", "renameat", "unlinkat")))
+
+
+@pytest.fixture(scope="session")
 def rules(build: Build) -> Path:
     """The command on a kernel that keeps limits in a directory (rules.c)."""
     return build("rules", ("rules.c",), "-Wl,--wrap=rules_set")

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -134,6 +137,17 @@ def running(program: Path, root: Path, *arguments: str, cpu: str = "3",
     finally:
         process.kill()
         process.communicate()
+
+
+def killed_at_each_change(*words: str | Path) -> Iterator[int]:
+    """Kills the command before its first change, then its second, until it is through."""
+    for change in itertools.count(1):
+        done = subprocess.run(words, capture_output=True, text=True, check=False,
+                              env={**os.environ, "KILLED_AT": str(change)})
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+        yield change
+        if not done.returncode:
+            return
 
 
 def restore(program: Path, root: Path, *arguments: str, code: int = 0) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -23,6 +24,7 @@ from runtest import (
     Done,
     Lay,
     command,
+    killed_at_each_change,
     restore,
     running,
     states,
@@ -61,6 +63,35 @@ def test_kill_at_any_moment(isolator: Path, lay: Lay, tmp_path: Path) -> None:
                 time.sleep(0.01)
             assert not Path(f"/proc/{began.read_text().strip()}/cwd").exists()
     assert left >= 15
+
+
+def test_kill_before_each_change(isolator: Path, mortal: Path, lay: Lay) -> None:
+    """No file of a recorded machine is half written when the command is killed."""
+    root = lay(STOCK)
+    before = tree(root)
+    changes = 0
+    for changes in killed_at_each_change(*command(mortal, root, "--policy", "fifo", "true")):
+        restore(isolator, root)
+        assert tree(root) == before and not (root / "run/isolator").exists(), changes
+    assert changes > 50
+
+
+def test_kill_of_restore_before_each_change(isolator: Path, mortal: Path, lay: Lay,
+                                            tmp_path: Path) -> None:
+    """Neither when that which puts all back is killed: another one does."""
+    root, copy = lay(STOCK), tmp_path / "copy"
+    before = tree(root)
+    with running(isolator, root) as process:
+        process.kill()
+        process.wait()
+    changes = 0
+    shutil.copytree(root, copy, symlinks=True)
+    for changes in killed_at_each_change(mortal, "restore", "--root", copy):
+        restore(isolator, copy)
+        assert tree(copy) == before and not (copy / "run/isolator").exists(), changes
+        shutil.rmtree(copy)
+        shutil.copytree(root, copy, symlinks=True)
+    assert changes > 50
 
 
 def test_kill_while_the_program_runs(isolator: Path, lay: Lay) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -23,6 +22,7 @@ from runtest import (
     Changes,
     Done,
     Lay,
+    killed_at_each_change,
     restore,
     running,
     states,
@@ -373,40 +373,30 @@ def test_undo_that_does_not_stick(stubborn: Path, lay: Lay) -> None:
     assert tree(root) == before
 
 
-def test_kill_at_any_moment(isolator: Path, lay: Lay) -> None:
+@pytest.mark.parametrize("begun, then", [
+    ([], ["set", "--all", "2-3"]),
+    (["set", "--all", "3"], ["set", "--all", "1-2"]),
+    (["set", "--all", "3"], ["clear"]),
+])
+def test_kill_before_each_change(isolator: Path, mortal: Path, lay: Lay, tmp_path: Path,
+                                 begun: list[str], then: list[str]) -> None:
     """After SIGKILL of set, of set with other masks, or of clear: restore puts all back."""
-    chance = random.Random("shield")
-    many = {p: t for tid in range(500, 540) for p, t in task(tid, "0-3").items()}
-    left = number = 0
-    # On a busy machine some are killed before their first change, or after the last.
-    while number < 60 and (number < 15 or left < 10):
-        root = lay({**MACHINE, **many}, f"root{number}")
-        before = tree(root)
-        if number % 3:
-            shield(isolator, root, "set", "--all", "3")
-        arguments = [["set", "--all", "2-3"], ["set", "--all", "1-2"], ["clear"]][number % 3]
-        begun = tree(root)
-        process = subprocess.Popen([isolator, "shield", *arguments, "--root", root],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        stop = time.monotonic() + PATIENCE_S
-        while not (root / "run/isolator/shield").exists() and process.poll() is None and \
-                time.monotonic() < stop:
-            time.sleep(0.0005)
-        time.sleep(chance.choice([0, 0.005, 0.02, 0.1]) * chance.random())
-        process.kill()
-        process.wait()
-        # Emptied, and not written yet: in a file of the kernel's the old text stands until then.
-        for path, (text, _) in tree(root).items():
-            if not text and begun.get(path, (b"", 0))[0]:
-                (root / path.lstrip("/")).write_bytes(begun[path][0])
-        left += tree(root) != before
-        shown = subprocess.run([isolator, "shield", "show", "--root", root], check=False,
+    many = {p: t for tid in range(500, 504) for p, t in task(tid, "0-3").items()}
+    root, copy = lay({**MACHINE, **many}), tmp_path / "copy"
+    before = tree(root)
+    if begun:
+        shield(isolator, root, *begun)
+    changes = 0
+    shutil.copytree(root, copy, symlinks=True)
+    for changes in killed_at_each_change(mortal, "shield", *then, "--root", copy):
+        shown = subprocess.run([isolator, "shield", "show", "--root", copy], check=False,
                                capture_output=True, text=True)
         assert shown.returncode in (0, 2), shown.stderr
-        assert [s for _, s in states(restore(isolator, root))] in ([], ["restored"])
-        assert tree(root) == before and not (root / "run/isolator").exists()
-        number += 1
-    assert left >= 10
+        assert [s for _, s in states(restore(isolator, copy))] in ([], ["restored"])
+        assert tree(copy) == before and not (copy / "run/isolator").exists(), changes
+        shutil.rmtree(copy)
+        shutil.copytree(root, copy, symlinks=True)
+    assert changes > 20
 
 
 def test_signals_wait(isolator: Path, lay: Lay) -> None:
