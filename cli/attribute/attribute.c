@@ -6,13 +6,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../src/error.h"
-#include "../src/file.h"
-#include "../src/text.h"
-#include "../src/wait.h"
-#include "attribute_parts.h"
-#include "probe.h"
-#include "tracefs_file.h"
+#include "attribute/parts.h"
+#include "attribute/probe.h"
+#include "attribute/tracefs_file.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/wait.h"
 
 /*
  * An event takes some 40 bytes: this holds 50 000 of them, or a second of a CPU with as

@@ -9,9 +9,9 @@
 
 #include <stdio.h>
 
-#include "../src/cpulist.h"
-#include "../src/json.h"
-#include "cause.h"
+#include "attribute/cause.h"
+#include "base/cpulist.h"
+#include "base/json.h"
 
 struct attribute;
 

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../src/error.h"
-#include "../src/file.h"
-#include "../src/text.h"
-#include "below.h"
+#include "attribute/below.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
 
 static void read_states(struct below *below, struct below_cpu *cpu)
 {

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/error.h"
-#include "cause.h"
-#include "names.h"
+#include "attribute/cause.h"
+#include "attribute/names.h"
+#include "base/error.h"
 
 const char *const cause_names[CAUSE_KINDS] = {
 	[CAUSE_INTERRUPT] = "interrupt", [CAUSE_SOFTIRQ] = "softirq", [CAUSE_KWORKER] = "kworker",

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../measure/excess.h"
+#include "statistics/excess.h"
 
 #define CAUSE_STACK 16		/* innermost calls of a sender's */
 #define CAUSES_EACH 16		/* of one excess, those that took the most */

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../src/array.h"
-#include "context.h"
+#include "attribute/context.h"
+#include "base/array.h"
 
 static const char *const softirqs[] = {
 	"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER",

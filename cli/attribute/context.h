@@ -7,9 +7,9 @@
 #ifndef CONTEXT_H
 #define CONTEXT_H
 
-#include "cause.h"
-#include "names.h"
-#include "trace_events.h"
+#include "attribute/cause.h"
+#include "attribute/names.h"
+#include "attribute/trace_events.h"
 
 #define CONTEXT_DEPTH 12
 #define CONTEXT_KEPT 6		/* tasks that were switched out amid something */

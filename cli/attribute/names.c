@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/array.h"
-#include "../src/file.h"
-#include "../src/text.h"
-#include "names.h"
+#include "attribute/names.h"
+#include "base/array.h"
+#include "base/file.h"
+#include "base/text.h"
 
 #define REACH (1 << 20)	/* no function is longer */
 

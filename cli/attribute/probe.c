@@ -9,11 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../src/affinity.h"
-#include "../src/text.h"
-#include "../src/wait.h"
-#include "attribute_parts.h"
-#include "probe.h"
+#include "attribute/parts.h"
+#include "attribute/probe.h"
+#include "base/text.h"
+#include "base/wait.h"
+#include "machine/affinity.h"
 
 #define PATIENCE_NS WAIT_SECOND
 #define NAP_NS 1000000

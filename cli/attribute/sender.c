@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/error.h"
-#include "sender.h"
+#include "attribute/sender.h"
+#include "base/error.h"
 
 /* What was sent longer ago has been answered already. */
 #define IPI_REACH_NS UINT64_C(20000000)

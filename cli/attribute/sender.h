@@ -3,7 +3,7 @@
 #ifndef SENDER_H
 #define SENDER_H
 
-#include "trace_store.h"
+#include "attribute/trace_store.h"
 
 #define SENDERS_MOST 4096	/* of one look, the newest */
 

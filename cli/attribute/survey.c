@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "survey.h"
+#include "attribute/survey.h"
 
 /* So long before the excess its senders are looked for. */
 #define REACH_NS UINT64_C(20000000)

@@ -6,7 +6,7 @@
 #ifndef SURVEY_H
 #define SURVEY_H
 
-#include "sender.h"
+#include "attribute/sender.h"
 
 #define SURVEY_MOMENTS 512
 #define SURVEY_SPANS 64

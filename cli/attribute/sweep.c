@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sweep.h"
+#include "attribute/sweep.h"
 
 /*
  * Between an interrupt and the first event that tells of it, and from the last one back to

@@ -3,7 +3,7 @@
 #ifndef SWEEP_H
 #define SWEEP_H
 
-#include "timeline.h"
+#include "attribute/timeline.h"
 
 /* The measuring thread. */
 enum status {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
-#include "sweep.h"
+#include "attribute/sweep.h"
 
 /* It was switched out: for the sake of a migration? */
 static bool leaves(struct sweep *sweep, size_t at)

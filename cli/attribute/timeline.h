@@ -6,8 +6,8 @@
 #ifndef TIMELINE_H
 #define TIMELINE_H
 
-#include "below.h"
-#include "survey.h"
+#include "attribute/below.h"
+#include "attribute/survey.h"
 
 struct timeline {
 	struct trace_store *stores;

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/array.h"
-#include "trace_events.h"
+#include "attribute/trace_events.h"
+#include "base/array.h"
 
 #define M TRACE_MEASURED
 #define S TRACE_SENDERS

@@ -3,7 +3,7 @@
 #ifndef TRACE_EVENTS_H
 #define TRACE_EVENTS_H
 
-#include "trace_ring.h"
+#include "attribute/trace_ring.h"
 
 #define TRACE_NUMBERS 5
 #define TRACE_TEXTS 2

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace_format.h"
+#include "attribute/trace_format.h"
 
 #define FIELD_MOST (1 << 24)	/* an offset or a size beyond this is none */
 

@@ -7,7 +7,7 @@
 #ifndef TRACE_RING_H
 #define TRACE_RING_H
 
-#include "trace_format.h"
+#include "attribute/trace_format.h"
 
 #define TRACE_MISSED_SOME UINT64_MAX	/* events were overwritten, the kernel does not say how many */
 

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../src/error.h"
-#include "trace_store.h"
+#include "attribute/trace_store.h"
+#include "base/error.h"
 
 void trace_store_open(struct trace_store *store, int cpu, int file, bool follows,
 		      const struct trace_layout *layout, size_t capacity, uint64_t begun_ns)

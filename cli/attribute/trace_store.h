@@ -7,7 +7,7 @@
 #ifndef TRACE_STORE_H
 #define TRACE_STORE_H
 
-#include "context.h"
+#include "attribute/context.h"
 
 struct trace_stored {
 	unsigned char *bytes;

@@ -13,11 +13,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "../src/file.h"
-#include "../src/instance.h"
-#include "../src/text.h"
-#include "tracefs.h"
-#include "tracefs_file.h"
+#include "attribute/tracefs.h"
+#include "attribute/tracefs_file.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "machine/instance.h"
 
 #define PREFIX "isolator-"
 #define LEAST_KIB 4

@@ -10,8 +10,8 @@
 
 #include <stdio.h>
 
-#include "../src/cpulist.h"
-#include "trace_events.h"
+#include "attribute/trace_events.h"
+#include "base/cpulist.h"
 
 struct tracefs {
 	int root;		/* its directory; -1: none */

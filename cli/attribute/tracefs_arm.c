@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/array.h"
-#include "../src/text.h"
-#include "tracefs.h"
-#include "tracefs_file.h"
+#include "attribute/tracefs.h"
+#include "attribute/tracefs_file.h"
+#include "base/array.h"
+#include "base/text.h"
 
 #define TASKS_MOST 32		/* in one filter */
 #define CPUS_MOST 16

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../src/file.h"
-#include "tracefs_file.h"
+#include "attribute/tracefs_file.h"
+#include "base/file.h"
 
 int tracefs_write(int directory, const char *path, const char *text)
 {

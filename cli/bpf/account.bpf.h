@@ -3,7 +3,7 @@
 #ifndef ACCOUNT_BPF_H
 #define ACCOUNT_BPF_H
 
-#include "loss.bpf.h"
+#include "bpf/loss.bpf.h"
 
 /* The tally of @frame on this CPU, which is made if it is the first; NULL: not even others. */
 static __noinline struct record_tally *tally_of(struct record_state *s, struct record_frame *frame)

@@ -8,7 +8,7 @@
 #ifndef FRAME_BPF_H
 #define FRAME_BPF_H
 
-#include "account.bpf.h"
+#include "bpf/account.bpf.h"
 
 #define WAKER (1ULL << 63)	/* the sender of a thread is noted by its number */
 #define LOOKS 4			/* that an interrupt may each come amid */

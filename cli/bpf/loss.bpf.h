@@ -3,7 +3,7 @@
 #ifndef LOSS_BPF_H
 #define LOSS_BPF_H
 
-#include "table.bpf.h"
+#include "bpf/table.bpf.h"
 
 #define TOGETHER_NS 1000	/* losses that are less apart are one: an interrupt and its softirq */
 

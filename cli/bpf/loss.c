@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
-#include "sum.h"
+#include "bpf/sum.h"
 
 static bool is_thread(unsigned int type)
 {

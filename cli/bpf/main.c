@@ -2,9 +2,9 @@
 /* isolator-bpf: what takes CPUs from tasks, counted by programs in the kernel. */
 #include <limits.h>
 
-#include "../src/command.h"
-#include "../src/dispatch.h"
-#include "noise.h"
+#include "bpf/noise.h"
+#include "options/command.h"
+#include "options/dispatch.h"
 
 static bool want_version;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Who takes how much time on the measured CPUs, counted in the kernel: what is attached where. */
-#include "switch.bpf.h"
+#include "bpf/switch.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

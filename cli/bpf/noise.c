@@ -6,15 +6,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../src/affinity.h"
-#include "../src/array.h"
-#include "../src/command.h"
-#include "../src/error.h"
-#include "../src/file.h"
-#include "../src/term.h"
-#include "../src/text.h"
-#include "../src/wait.h"
-#include "noise.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/term.h"
+#include "base/text.h"
+#include "base/wait.h"
+#include "bpf/noise.h"
+#include "machine/affinity.h"
+#include "options/command.h"
 
 #define NAP_NS (WAIT_SECOND / 50)	/* between two looks at the ring */
 #define COST_NS WAIT_SECOND		/* the kernel measures the programs as long, or a tenth */

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "programs.h"
-#include "sum.h"
+#include "bpf/programs.h"
+#include "bpf/sum.h"
 
 struct noise_options {
 	struct cpulist cpus;

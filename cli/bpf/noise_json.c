@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <sys/utsname.h>
 
-#include "../attribute/attribute_parts.h"
-#include "noise.h"
+#include "attribute/parts.h"
+#include "bpf/noise.h"
 
 #define SCHEMA_VERSION 1
 #define NS 1e9

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "../src/error.h"
-#include "noise.h"
+#include "base/error.h"
+#include "bpf/noise.h"
 
 struct noise_total noise_total(const struct noise_run *run)
 {

@@ -2,9 +2,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../attribute/attribute_parts.h"
-#include "../src/term.h"
-#include "noise.h"
+#include "attribute/parts.h"
+#include "base/term.h"
+#include "bpf/noise.h"
 
 #define PERCENT 100.0
 

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../src/array.h"
-#include "../src/error.h"
-#include "../src/text.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "bpf/programs.h"
 #include "noise.skel.h"
-#include "programs.h"
 
 #define TYPES "/sys/kernel/btf/vmlinux"
 #define TALLIES_EACH 2048U	/* of a CPU */

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../src/cpulist.h"
-#include "record.h"
+#include "base/cpulist.h"
+#include "bpf/record.h"
 
 struct programs;
 

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../attribute/context.h"
-#include "../src/array.h"
-#include "sum.h"
+#include "attribute/context.h"
+#include "base/array.h"
+#include "bpf/sum.h"
 
 static const char *const vectors[RECORD_VECTORS] = {
 	[RECORD_LOCAL_TIMER] = "local_timer", [RECORD_RESCHEDULE] = "reschedule",

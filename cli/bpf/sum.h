@@ -5,9 +5,9 @@
 
 #include <linux/types.h>
 
-#include "../attribute/cause.h"
-#include "../attribute/names.h"
-#include "record.h"
+#include "attribute/cause.h"
+#include "attribute/names.h"
+#include "bpf/record.h"
 
 /* Finds the calls of stack @number, at most @most; returns how many, or 0. */
 typedef size_t (*sum_stack)(void *context, int number, uint64_t *calls, size_t most);

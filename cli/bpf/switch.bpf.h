@@ -3,7 +3,7 @@
 #ifndef SWITCH_BPF_H
 #define SWITCH_BPF_H
 
-#include "frame.bpf.h"
+#include "bpf/frame.bpf.h"
 
 /* What the thread was amid is counted so far, and goes on when it does. */
 static __noinline int keep(struct record_state *s, __s32 pid, __u64 now)

@@ -10,8 +10,8 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "kernel.h"
-#include "record.h"
+#include "bpf/kernel.h"
+#include "bpf/record.h"
 
 #define ANY_CPU (~0U)
 /* The compiler forgets what it knows of @value: what checks it then stays, for the verifier. */

@@ -3,10 +3,10 @@
 
 #include <linux/isolator.h>
 
-#include "../src/array.h"
-#include "../src/cpulist.h"
-#include "cpu_metrics.h"
-#include "crowd_metrics.h"
+#include "base/array.h"
+#include "base/cpulist.h"
+#include "export/cpu_metrics.h"
+#include "export/crowd_metrics.h"
 
 /* Which number, and whether the kernel says it of this CPU. */
 typedef bool (*cpu_value)(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *value);

@@ -3,10 +3,10 @@
 #ifndef CPU_METRICS_H
 #define CPU_METRICS_H
 
-#include "../src/holder.h"
-#include "../src/limit.h"
-#include "../src/proc.h"
-#include "exposition.h"
+#include "export/exposition.h"
+#include "proc/holder.h"
+#include "proc/limit.h"
+#include "proc/proc.h"
 
 struct cpu_metrics {
 	const struct proc_sample *sample;

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/array.h"
-#include "../src/culprit.h"
-#include "crowd.h"
-#include "exposition.h"
+#include "base/array.h"
+#include "export/crowd.h"
+#include "export/exposition.h"
+#include "proc/culprit.h"
 
 static void free_member(struct crowd_member *member)
 {

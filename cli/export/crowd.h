@@ -6,7 +6,7 @@
 #ifndef CROWD_H
 #define CROWD_H
 
-#include "../src/proc.h"
+#include "proc/proc.h"
 
 struct crowd_member {
 	int cpu;

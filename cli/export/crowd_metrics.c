@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "crowd_metrics.h"
+#include "export/crowd_metrics.h"
 
 const char *const crowd_metrics_about[COUNTS] = {
 	[DEFERRED] = "Requests that were done at once and caught up with later.",

@@ -4,15 +4,15 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "../src/command.h"
-#include "../src/error.h"
-#include "../src/live.h"
-#include "../src/proc.h"
-#include "../src/wait.h"
-#include "listen.h"
-#include "metrics.h"
-#include "serve.h"
-#include "textfile.h"
+#include "base/error.h"
+#include "base/live.h"
+#include "base/wait.h"
+#include "export/listen.h"
+#include "export/metrics.h"
+#include "export/serve.h"
+#include "export/textfile.h"
+#include "options/command.h"
+#include "proc/proc.h"
 
 #define UNSAID 2U	/* behind the formats */
 

@@ -3,10 +3,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "../src/text.h"
-#include "../src/utf8.h"
-#include "../src/wait.h"
-#include "exposition.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "base/wait.h"
+#include "export/exposition.h"
 
 #define CONTROLS_END 0x20
 #define DELETE 0x7f

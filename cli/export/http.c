@@ -3,9 +3,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "../src/array.h"
-#include "../src/text.h"
-#include "http.h"
+#include "base/array.h"
+#include "base/text.h"
+#include "export/http.h"
 
 #define TYPE "application/openmetrics-text"
 

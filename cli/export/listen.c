@@ -10,8 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../src/error.h"
-#include "listen.h"
+#include "base/error.h"
+#include "export/listen.h"
 
 #define BACKLOG 16
 #define HOST_MOST 64

@@ -7,15 +7,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../src/error.h"
-#include "../src/proc.h"
-#include "../src/root.h"
-#include "../src/text.h"
-#include "../src/version.h"
-#include "../src/wait.h"
-#include "cpu_metrics.h"
-#include "crowd_metrics.h"
-#include "metrics.h"
+#include "base/error.h"
+#include "base/root.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "base/wait.h"
+#include "export/cpu_metrics.h"
+#include "export/crowd_metrics.h"
+#include "export/metrics.h"
+#include "proc/proc.h"
 
 /* Is @path there?  Also one that this user may not read. */
 static bool there(const char *root, const char *path)

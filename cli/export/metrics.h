@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "exposition.h"
+#include "export/exposition.h"
 
 struct metrics_wish {
 	const char *directory;	/* instead of /proc/isolator; NULL: that one, if there is one */
-	const char *root;	/* whose /proc it is, and whose processes (root.h) */
+	const char *root;	/* whose /proc it is, and whose processes (base/root.h) */
 	unsigned int top;	/* of senders and of callbacks on each CPU, 0: all */
 	bool names;		/* of senders, callbacks and owners, as far as this user sees them */
 };

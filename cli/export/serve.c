@@ -6,9 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../src/wait.h"
-#include "http.h"
-#include "serve.h"
+#include "base/wait.h"
+#include "export/http.h"
+#include "export/serve.h"
 
 #define PEERS 16
 #define PATIENCE (5 * WAIT_SECOND)	/* for a request, and once more for its answer */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "exposition.h"
+#include "export/exposition.h"
 
 /* The metrics in @format, *@text to be freed: 0, or -1, said why. */
 typedef int (*serve_text)(enum exposition_format format, char **text, size_t *size);

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../src/error.h"
-#include "../src/file.h"
-#include "../src/text.h"
-#include "textfile.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "export/textfile.h"
 
 #define MODE 0644	/* node_exporter is another user */
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/text.h"
-#include "sizes.h"
+#include "base/text.h"
+#include "interfere/sizes.h"
 
 #define CHUNK 65536	/* bytes between two looks at the count */
 

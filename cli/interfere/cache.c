@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/array.h"
-#include "../src/text.h"
-#include "sizes.h"
+#include "base/array.h"
+#include "base/text.h"
+#include "interfere/sizes.h"
 
 #define BATCH 4096	/* accesses between two looks at the count */
 #define STRIDE 65	/* lines: a page and one, such that no prefetcher follows */

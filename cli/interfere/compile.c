@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/text.h"
-#include "program.h"
+#include "base/text.h"
+#include "interfere/program.h"
 
 #define COMPILER "cc"
 #define FILES 16

@@ -4,13 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../src/array.h"
-#include "../src/command.h"
-#include "../src/error.h"
-#include "../src/term.h"
-#include "../src/text.h"
-#include "../src/wait.h"
-#include "interfere.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/term.h"
+#include "base/text.h"
+#include "base/wait.h"
+#include "interfere/interfere.h"
+#include "options/command.h"
 
 #define LOOK_NS (WAIT_SECOND / 10)	/* whether the loads are still there */
 #define NOT_GIVEN (~0U)

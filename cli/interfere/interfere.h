@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 
-#include "../src/cpulist.h"
-#include "../src/interrupts.h"
-#include "load.h"
+#include "base/cpulist.h"
+#include "interfere/load.h"
+#include "machine/interrupts.h"
 
 enum interfere_state {
 	INTERFERE_RAN,		/* it did something on each of its CPUs */

@@ -20,10 +20,10 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 
-#include "../src/array.h"
-#include "../src/error.h"
-#include "../src/text.h"
-#include "work.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "interfere/work.h"
 
 enum kind { MEMBARRIER, SHOOTDOWN, WAKEUP };
 

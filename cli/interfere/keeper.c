@@ -10,11 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../src/array.h"
-#include "../src/file.h"
-#include "../src/wait.h"
-#include "keeper.h"
-#include "scratch.h"
+#include "base/array.h"
+#include "base/file.h"
+#include "base/wait.h"
+#include "interfere/keeper.h"
+#include "interfere/scratch.h"
 
 #define GRACE_NS (5 * WAIT_SECOND)	/* for programs that clean up on SIGTERM */
 #define LOOK_NS 20000000

@@ -12,7 +12,7 @@
 
 #include <signal.h>
 
-#include "work.h"
+#include "interfere/work.h"
 
 #define KEEPER_START SIGUSR1
 #define KEEPER_STOP SIGTERM

@@ -9,14 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../src/affinity.h"
-#include "../src/array.h"
-#include "../src/error.h"
-#include "../src/text.h"
-#include "../src/wait.h"
-#include "keeper.h"
-#include "load.h"
-#include "work.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "base/wait.h"
+#include "interfere/keeper.h"
+#include "interfere/load.h"
+#include "interfere/work.h"
+#include "machine/affinity.h"
 
 #define START_NS (120 * WAIT_SECOND)	/* memory and files of the slowest machine */
 #define NAP_NS 2000000

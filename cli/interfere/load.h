@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../src/cpulist.h"
+#include "base/cpulist.h"
 
 #define LOAD_KINDS 3	/* of operations that one load tells apart */
 

@@ -2,8 +2,8 @@
 /* Decodes a clip again and again, by ffmpeg or GStreamer, which made it before. */
 #include <stdlib.h>
 
-#include "../src/text.h"
-#include "program.h"
+#include "base/text.h"
+#include "interfere/program.h"
 
 #define FRAMES "50"
 #define SIZE_X "640"

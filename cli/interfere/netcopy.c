@@ -17,9 +17,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../src/text.h"
-#include "scratch.h"
-#include "work.h"
+#include "base/text.h"
+#include "interfere/scratch.h"
+#include "interfere/work.h"
 
 #define FILE_SIZE (8 << 20)
 #define CHUNK 65536

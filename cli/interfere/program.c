@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../src/file.h"
-#include "../src/text.h"
-#include "program.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "interfere/program.h"
 
 #define NOT_FOUND 127
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "work.h"
+#include "interfere/work.h"
 
 /* Is there such a program in PATH? */
 bool program_exists(const char *name);

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../src/text.h"
-#include "scratch.h"
+#include "base/text.h"
+#include "interfere/scratch.h"
 
 #define NAME "isolator-interfere."
 #define TRIES 16

@@ -8,10 +8,10 @@
 #define ISOLATOR_NO_SHORT_NAMES
 #include <isolator.h>
 
-#include "../src/error.h"
-#include "../src/file.h"
-#include "../src/text.h"
-#include "sizes.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "interfere/sizes.h"
 
 #define KIB UINT64_C(1024)
 #define MIB (KIB * KIB)

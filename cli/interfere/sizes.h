@@ -3,7 +3,7 @@
 #ifndef SIZES_H
 #define SIZES_H
 
-#include "work.h"
+#include "interfere/work.h"
 
 /*
  * Sets each slot's bytes: as ordered, else by @level; LOAD_ANY is as large as the last

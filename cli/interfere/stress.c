@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/file.h"
-#include "../src/text.h"
-#include "program.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "interfere/program.h"
 
 #define PROGRAM "stress-ng"
 #define SKIPPED_FIRST 2		/* its exit codes: failed, no resource, not implemented, ... */

@@ -3,8 +3,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../src/text.h"
-#include "work.h"
+#include "base/text.h"
+#include "interfere/work.h"
 
 #define BATCH 1024
 

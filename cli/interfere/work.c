@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../src/affinity.h"
-#include "work.h"
+#include "interfere/work.h"
+#include "machine/affinity.h"
 
 void work_fail(struct work *work, const char *format, ...)
 {

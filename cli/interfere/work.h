@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "load.h"
+#include "interfere/load.h"
 
 #define WORK_TEXT 256
 

@@ -6,14 +6,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../attribute/attribute.h"
-#include "../src/array.h"
-#include "../src/error.h"
-#include "../src/instance.h"
-#include "../src/journal.h"
-#include "../src/term.h"
-#include "../src/undo.h"
-#include "causes.h"
+#include "attribute/attribute.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/term.h"
+#include "journal/journal.h"
+#include "journal/undo.h"
+#include "machine/instance.h"
+#include "measure/causes.h"
 
 #define SHOWN 5			/* of these, for people */
 #define NAP_MS 20

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Looks for the causes of excesses while others measure: a thread beside them empties the
- * rings and asks the kernel's trace (attribute.h).
+ * rings and asks the kernel's trace (attribute/attribute.h).
  */
 #ifndef CAUSES_H
 #define CAUSES_H
 
 #include <stdio.h>
 
-#include "sampler.h"
+#include "sampling/sampler.h"
 
 /*
  * Traces from now on, and looks during the parts that @sampler runs from now on.  The

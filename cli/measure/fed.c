@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fed.h"
-#include "schedule.h"
+#include "measure/fed.h"
+#include "sampling/schedule.h"
 
 #define BLOCK 4096
 /* Nothing is measured here, so there is time to let a copy be taken. */

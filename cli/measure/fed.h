@@ -6,7 +6,7 @@
 #ifndef FED_H
 #define FED_H
 
-#include "method.h"
+#include "sampling/method.h"
 
 /* Its options are the file's name; all CPUs read from one file as it comes. */
 extern const struct method fed_method;

@@ -3,9 +3,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "../src/error.h"
-#include "../src/gaps.h"
-#include "gap.h"
+#include "base/error.h"
+#include "measure/gap.h"
+#include "statistics/gaps.h"
 
 #define CALIBRATION_NS UINT64_C(20000000)
 #define NOTES 200	/* that are tried, to know what one takes */

@@ -6,7 +6,7 @@
 #ifndef GAP_H
 #define GAP_H
 
-#include "method.h"
+#include "sampling/method.h"
 
 /* A gap is longer than so many times the least time between two looks, and than this. */
 #define GAP_TIMES 8

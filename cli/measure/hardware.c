@@ -2,9 +2,9 @@
 /* isolator measure hardware: what takes the CPU from the kernel itself? */
 #include <stdlib.h>
 
-#include "../src/error.h"
-#include "hwlat.h"
-#include "measure.h"
+#include "base/error.h"
+#include "measure/hwlat.h"
+#include "measure/measure.h"
 
 #define US UINT64_C(1000)
 #define WINDOW_NS WAIT_SECOND

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
 
-#include "../src/instance.h"
-#include "../src/text.h"
-#include "hwlat.h"
+#include "base/text.h"
+#include "machine/instance.h"
+#include "measure/hwlat.h"
 
 #define DETECTOR INSTANCE_TRACEFS "/hwlat_detector/"
 #define US 1000

@@ -7,7 +7,7 @@
 #ifndef HWLAT_H
 #define HWLAT_H
 
-#include "tracer.h"
+#include "measure/tracer.h"
 
 #define HWLAT_STEP_NS 1000
 

@@ -4,12 +4,12 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "../src/array.h"
-#include "../src/error.h"
-#include "fed.h"
-#include "measure.h"
-#include "timerlat.h"
-#include "wakeup.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "measure/fed.h"
+#include "measure/measure.h"
+#include "measure/timerlat.h"
+#include "measure/wakeup.h"
 
 #define PERIOD_NS UINT64_C(200000)
 #define PERIOD_MIN_NS 10000

@@ -5,20 +5,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../src/affinity.h"
-#include "../src/array.h"
-#include "../src/audit.h"
-#include "../src/command.h"
-#include "../src/error.h"
-#include "../src/file.h"
-#include "../src/live.h"
-#include "../src/term.h"
-#include "../src/text.h"
-#include "../src/wait.h"
-#include "measure.h"
-#include "openmetrics.h"
-#include "phases.h"
-#include "picture.h"
+#include "audit/audit.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/live.h"
+#include "base/term.h"
+#include "base/text.h"
+#include "base/wait.h"
+#include "machine/affinity.h"
+#include "measure/measure.h"
+#include "measure/openmetrics.h"
+#include "measure/phases.h"
+#include "measure/picture.h"
+#include "options/command.h"
 
 #define DEFAULT_NS UINT64_C(5000000000)
 #define DEFAULT_PRIORITY 90

@@ -3,8 +3,8 @@
 #ifndef MEASURE_H
 #define MEASURE_H
 
-#include "../src/options.h"
-#include "sampler.h"
+#include "options/options.h"
+#include "sampling/sampler.h"
 
 #define MEASURE_UNSAID UINT32_MAX	/* of a number or word: the option was not given */
 

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../src/error.h"
-#include "../src/term.h"
-#include "../src/text.h"
-#include "gap.h"
-#include "measure.h"
-#include "osnoise.h"
+#include "base/error.h"
+#include "base/term.h"
+#include "base/text.h"
+#include "measure/gap.h"
+#include "measure/measure.h"
+#include "measure/osnoise.h"
 
 #define US UINT64_C(1000)
 

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <sys/utsname.h>
 
-#include "../src/error.h"
-#include "openmetrics.h"
+#include "base/error.h"
+#include "measure/openmetrics.h"
 
 static void put_head(FILE *out, const char *name, const char *suffix, const char *type,
 		     const char *unit, const char *about)

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "result.h"
+#include "sampling/result.h"
 
 /*
  * The last part: of each series a histogram with the buckets that have a count, the

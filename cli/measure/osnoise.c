@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "../src/instance.h"
-#include "../src/text.h"
-#include "osnoise.h"
+#include "base/text.h"
+#include "machine/instance.h"
+#include "measure/osnoise.h"
 
 #define OSNOISE INSTANCE_TRACEFS "/osnoise/"
 #define PERIOD_US "1000000"	/* and all of it runs */

@@ -8,7 +8,7 @@
 #ifndef OSNOISE_H
 #define OSNOISE_H
 
-#include "tracer.h"
+#include "measure/tracer.h"
 
 #define OSNOISE_STEP_NS 1
 

@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../interfere/load.h"
-#include "../src/error.h"
-#include "../src/term.h"
-#include "../src/text.h"
-#include "causes.h"
-#include "phases.h"
+#include "base/error.h"
+#include "base/term.h"
+#include "base/text.h"
+#include "interfere/load.h"
+#include "measure/causes.h"
+#include "measure/phases.h"
 
 /*
  * How long it is measured without looking for causes, before and again after: what drifts

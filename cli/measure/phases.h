@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "sampler.h"
+#include "sampling/sampler.h"
 
 struct phases {
 	const char *load;		/* NULL: none */

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/array.h"
-#include "../src/error.h"
-#include "../src/machine.h"
-#include "../src/term.h"
-#include "percentile.h"
-#include "picture.h"
-#include "shape.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/term.h"
+#include "machine/machine.h"
+#include "measure/picture.h"
+#include "statistics/percentile.h"
+#include "statistics/shape.h"
 
 #define ROWS 24		/* of the histogram, at most */
 #define ROW_EDGES (12 * 10 + 2)

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "result.h"
+#include "sampling/result.h"
 
 /* @what is measured, as "timed wake-ups"; @title of the quantity, as "latency". */
 struct picture {

@@ -3,12 +3,12 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "../src/audit.h"
-#include "../src/file.h"
-#include "../src/machine.h"
-#include "hdr.h"
-#include "percentile.h"
-#include "result.h"
+#include "audit/audit.h"
+#include "base/file.h"
+#include "machine/machine.h"
+#include "sampling/result.h"
+#include "statistics/hdr.h"
+#include "statistics/percentile.h"
 
 #define SCHEMA_VERSION 1
 #define MODEL_X86 "model name"

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../src/error.h"
-#include "../src/text.h"
-#include "measure.h"
-#include "rtc.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "measure/measure.h"
+#include "measure/rtc.h"
 
 #define DEVICE "/dev/rtc0"
 #define RATE 1024

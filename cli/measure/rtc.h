@@ -7,7 +7,7 @@
 #ifndef RTC_H
 #define RTC_H
 
-#include "method.h"
+#include "sampling/method.h"
 
 #define RTC_RATE_MIN 2
 #define RTC_RATE_MAX 8192

@@ -10,8 +10,8 @@
 
 #include <linux/rtc.h>
 
-#include "../src/error.h"
-#include "rtc.h"
+#include "base/error.h"
+#include "measure/rtc.h"
 
 #define FLAGS 8		/* low bits of what is read: what came; above: how many */
 

@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../src/affinity.h"
-#include "../src/error.h"
-#include "../src/instance.h"
-#include "../src/root.h"
-#include "../src/text.h"
-#include "timerlat.h"
+#include "base/error.h"
+#include "base/root.h"
+#include "base/text.h"
+#include "machine/affinity.h"
+#include "machine/instance.h"
+#include "measure/timerlat.h"
 
 #define OSNOISE INSTANCE_TRACEFS "/osnoise/"
 #define US 1000

@@ -6,8 +6,8 @@
 #ifndef TIMERLAT_H
 #define TIMERLAT_H
 
-#include "policy.h"
-#include "tracer.h"
+#include "measure/tracer.h"
+#include "sampling/policy.h"
 
 #define TIMERLAT_PERIOD_MIN_NS 100000
 #define TIMERLAT_PERIOD_MAX_NS UINT64_C(1000000000)

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../src/array.h"
-#include "../src/change.h"
-#include "../src/error.h"
-#include "../src/instance.h"
-#include "../src/text.h"
-#include "../src/undo.h"
-#include "tracer.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "journal/change.h"
+#include "journal/undo.h"
+#include "machine/instance.h"
+#include "measure/tracer.h"
 
 #define AVAILABLE INSTANCE_TRACEFS "/available_tracers"
 #define RING_KIB "1024"		/* for each CPU: seconds of events, and it is read each 20 ms */

@@ -8,9 +8,9 @@
 #ifndef TRACER_H
 #define TRACER_H
 
-#include "../src/setting.h"
-#include "method.h"
-#include "tracer_line.h"
+#include "base/setting.h"
+#include "measure/tracer_line.h"
+#include "sampling/method.h"
 
 /* In INSTANCE_TRACEFS. */
 struct tracer_setting {

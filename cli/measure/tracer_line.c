@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer_line.h"
+#include "measure/tracer_line.h"
 
 #define NAME_COLUMNS 16		/* of the task's name, which may look like what follows */
 #define US 1000

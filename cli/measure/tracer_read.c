@@ -7,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../src/error.h"
-#include "../src/instance.h"
-#include "tracer.h"
+#include "base/error.h"
+#include "machine/instance.h"
+#include "measure/tracer.h"
 
 #define ROOM 65536
 #define NAP_NS 20000000

@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "schedule.h"
-#include "wakeup.h"
+#include "measure/wakeup.h"
+#include "sampling/schedule.h"
 
 #define MONOTONIC "timers are set by it, so lateness is told by it"
 

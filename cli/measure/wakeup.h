@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "method.h"
+#include "sampling/method.h"
 
 /* What becomes of triggers that were due while an earlier one was waited for. */
 struct wakeup_options {

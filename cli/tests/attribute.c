@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../attribute/below.h"
-#include "../attribute/cause.h"
-#include "../attribute/names.h"
-#include "../attribute/tracefs.h"
-#include "../src/array.h"
+#include "attribute/below.h"
+#include "attribute/cause.h"
+#include "attribute/names.h"
+#include "attribute/tracefs.h"
+#include "base/array.h"
 #include "check.h"
 
 static struct names names;

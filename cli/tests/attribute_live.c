@@ -18,11 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../attribute/attribute.h"
-#include "../src/affinity.h"
-#include "../src/array.h"
-#include "../src/wait.h"
+#include "attribute/attribute.h"
+#include "base/array.h"
+#include "base/wait.h"
 #include "check.h"
+#include "machine/affinity.h"
 
 #define WINDOW_NS (WAIT_SECOND / 4)
 #define MOST 2000

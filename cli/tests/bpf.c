@@ -2,8 +2,8 @@
 /* What isolator-bpf makes of records, fed to it: names, sums, losses, the document. */
 #include <stdlib.h>
 
-#include "../bpf/noise.h"
-#include "../src/error.h"
+#include "base/error.h"
+#include "bpf/noise.h"
 #include "check.h"
 
 static struct names names;

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/audit.h"
-#include "../src/capture.h"
-#include "../src/text.h"
+#include "audit/audit.h"
+#include "base/text.h"
 #include "check.h"
+#include "machine/capture.h"
 
 #define FILES 4096
 #define MOST (100 * FILES)	/* comparisons; each file with each other one are 16 million */

@@ -19,7 +19,7 @@ COMPILE = ["gcc", "-std=gnu11", "-D_GNU_SOURCE=", "-Wall", "-Wextra", "-Werror",
            "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
            # A program that loads no sanitizer starts in half the time, and thousands start here.
            "-static-libasan", "-static-libubsan",
-           f"-I{CLI.parent}/kernel/include/uapi", f"-I{CLI.parent}/lib/include", f"-I{CLI}/src"]
+           f"-I{CLI.parent}/kernel/include/uapi", f"-I{CLI.parent}/lib/include", f"-I{CLI}"]
 # The objects, kept from one run of the tests to the next.
 SANITIZED = CLI.parent / "build/cli-sanitized"
 PLAIN = CLI.parent / "build/cli"  # that of tools/cli-test
@@ -49,7 +49,7 @@ def _ninja(directory: Path, options: list[str], *targets: str) -> None:
 def build() -> Iterator[Build]:
     """With sanitizers, such that each test also looks for wrong accesses."""
     subprocess.run([CLI.parent / "tools/install-packages", "cli"], check=True)
-    parts = ["isolator.p/src_main.c.o", "libparts.a", "libsession.a"]
+    parts = ["isolator.p/main.c.o", "libparts.a", "libsession.a"]
     _ninja(SANITIZED, ["--buildtype=debug", "-Doptimization=1", "-Dstrip=false", "-Db_lundef=false",
                        "-Db_sanitize=address,undefined", "-Dc_args=-fno-sanitize-recover=all"],
            *parts)

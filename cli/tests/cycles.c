@@ -4,10 +4,10 @@
 #include <signal.h>
 #include <sys/time.h>
 
-#include "../src/array.h"
-#include "../src/cycles.h"
-#include "../src/wait.h"
+#include "base/array.h"
+#include "base/wait.h"
 #include "check.h"
+#include "machine/cycles.h"
 
 #define TRIES 200
 #define APART_NS 2000000

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../measure/hdr.h"
+#include "statistics/hdr.h"
 
 int main(int argc, char **argv)
 {

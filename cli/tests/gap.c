@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../measure/gap.h"
-#include "../src/array.h"
-#include "../src/error.h"
+#include "base/array.h"
+#include "base/error.h"
 #include "check.h"
+#include "measure/gap.h"
 
 #define S UINT64_C(1000000000)
 #define STEP 1000			/* between two looks, where nothing else is */

@@ -9,12 +9,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "../src/array.h"
-#include "../src/directory.h"
-#include "../src/group.h"
-#include "../src/setting.h"
-#include "../src/text.h"
+#include "base/array.h"
+#include "base/directory.h"
+#include "base/setting.h"
+#include "base/text.h"
 #include "check.h"
+#include "run/group.h"
 
 #define NAME "isolator.7"
 #define PATH GROUP_TOP "/" NAME

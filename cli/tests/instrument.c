@@ -6,9 +6,9 @@
 #define ISOLATOR_NO_SHORT_NAMES
 #include <isolator.h>
 
-#include "../src/array.h"
-#include "../src/verdict.h"
+#include "base/array.h"
 #include "check.h"
+#include "prove/verdict.h"
 
 /* One tally that a test fills by hand. */
 static void set(struct instrument *instrument, const struct instrument_type *type,

@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../src/array.h"
-#include "../src/interrupts.h"
-#include "../src/text.h"
+#include "base/array.h"
+#include "base/text.h"
 #include "check.h"
+#include "machine/interrupts.h"
 
 #define HEAD "           CPU0       CPU1       CPU3\n"
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../watch/watch.h"
+#include "watch/watch.h"
 
 int __wrap_main(int argc, char **argv);
 

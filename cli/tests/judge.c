@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../measure/asked.h"
-#include "../measure/gate.h"
-#include "../measure/percentile.h"
-#include "../measure/result.h"
-#include "../measure/shape.h"
-#include "../measure/timebase.h"
-#include "../src/array.h"
+#include "base/array.h"
 #include "check.h"
+#include "sampling/asked.h"
+#include "sampling/gate.h"
+#include "sampling/result.h"
 #include "series_test.h"
+#include "statistics/percentile.h"
+#include "statistics/shape.h"
+#include "statistics/timebase.h"
 
 /* The figures of the literature: 59 for p95, 3.0e6 for p99.9999. */
 static void bounds(void)

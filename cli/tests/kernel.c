@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../src/device.h"
-#include "../src/wait.h"
+#include "base/wait.h"
+#include "proc/device.h"
 
 int __wrap_device_start(int fd, struct isolator_task_args *args);
 int __wrap_device_stop(int fd, pid_t tid);

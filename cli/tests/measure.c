@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../measure/schedule.h"
-#include "../measure/timebase.h"
-#include "../src/array.h"
+#include "base/array.h"
 #include "check.h"
+#include "sampling/schedule.h"
 #include "series_test.h"
+#include "statistics/timebase.h"
 
 /* A value that is random over all magnitudes. */
 static uint64_t any_value(void)

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "../src/file.h"
+#include "base/file.h"
 
 int __wrap_file_write_fd(int fd, const void *data, size_t size);
 int __real_file_write_fd(int fd, const void *data, size_t size);

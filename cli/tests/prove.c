@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "../../lib/tests/fake.h"
-#include "../src/array.h"
-#include "../src/error.h"
-#include "../src/verdict.h"
-#include "../src/wait.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/wait.h"
 #include "check.h"
+#include "prove/verdict.h"
 
 #define MS UINT64_C(1000000)
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/rules.h"
-#include "../src/setting.h"
+#include "base/setting.h"
+#include "configure/rules.h"
 
 int __wrap_rules_set(const struct rules *rules, enum rule rule, const char *root);
 int __real_rules_set(const struct rules *rules, enum rule rule, const char *root);

@@ -2,12 +2,12 @@
 /* Samples, what is ranked in them and what lies between two of them. */
 #include <stdlib.h>
 
-#include "../src/array.h"
-#include "../src/cpulist.h"
-#include "../src/culprit.h"
-#include "../src/proc.h"
-#include "../src/stat.h"
+#include "base/array.h"
+#include "base/cpulist.h"
 #include "check.h"
+#include "proc/culprit.h"
+#include "proc/proc.h"
+#include "status/stat.h"
 
 static struct proc_sample busy, later, quiet, manual;
 

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#include "../measure/series.h"
-#include "../src/error.h"
+#include "base/error.h"
+#include "statistics/series.h"
 
 #define MS UINT64_C(1000000)
 #define DIGITS 2

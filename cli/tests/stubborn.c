@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/setting.h"
+#include "base/setting.h"
 
 int __wrap_setting_write(const char *root, const char *path, const char *value);
 int __real_setting_write(const char *root, const char *path, const char *value);

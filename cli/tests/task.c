@@ -9,15 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../src/array.h"
-#include "../src/cpulist.h"
-#include "../src/file.h"
-#include "../src/setting.h"
-#include "../src/task.h"
-#include "../src/text.h"
-#include "../src/undo_line.h"
-#include "../src/undo_shield.h"
+#include "base/array.h"
+#include "base/cpulist.h"
+#include "base/file.h"
+#include "base/setting.h"
+#include "base/text.h"
 #include "check.h"
+#include "journal/undo_line.h"
+#include "machine/task.h"
 
 #define TID "77"
 #define BEGAN "20"	/* the task */
@@ -131,11 +130,7 @@ static void between_changes(void)
 
 static void shield_undone(void)
 {
-	struct cpulist was = cpus_of("0-2"), now = cpus_of("0-1");
-
-	put_task(BEGAN, "0-1");
-	after_change = true;
-	CHECK(!undo_shield_task(root, TID, BEGAN, &was, &now) && !after_change && untouched());
+	undo_line_of("shield-task", "0-2 0-1");
 }
 
 static void each_directory(int (*change)(const char *path), const char *first, const char *second)

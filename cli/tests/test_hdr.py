@@ -18,8 +18,8 @@ HIGHEST = 100_000_000_000
 @pytest.fixture(scope="module")
 def encode(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("encode") / "encode"
-    sources = ["tests/encode.c", "measure/hdr.c", "measure/hist.c", "src/error.c", "src/term.c",
-               "src/utf8.c"]
+    sources = ["tests/encode.c", "statistics/hdr.c", "statistics/hist.c", "base/error.c",
+               "base/term.c", "base/utf8.c"]
     subprocess.run([*COMPILE, "-o", program, *(CLI / name for name in sources)], check=True)
     return program
 

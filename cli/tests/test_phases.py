@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from clitest import NOBODY, PATIENCE_S, valid
-from isolab import attribution
+from isolab.rivals import attribution
 
 CPU = max(os.sched_getaffinity(0))
 

@@ -6,16 +6,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../src/array.h"
-#include "../src/cpulist.h"
-#include "../src/file.h"
-#include "../src/hint.h"
-#include "../src/json.h"
-#include "../src/root.h"
-#include "../src/store.h"
-#include "../src/term.h"
-#include "../src/text.h"
+#include "base/array.h"
+#include "base/cpulist.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/root.h"
+#include "base/term.h"
+#include "base/text.h"
 #include "check.h"
+#include "journal/store.h"
+#include "proc/hint.h"
 
 static char *written;
 static size_t written_size;

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../measure/gate.h"
-#include "../measure/rtc.h"
-#include "../measure/tracer_line.h"
-#include "../src/array.h"
-#include "../src/error.h"
-#include "../src/setting.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/setting.h"
 #include "check.h"
+#include "measure/rtc.h"
+#include "measure/tracer_line.h"
+#include "sampling/gate.h"
 
 #define AT "    81.637220: "
 #define TASK "           <...>-861     [003] d.h.. " AT

@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "../src/cpulist.h"
-#include "../src/stat.h"
+#include "base/cpulist.h"
+#include "status/stat.h"
 
 int main(int argc, char **argv)
 {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
-#include "route.h"
-#include "text.h"
+#include "base/array.h"
+#include "base/text.h"
+#include "watch/route.h"
 
 #define CPU "/sys/devices/system/cpu"
 

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture.h"
-#include "guard.h"
-#include "shield_notes.h"
-#include "store.h"
-#include "text.h"
+#include "base/text.h"
+#include "journal/store.h"
+#include "machine/capture.h"
+#include "shield/notes.h"
+#include "watch/guard.h"
 
 #define CGROUP "/sys/fs/cgroup"
 #define CPU "/sys/devices/system/cpu"

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "cpulist.h"
+#include "base/cpulist.h"
 
 struct capture;
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
-#include "interval.h"
+#include "base/error.h"
+#include "watch/interval.h"
 
 /* Who may read it is root, and what it says of an affinity is said elsewhere. */
 #define DEBUG "/sys/kernel/debug/irq/"

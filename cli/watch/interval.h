@@ -3,9 +3,9 @@
 #ifndef INTERVAL_H
 #define INTERVAL_H
 
-#include "capture.h"
-#include "route.h"
-#include "span.h"
+#include "machine/capture.h"
+#include "watch/route.h"
+#include "watch/span.h"
 
 struct watch_options {
 	struct cpulist cpus;	/* those to be guarded; not given: the machine says */

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
-#include "look.h"
-#include "root.h"
-#include "setting.h"
-#include "wait.h"
+#include "base/error.h"
+#include "base/root.h"
+#include "base/setting.h"
+#include "base/wait.h"
+#include "watch/look.h"
 
 static const struct cpulist all = { 0 };
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "interrupts.h"
+#include "machine/interrupts.h"
 
 enum look_list { LOOK_INTERRUPTS, LOOK_SOFTIRQS, LOOK_LISTS };
 

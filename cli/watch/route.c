@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
-#include "error.h"
-#include "route.h"
-#include "task.h"
-#include "text.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "machine/task.h"
+#include "watch/route.h"
 
 #define NO_OTHER "no CPU is left for it: guard fewer"
 

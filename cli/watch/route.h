@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-#include "audit.h"
-#include "irq.h"
-#include "span.h"
+#include "audit/audit.h"
+#include "audit/irq.h"
+#include "watch/span.h"
 
 enum route_choice {
 	ROUTE_ANYBODY,	/* whoever may write its affinity */

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
-#include "error.h"
-#include "route.h"
-#include "span.h"
-#include "text.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "watch/route.h"
+#include "watch/span.h"
 
 /* More interrupts a second than any CPU can take. */
 #define FASTEST 1e7

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "guard.h"
-#include "look.h"
+#include "watch/guard.h"
+#include "watch/look.h"
 
 #define SPAN_CLASSES 9	/* as many as interrupt_classes has */
 

@@ -4,15 +4,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "affinity.h"
-#include "command.h"
-#include "error.h"
-#include "live.h"
-#include "root.h"
-#include "screen.h"
-#include "term.h"
-#include "wait.h"
-#include "watch.h"
+#include "base/error.h"
+#include "base/live.h"
+#include "base/root.h"
+#include "base/screen.h"
+#include "base/term.h"
+#include "base/wait.h"
+#include "machine/affinity.h"
+#include "options/command.h"
+#include "watch/watch.h"
 
 static struct {
 	struct watch_options watch;

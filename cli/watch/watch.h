@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "interval.h"
+#include "watch/interval.h"
 
 enum watch_page { WATCH_INTERRUPTS, WATCH_SOFTIRQS, WATCH_CLASSES, WATCH_CPUS, WATCH_PAGES };
 
@@ -20,7 +20,7 @@ struct watch_view {
 /* Plain lines: all tables and all that helps. */
 void watch_text(FILE *out, const struct watch_view *view);
 
-/* watch_screen.c: a page of @rows lines of @columns, with what helps against one row. */
+/* screen.c: a page of @rows lines of @columns, with what helps against one row. */
 void watch_screen(FILE *out, const struct watch_view *view, unsigned int rows,
 		  unsigned int columns);
 
@@ -29,7 +29,7 @@ void watch_move(struct watch_view *view, int steps);
 
 void watch_json(FILE *out, struct interval *interval);
 
-/* watch_table.c: what plain lines and the screen have in common. */
+/* table.c: what plain lines and the screen have in common. */
 
 /* "protected 2-3 (isolcpus)", and the worst of them. */
 void watch_put_head(FILE *out, const struct watch_view *view);

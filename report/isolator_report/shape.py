@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a distribution looks like, in plain words, by stated rules.
 
-isolator measure has the same rules and words (cli/measure/shape.c), which a test compares.
+isolator measure has the same rules and words (cli/statistics/shape.c), which a test compares.
 
 body   bimodal: two peaks (of 40 buckets for each factor of 10, smoothed) which each
                 hold at least 5 % of all values, and between them a valley less than half

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A recorded trace: the text of an event's format, a zero, and a page of a CPU's ring. */
-#include "../../cli/attribute/trace_events.h"
-#include "../../cli/attribute/trace_format.h"
-#include "../../cli/attribute/trace_ring.h"
+#include "attribute/trace_events.h"
+#include "attribute/trace_format.h"
+#include "attribute/trace_ring.h"
 #include "harness.h"
 
 /* As the kernel has it; the input may say otherwise. */

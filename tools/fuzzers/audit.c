@@ -3,9 +3,9 @@
  * The files of a machine, "\n==> PATH\n" before each, as those in cli/tests/captures: all
  * checks of isolator audit look at them, and what they found is shown.
  */
-#include "../../cli/src/audit.h"
-#include "../../cli/src/boot.h"
-#include "../../cli/src/capture.h"
+#include "audit/audit.h"
+#include "audit/boot.h"
+#include "machine/capture.h"
 #include "harness.h"
 
 #define MARK "\n==> "

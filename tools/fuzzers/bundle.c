@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../cli/src/capture.h"
+#include "machine/capture.h"
 #include "harness.h"
 
 #define BLOCK 512

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What restore and shield read of a journal, or of the notes of a boot: backwards, line by line. */
-#include "../../cli/src/journal_line.h"
-#include "../../cli/src/shield_notes.h"
+#include "journal/line.h"
+#include "shield/notes.h"
 #include "harness.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

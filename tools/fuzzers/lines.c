@@ -3,12 +3,12 @@
  * Short texts, the first byte says which: lists and masks of CPUs, tables of interrupts, lines
  * of the kernel's tracers, requests of HTTP, kinds of boards.
  */
-#include "../../cli/export/http.h"
-#include "../../cli/measure/tracer_line.h"
-#include "../../cli/src/cpulist.h"
-#include "../../cli/src/interrupts.h"
-#include "../../cli/src/machine.h"
-#include "../../cli/src/text.h"
+#include "export/http.h"
+#include "measure/tracer_line.h"
+#include "base/cpulist.h"
+#include "machine/interrupts.h"
+#include "machine/machine.h"
+#include "base/text.h"
 #include "harness.h"
 
 static void lists(const char *text)

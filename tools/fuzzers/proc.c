@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The files of /proc/isolator: status, stats, senders, breaches, "\n==> " before each. */
-#include "../../cli/src/file.h"
-#include "../../cli/src/parse.h"
-#include "../../cli/src/proc.h"
+#include "base/file.h"
+#include "proc/parse.h"
+#include "proc/proc.h"
 #include "harness.h"
 
 #define MARK "\n==> "

@@ -25,7 +25,7 @@ def test_versions() -> None:
     """One number for the library, the command, their pages and the packages."""
     for part in ("lib", "cli"):
         assert f"  version: '{_changelog()}'," in (ROOT / part / "meson.build").read_text()
-    assert f'"{_changelog()}"' in (ROOT / "cli/src/version.h").read_text()
+    assert f'"{_changelog()}"' in (ROOT / "cli/base/version.h").read_text()
 
 
 def test_parts() -> None:

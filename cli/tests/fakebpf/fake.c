@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bpf/kernel.h"
-#include "../../bpf/record.h"
+#include "bpf/kernel.h"
+#include "bpf/record.h"
 
 #define VALUES 96
 #define KEY_MOST 32

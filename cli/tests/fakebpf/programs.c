@@ -8,7 +8,7 @@
 
 /* The settings are written before programs are loaded; here they are variables. */
 #define const
-#include "../../bpf/noise.bpf.c"
+#include "bpf/noise.bpf.c"
 #undef const
 
 #include "programs.h"

@@ -6,8 +6,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#include "../../bpf/kernel.h"
-#include "../../bpf/record.h"
+#include "bpf/kernel.h"
+#include "bpf/record.h"
 
 extern volatile __u64 measured_cpus[RECORD_CPUS / 64];
 extern volatile __u64 threshold_ns;

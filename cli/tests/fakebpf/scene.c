@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../../bpf/sum.h"
+#include "bpf/sum.h"
 
 struct task_struct idle = { .comm = "idle", .flags = PF_KTHREAD };
 struct task_struct user = { .pid = 100, .tgid = 100, .comm = "user" };

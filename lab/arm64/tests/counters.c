@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "counter.h"
+#include "machine/counter.h"
 #include "tap.h"
 
 #define CPU 1		/* the isolated one: what came there would count too */

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Clocks, and the timers that the kernel arms by itself. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/audit.h"
+#include "base/array.h"
+#include "base/text.h"
+
+#define CLOCK "/sys/devices/system/clocksource/clocksource0"
+#define MCE "/sys/devices/system/machinecheck/machinecheck0"
+#define PACKAGES_TRUSTED 4	/* the kernel's limit, since 6.8 */
+
+static void find_slow_clock(struct audit *audit)
+{
+	/* Read through a port or a bus, by all CPUs in turn. */
+	static const char *const slow[] = {
+		"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit",
+	};
+	const struct capture_file *current = audit_file(audit, CLOCK "/current_clocksource");
+	const struct capture_file *others = audit_file(audit, CLOCK "/available_clocksource");
+	struct audit_finding *finding;
+
+	for (size_t i = 0; current && i < ARRAY_SIZE(slow); i++) {
+		if (strcmp(current->value, slow[i]))
+			continue;
+		finding = audit_find(audit, current->path, current->value);
+		if (others && text_has_word(others->value, "tsc"))
+			audit_set(finding, SETTING_TEXT, "tsc");
+		else
+			audit_advise(finding, REMEDY_BOOT,
+				     "see in the kernel's log why it left the TSC; only if that was a false alarm: boot with tsc=reliable",
+				     "boot without tsc=reliable");
+	}
+}
+
+/* How many sockets the online CPUs are in; 0: unknown. */
+static int packages(struct audit *audit)
+{
+	struct cpulist seen = { 0 };
+	int64_t id;
+	int count = 0;
+
+	for (int cpu = -1; (cpu = cpulist_next(&audit->online, cpu)) >= 0;) {
+		if (!audit_number(audit, &id,
+				  "/sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu))
+			return 0;
+		if (id < 0 || id >= CPULIST_MAX || (seen.given && cpulist_has(&seen, (int)id)))
+			continue;
+		cpulist_add(&seen, (int)id);
+		count++;
+	}
+	return count;
+}
+
+/* Is there a TSC, and does the kernel look after it? */
+static bool doubted(struct audit *audit)
+{
+	return audit_flag(audit, "tsc") && !audit_flag(audit, "tsc_reliable") &&
+		!audit_booted(audit, "tsc", "reliable");
+}
+
+static void find_watched_clock(struct audit *audit)
+{
+	const struct capture_file *others = audit_file(audit, CLOCK "/available_clocksource");
+
+	if (!others || !text_has_word(others->value, "tsc") || !doubted(audit) ||
+	    audit_booted(audit, "tsc", "nowatchdog"))
+		return;
+	if (audit_flag(audit, "constant_tsc") && audit_flag(audit, "nonstop_tsc") &&
+	    audit_flag(audit, "tsc_adjust") && packages(audit) <= PACKAGES_TRUSTED)
+		return;
+	audit_boot_with(audit_find(audit, others->path, others->value), "tsc=reliable");
+}
+
+static void find_clock_rounds(struct audit *audit)
+{
+	const struct capture_file *file = audit_file(audit, "/proc/cmdline");
+
+	if (file && audit_flag(audit, "tsc_adjust") && doubted(audit))
+		audit_boot_with(audit_find(audit, file->path, file->value), "tsc=reliable");
+}
+
+static void find_bank_polling(struct audit *audit)
+{
+	int64_t seconds;
+	const struct capture_file *file = audit_number(audit, &seconds, MCE "/check_interval");
+
+	if (!file || !seconds || audit_booted(audit, "mce", "ignore_ce") ||
+	    audit_booted(audit, "mce", "off"))
+		return;
+	audit_set(audit_find(audit, file->path, file->value), SETTING_TEXT, "0");
+}
+
+static void find_resting_timers(struct audit *audit)
+{
+	int64_t on;
+	const struct capture_file *file = audit_number(audit, &on,
+						       "/proc/sys/kernel/timer_migration");
+
+	if (file && !on)
+		audit_set(audit_find(audit, file->path, file->value), SETTING_TEXT, "1");
+}
+
+static const struct audit_check checks[] = {
+	{ "timer.clocksource", AUDIT_ERROR, false,
+	  "this clock is read through a slow bus by a system call, and the kernel has given up the TSC or was told to; then a tick may run for ever",
+	  find_slow_clock },
+	{ "timer.clock-watchdog", AUDIT_WARNING, true,
+	  "the kernel does not trust the TSC: a timer that compares it goes round all CPUs twice a second, and may give it up, which stops all CPUs",
+	  find_watched_clock },
+	{ "timer.clock-rounds", AUDIT_WARNING, true,
+	  "every ten minutes a timer comes to the next CPU and checks its TSC; tsc=nowatchdog does not stop it",
+	  find_clock_rounds },
+	{ "timer.machine-check", AUDIT_WARNING, true,
+	  "a timer on each CPU looks for corrected hardware errors every so many seconds",
+	  find_bank_polling },
+	{ "timer.migration", AUDIT_WARNING, true,
+	  "timers stay on the CPU that armed them, instead of moving to one for everything else",
+	  find_resting_timers },
+	{ 0 },
+};
+
+const struct audit_group audit_timer = { "Clocks and timers", checks };

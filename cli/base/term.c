@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/term.h"
+#include "base/utf8.h"
+
+#define ROWS 24
+#define COLUMNS 80
+
+bool term_colours(FILE *out)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(fileno(out)) && !(no && *no) && term && strcmp(term, "dumb");
+}
+
+const char *term_style(bool colours, enum term_style style)
+{
+	static const char *const sequences[] = {
+		[TERM_PLAIN] = "\033[0m",
+		[TERM_BOLD] = "\033[1m",
+		[TERM_RED] = "\033[1;31m",
+		[TERM_DIM] = "\033[2m",
+	};
+
+	return colours ? sequences[style] : "";
+}
+
+const char *term_time(char text[TERM_TIME], uint64_t ns)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	double value = (double)ns;
+	size_t unit = 0;
+
+	/* Not 1000 us where it is rounded to that: 1 ms. */
+	for (; unit < 3 && value >= 999.5; unit++)
+		value /= 1000;
+	snprintf(text, TERM_TIME, unit ? "%.3g %s" : "%.0f %s",
+		 value, units[unit]);
+	/* Seconds have no larger unit; %g would write 1e+04. */
+	if (value >= 999.5)
+		snprintf(text, TERM_TIME, "%.0f s", value);
+	return text;
+}
+
+/* Is it for the terminal, as C0, DEL and C1 are, or no character? */
+static bool is_control(long code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0);
+}
+
+void term_put(FILE *out, const char *text)
+{
+	while (*text) {
+		const char *from = text;
+
+		if (is_control(utf8_next(&text)))
+			fputc('?', out);
+		else
+			fwrite(from, 1, (size_t)(text - from), out);
+	}
+}
+
+void term_clean(char *text)
+{
+	const char *at = text;
+
+	while (*at) {
+		const char *from = at;
+
+		if (is_control(utf8_next(&at))) {
+			*text++ = '?';
+		} else {
+			memmove(text, from, (size_t)(at - from));
+			text += at - from;
+		}
+	}
+	*text = '\0';
+}
+
+/* One line of at most @columns characters; sequences that colour take no room. */
+static const char *cut_line(FILE *out, const char *text, unsigned int columns)
+{
+	unsigned int column = 0;
+
+	while (*text && *text != '\n') {
+		const char *from = text;
+
+		if (*text == '\033') {
+			text += strcspn(text, "m");
+			text += *text == 'm';
+			fwrite(from, 1, (size_t)(text - from), out);
+			continue;
+		}
+		utf8_next(&text);
+		if (column++ < columns)
+			fwrite(from, 1, (size_t)(text - from), out);
+	}
+	return *text ? text + 1 : text;
+}
+
+void term_cut(FILE *out, const char *text, unsigned int rows, unsigned int columns,
+	      const char *end_of_line)
+{
+	/* A line end in the last row would scroll. */
+	for (unsigned int row = 1; *text && row < rows; row++) {
+		text = cut_line(out, text, columns);
+		fprintf(out, "%s\n", end_of_line);
+	}
+}
+
+/* How many characters of @text, up to @end, take room: colours do not. */
+static unsigned int width(const char *text, const char *end)
+{
+	unsigned int columns = 0;
+
+	while (text < end) {
+		if (*text == '\033') {
+			text += strcspn(text, "m");
+			text += *text == 'm';
+			continue;
+		}
+		utf8_next(&text);
+		columns++;
+	}
+	return columns;
+}
+
+unsigned int term_fold(FILE *out, const char *text, unsigned int columns)
+{
+	unsigned int lines = 0;
+
+	while (*text) {
+		unsigned int indent = (unsigned int)strspn(text, " "), column = indent;
+		const char *end = text + strcspn(text, "\n");
+
+		fprintf(out, "%*s", (int)indent, "");
+		text += indent;
+		while (text < end) {
+			const char *word = text + strcspn(text, " \n");
+			unsigned int length = width(text, word);
+
+			if (column > indent && column + 1 + length > columns) {
+				fprintf(out, "\n%*s", (int)indent, "");
+				column = indent;
+				lines++;
+			} else if (column > indent) {
+				fputc(' ', out);
+				column++;
+			}
+			fwrite(text, 1, (size_t)(word - text), out);
+			column += length;
+			text = word + strspn(word, " ");
+		}
+		fputc('\n', out);
+		lines++;
+		text += *text == '\n';
+	}
+	return lines;
+}
+
+void term_size(FILE *out, unsigned int *rows, unsigned int *columns)
+{
+	struct winsize size = { 0 };
+
+	if (ioctl(fileno(out), TIOCGWINSZ, &size) || !size.ws_row || !size.ws_col) {
+		size.ws_row = ROWS;
+		size.ws_col = COLUMNS;
+	}
+	*rows = size.ws_row;
+	*columns = size.ws_col;
+}
+
+void term_show(FILE *out, const char *text)
+{
+	unsigned int rows, columns;
+
+	term_size(out, &rows, &columns);
+	/* Home, then each line with what is left of an older one erased, then below. */
+	fputs("\033[H", out);
+	term_cut(out, text, rows, columns, "\033[K");
+	fputs("\033[J", out);
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/root.h"
+#include "base/setting.h"
+#include "base/text.h"
+#include "configure/rules.h"
+#include "proc/limit.h"
+#include "proc/proc.h"
+
+#define CPUS_PATH PROC_DIRECTORY "/cpus"
+#define LIMITS_PATH PROC_DIRECTORY "/limits"
+#define SECOND 1000000000ULL
+
+const char *const rule_names[RULES] = {
+	[RULE_DEADLINE] = "deadline",
+	[RULE_SPIN] = "spin",
+	[RULE_PERF] = "perf",
+	[RULE_MSR] = "msr",
+	[RULE_CPUS] = "cpus",
+};
+
+void rules_default(struct rules *rules)
+{
+	*rules = (struct rules){
+		.cpus.given = true,
+		.deadline_ns = SECOND,
+		.spin_ns = SECOND / 10,
+	};
+}
+
+char *rules_shown(const char *root, const char *path)
+{
+	char *text = setting_read(root, path), *trimmed;
+
+	if (!text)
+		return NULL;
+	trimmed = text_trim(text);
+	free(text);
+	return trimmed;
+}
+
+int rules_kernel(struct rules *rules, const char *root)
+{
+	char *directory = text_format("%s" PROC_DIRECTORY, root_live(root) ? "" : root);
+	char *cpus = rules_shown(root, CPUS_PATH);
+	struct limits limits;
+	int error = 0;
+
+	*rules = (struct rules){ 0 };
+	if (!cpus)
+		error = error_say(CPUS_PATH ": %s", strerror(errno));
+	else if (!cpulist_read(cpus, &rules->cpus))
+		error = error_say(CPUS_PATH ": \"%s\" is no list of CPUs", cpus);
+	else if (limits_read(directory, &limits))
+		error = -1;
+	else if (!limits.text)
+		error = error_say(LIMITS_PATH ": %s", strerror(limits.error));
+	free(cpus);
+	free(directory);
+	if (error)
+		return -1;
+	rules->deadline_ns = limits.deadline_ns;
+	rules->spin_ns = limits.spin_ns;
+	rules->hold_perf = !strcmp(limits.perf, "hold");
+	rules->hold_msr = !strcmp(limits.msr, "hold");
+	limits_free(&limits);
+	return 0;
+}
+
+int rules_set(const struct rules *rules, enum rule rule, const char *root)
+{
+	char *value = NULL;
+	int error;
+
+	switch (rule) {
+	case RULE_DEADLINE:
+		value = text_format("deadline_ns %" PRIu64, rules->deadline_ns);
+		break;
+	case RULE_SPIN:
+		value = text_format("spin_ns %" PRIu64, rules->spin_ns);
+		break;
+	case RULE_PERF:
+		value = text_format("perf %s", rules->hold_perf ? "hold" : "refuse");
+		break;
+	case RULE_MSR:
+		value = text_format("msr %s", rules->hold_msr ? "hold" : "refuse");
+		break;
+	case RULE_CPUS:
+	case RULES:
+		value = cpulist_text(&rules->cpus);
+		break;
+	}
+	error = setting_write(root, rule == RULE_CPUS ? CPUS_PATH : LIMITS_PATH, value);
+	free(value);
+	return error;
+}
+
+bool rules_same(const struct rules *a, const struct rules *b, enum rule rule)
+{
+	switch (rule) {
+	case RULE_DEADLINE:
+		return a->deadline_ns == b->deadline_ns;
+	case RULE_SPIN:
+		return a->spin_ns == b->spin_ns;
+	case RULE_PERF:
+		return a->hold_perf == b->hold_perf;
+	case RULE_MSR:
+		return a->hold_msr == b->hold_msr;
+	default:
+		return cpulist_same(&a->cpus, &b->cpus);
+	}
+}
+
+char *rules_text(const struct rules *rules, enum rule rule)
+{
+	char *list, *text;
+
+	switch (rule) {
+	case RULE_DEADLINE:
+		return text_format("%" PRIu64, rules->deadline_ns);
+	case RULE_SPIN:
+		return text_format("%" PRIu64, rules->spin_ns);
+	case RULE_PERF:
+		return text_format("%s", rules->hold_perf ? "hold" : "refuse");
+	case RULE_MSR:
+		return text_format("%s", rules->hold_msr ? "hold" : "refuse");
+	default:
+		list = cpulist_text(&rules->cpus);
+		text = text_format("%s", *list ? list : "none");
+		free(list);
+		return text;
+	}
+}

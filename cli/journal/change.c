@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "journal/change.h"
+
+const char *change_hint(const char *path, int error)
+{
+	if (error == EACCES || error == EPERM)
+		return ": run it as root";
+	if (error == EROFS)
+		return ": it is read-only here, as in a container: do it on the host";
+	if (error == ELOOP)
+		return ": it is a link, and no link is replaced: put a file in its place, or change what it leads to";
+	if (error == EIO && !strncmp(path, "/proc/irq/", 10))
+		return ": its driver manages it; boot with isolcpus=managed_irq and these CPUs";
+	/* A cpuset partition makes it forget what its fair servers have (Linux 6.12). */
+	if (error == EBUSY && strstr(path, "/fair_server/"))
+		return ": the kernel has lost count of real-time shares; it takes any with -1 in /proc/sys/kernel/sched_rt_runtime_us";
+	return "";
+}
+
+static void refuse(struct change *change, int error)
+{
+	free(change->now);
+	change->outcome = OUTCOME_REFUSED;
+	change->now = text_format("%s%s", strerror(error), change_hint(change->path, error));
+}
+
+/* Notes that the file gets @value; 0, or -1, said why. */
+static int note(const struct change *change, struct journal *journal, const char *value)
+{
+	static const char *const words[] = {
+		[SETTING_TEXT] = JOURNAL_SHIELD_TEXT,
+		[SETTING_LIST] = JOURNAL_SHIELD_LIST,
+		[SETTING_MASK] = JOURNAL_SHIELD_MASK,
+	};
+	char *old;
+	int error;
+
+	if (change->base)
+		return journal_note(journal, words[change->kind], change->path, value,
+				    change->base);
+	old = setting_before(change->kind, change->before, change->wanted);
+	error = journal_note(journal, JOURNAL_SET, change->path, old, change->before);
+	free(old);
+	return error;
+}
+
+int change_apply(struct change *change, struct journal *journal)
+{
+	char *old;
+	int error;
+
+	change->before = setting_read(journal->root, change->path);
+	if (!change->before) {
+		refuse(change, errno);
+		return 0;
+	}
+	error = note(change, journal, change->wanted);
+	if (error)
+		return error;
+	error = setting_write(journal->root, change->path, change->wanted);
+	change->now = setting_read(journal->root, change->path);
+	if (error || !change->now)
+		refuse(change, error ? error : errno);
+	else if (setting_holds(change->kind, change->now, change->wanted))
+		change->outcome = OUTCOME_FIXED;
+	else
+		change->outcome = OUTCOME_IGNORED;
+	old = setting_read(journal->root, change->path);
+	error = 0;
+	if (old && !strcmp(old, change->before)) {
+		journal_forget(journal);
+	} else if (old && change->base && change->outcome == OUTCOME_IGNORED) {
+		/* That is what is to be put back. */
+		char *value = setting_value(change->kind, old);
+
+		error = note(change, journal, value);
+		free(value);
+	}
+	free(old);
+	return error;
+}
+
+void change_free(struct change *change)
+{
+	free(change->before);
+	free(change->now);
+	change->before = change->now = NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One setting gets another value: noted before, written, and read back. */
+#ifndef CHANGE_H
+#define CHANGE_H
+
+#include "base/setting.h"
+#include "journal/journal.h"
+
+enum change_outcome {
+	OUTCOME_NONE,		/* it was not tried */
+	OUTCOME_FIXED,		/* written and read back */
+	OUTCOME_REFUSED,	/* the write failed */
+	OUTCOME_IGNORED,	/* written, but another value was read back */
+	OUTCOME_PENDING,	/* written, and in force from the next boot on */
+};
+
+struct change {
+	const char *path;
+	enum setting_kind kind;
+	const char *wanted;
+	const char *base;	/* of a shield: what it was before that; else NULL */
+	enum change_outcome outcome;
+	char *before;	/* what the file showed; NULL: it could not be read */
+	char *now;	/* what was read back, or why it was refused */
+};
+
+/*
+ * The new value is in force, or the old one, and then the journal does not name it.
+ * -1, said why: the journal cannot be written, and nothing was changed.
+ */
+int change_apply(struct change *change, struct journal *journal);
+
+/* Frees before and now. */
+void change_free(struct change *change);
+
+/* What helps against this error of a write to @path; "" if nothing is known to. */
+const char *change_hint(const char *path, int error);
+
+#endif

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/setting.h"
+#include "base/text.h"
+#include "journal/journal.h"
+#include "journal/line.h"
+#include "journal/store.h"
+#include "machine/task.h"
+
+#define DAMAGED "it is damaged, or of another version of this command: move it away"
+
+static int fail(const struct journal *journal, const char *why)
+{
+	return store_fail(journal->root, journal->name, why);
+}
+
+/* All of @text at the end of the file, on its way to the disk: 0 or the errno. */
+static int append(int fd, const char *text, size_t size)
+{
+	int error = file_write_fd(fd, text, size);
+
+	return error ? error : fsync(fd) ? errno : 0;
+}
+
+/* Goes on with what is there; 0 or the errno. */
+static int resume(struct journal *journal)
+{
+	char *text = journal_line_all(journal->fd), *end;
+	off_t whole;
+	int error = 0;
+
+	if (!text)
+		return errno;
+	/* What a crash has cut off was never acted on. */
+	end = strrchr(text, '\n');
+	whole = end ? end + 1 - text : 0;
+	if (text[whole] && ftruncate(journal->fd, whole))
+		error = errno;
+	free(text);
+	if (!error && !whole)
+		error = append(journal->fd, JOURNAL_FIRST_LINE, strlen(JOURNAL_FIRST_LINE));
+	journal->last = whole ? whole : (off_t)strlen(JOURNAL_FIRST_LINE);
+	return error;
+}
+
+/* Makes or opens the file, and locks it; -1, said why. */
+static int start(struct journal *journal, int flags)
+{
+	struct stat status;
+	int error;
+
+	journal->fd = openat(journal->directory, journal->name,
+			     O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_CREAT |
+			     flags, 0600);
+	if (journal->fd < 0)
+		return fail(journal, errno == EACCES || errno == EPERM || errno == EROFS ?
+			"it cannot be written, and without it nothing is changed: run it as root" :
+			strerror(errno));
+	if (fstat(journal->fd, &status) || !S_ISREG(status.st_mode))
+		return fail(journal, "it is no file: move it away");
+	if (flock(journal->fd, LOCK_EX | LOCK_NB))
+		return fail(journal, store_lock_error(errno));
+	error = resume(journal);
+	return error ? fail(journal, error == EBADMSG ? DAMAGED : strerror(error)) : 0;
+}
+
+/* Notes what another run has changed, as it is now. */
+static int share_line(struct journal *journal, char *fields[JOURNAL_FIELDS])
+{
+	int error = 0;
+
+	if (!strcmp(fields[JOURNAL_WHAT], JOURNAL_SET)) {
+		char *text = setting_read(journal->root, fields[JOURNAL_NAME]);
+		char *value = text ? setting_value(SETTING_CHOICE, text) : NULL;
+
+		if (text)
+			error = journal_note(journal, JOURNAL_SET, fields[JOURNAL_NAME], value,
+					     text);
+		free(value);
+		free(text);
+	} else if (!strcmp(fields[JOURNAL_WHAT], JOURNAL_CONTROLLER)) {
+		char *text = setting_read(journal->root, fields[JOURNAL_NAME]);
+
+		if (text)
+			error = journal_note(journal, JOURNAL_CONTROLLER, fields[JOURNAL_NAME],
+					     fields[JOURNAL_VALUE], text);
+		free(text);
+	} else if (!strcmp(fields[JOURNAL_WHAT], JOURNAL_TASK)) {
+		struct task task;
+
+		if (task_read(&task, journal->root, fields[JOURNAL_NAME])) {
+			error = journal_note_task(journal, &task);
+			task_free(&task);
+		}
+	}
+	return error;
+}
+
+/* The same of all that the journal @text notes. */
+static int share(struct journal *journal, const char *text)
+{
+	const char *end = NULL;
+	char *line;
+	int error = 0;
+
+	journal->shared = true;
+	while (!error && (line = journal_line_last(text, &end))) {
+		char *fields[JOURNAL_FIELDS];
+
+		if (journal_line_fields(line, fields))
+			error = share_line(journal, fields);
+		free(line);
+	}
+	return error;
+}
+
+char *journal_attached(const char *root, const char *text)
+{
+	const char *end = NULL;
+	char *line, *tid = NULL;
+
+	while (!tid && (line = journal_line_last(text, &end))) {
+		char *fields[JOURNAL_FIELDS];
+		struct task task;
+
+		if (journal_line_fields(line, fields) &&
+		    !strcmp(fields[JOURNAL_WHAT], JOURNAL_ATTACH) &&
+		    task_read(&task, root, fields[JOURNAL_NAME])) {
+			if (!strcmp(task.start, fields[JOURNAL_VALUE]))
+				tid = text_format("%s", task.tid);
+			task_free(&task);
+		}
+		free(line);
+	}
+	return tid;
+}
+
+bool journal_is_attached(const char *root, const char *tid)
+{
+	int directory = store_lock(root, false, true);
+	struct store_entry *entries;
+	bool found = false;
+	size_t count;
+
+	if (directory < 0)
+		return false;
+	entries = store_list(directory, &count);
+	for (size_t i = 0; i < count && !found; i++) {
+		bool alive;
+		int fd = store_open(directory, entries[i].name, &alive);
+		char *text = fd < 0 ? NULL : journal_line_all(fd);
+		char *attached = text ? journal_attached(root, text) : NULL;
+
+		found = attached && !strcmp(attached, tid);
+		free(attached);
+		free(text);
+		if (fd >= 0)
+			close(fd);
+	}
+	store_free(entries, count);
+	store_close(root, directory);
+	return found;
+}
+
+/* Does the run whose journal is @text have one of these CPUs, or this task?  -1, said so. */
+static int conflict(const struct journal_owner *owner, const char *text)
+{
+	const char *end = NULL;
+	char *line;
+	int error = 0;
+
+	while (!error && (line = journal_line_last(text, &end))) {
+		char *fields[JOURNAL_FIELDS];
+		struct cpulist cpus;
+
+		if (!journal_line_fields(line, fields) ||
+		    strcmp(fields[JOURNAL_WHAT], JOURNAL_RUN)) {
+			free(line);
+			continue;
+		}
+		if (strtol(fields[JOURNAL_NAME], NULL, 10) == owner->pid) {
+			error_say("%s is attached already, or is being attached just now: isolator detach %s first",
+				  fields[JOURNAL_NAME], fields[JOURNAL_NAME]);
+			error = -1;
+		} else if (cpulist_read(fields[JOURNAL_VALUE], &cpus) &&
+			   cpulist_common(&cpus, owner->cpus)) {
+			error_say("CPU %s is taken: PID %s runs \"%s\" there; wait until it has ended or is detached, or choose another CPU",
+				  fields[JOURNAL_VALUE], fields[JOURNAL_NAME],
+				  fields[JOURNAL_TEXT]);
+			error = -1;
+		}
+		free(line);
+	}
+	return error;
+}
+
+/* Looks at each run that lives: for conflicts first, then, once begun, to share. */
+static int look_at_others(struct journal *journal, const struct journal_owner *owner,
+			  const struct store_entry *entries, size_t count)
+{
+	int error = 0;
+
+	for (size_t i = count; i-- && !error;) {
+		bool alive = false;
+		char *text, *attached;
+		int fd;
+
+		if (!entries[i].order)
+			continue;
+		fd = store_open(journal->directory, entries[i].name, &alive);
+		text = fd < 0 ? NULL : journal_line_all(fd);
+		attached = text ? journal_attached(journal->root, text) : NULL;
+		if (alive || attached)
+			error = !text ? 0 : journal->fd < 0 ? conflict(owner, text) : share(journal, text);
+		free(attached);
+		free(text);
+		if (fd >= 0)
+			close(fd);
+	}
+	return error;
+}
+
+static int open_run(struct journal *journal, const struct journal_owner *owner,
+		    const struct store_entry *entries, size_t count)
+{
+	char *pid, *cpus;
+	int error;
+
+	if (look_at_others(journal, owner, entries, count))
+		return -1;
+	journal->name = text_format(STORE_RUN "%u", count ? entries[0].order + 1 : 1);
+	if (start(journal, O_EXCL))
+		return -1;
+	pid = text_format("%d", (int)owner->pid);
+	cpus = cpulist_text(owner->cpus);
+	error = journal_note(journal, JOURNAL_RUN, pid, cpus, owner->program);
+	free(cpus);
+	free(pid);
+	return error ? error : look_at_others(journal, owner, entries, count);
+}
+
+/* One that stays when the command has ended: -1, said why, as long as there is any of a run. */
+static int open_lasting(struct journal *journal, const char *name,
+			const struct store_entry *entries, size_t count)
+{
+	journal->name = text_format("%s", name);
+	if (count && entries[0].order) {
+		error_say("%s/%s: a run changes settings, or was killed before it put them back: wait until it has ended, or see isolator restore",
+			  STORE_PATH, entries[0].name);
+		return -1;
+	}
+	return start(journal, 0);
+}
+
+static int open_fix(struct journal *journal, const struct store_entry *entries, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(entries[i].name, STORE_SHIELD)) {
+			journal->name = text_format("%s", STORE_FIX);
+			error_say("%s/%s: a shield is set, and would take away what is mended: isolator shield clear, then audit --fix, then set it again",
+				  STORE_PATH, STORE_SHIELD);
+			return -1;
+		}
+	return open_lasting(journal, STORE_FIX, entries, count);
+}
+
+/* @shield: that of the shield, else that of @owner. */
+static int open_any(struct journal *journal, const char *root, const struct journal_owner *owner,
+		    bool shield)
+{
+	struct store_entry *entries;
+	size_t count;
+	int error;
+
+	*journal = (struct journal){ .root = root, .fd = -1 };
+	journal->directory = store_lock(root, true, owner || shield);
+	if (journal->directory < 0)
+		return -1;
+	entries = store_list(journal->directory, &count);
+	if (shield)
+		error = open_lasting(journal, STORE_SHIELD, entries, count);
+	else
+		error = owner ? open_run(journal, owner, entries, count) :
+			open_fix(journal, entries, count);
+	store_free(entries, count);
+	if (error) {
+		/* What was made for a run that does not begin; a journal of before stays. */
+		if (owner && journal->fd >= 0)
+			unlinkat(journal->directory, journal->name, 0);
+		if (journal->fd >= 0)
+			close(journal->fd);
+		journal_settle(journal);
+		free(journal->name);
+	}
+	return error;
+}
+
+int journal_open(struct journal *journal, const char *root, const struct journal_owner *owner)
+{
+	return open_any(journal, root, owner, false);
+}
+
+int journal_open_shield(struct journal *journal, const char *root)
+{
+	return open_any(journal, root, NULL, true);
+}
+
+int journal_note(struct journal *journal, const char *what, const char *name, const char *value,
+		 const char *text)
+{
+	const char *const fields[] = { what, name, value, text };
+	struct stat status;
+	size_t size;
+	char *line;
+	int error;
+
+	if (fstat(journal->fd, &status))
+		return fail(journal, strerror(errno));
+	journal->last = status.st_size;
+	line = journal_line_make(fields, &size);
+	error = append(journal->fd, line, size);
+	free(line);
+	if (!error)
+		return 0;
+	journal_forget(journal);
+	return fail(journal, strerror(error));
+}
+
+int journal_note_task(struct journal *journal, const struct task *task)
+{
+	char *list = cpulist_text(&task->cpus);
+	int error = journal_note(journal, JOURNAL_TASK, task->tid, task->start, list);
+
+	free(list);
+	return error;
+}
+
+void journal_forget(struct journal *journal)
+{
+	if (ftruncate(journal->fd, journal->last))
+		fail(journal, strerror(errno));
+}
+
+void journal_settle(struct journal *journal)
+{
+	if (journal->directory >= 0)
+		store_close(journal->root, journal->directory);
+	journal->directory = -1;
+}
+
+void journal_close(struct journal *journal)
+{
+	struct stat status;
+
+	if (journal->directory >= 0 && !fstat(journal->fd, &status) &&
+	    status.st_size <= (off_t)strlen(JOURNAL_FIRST_LINE))
+		unlinkat(journal->directory, journal->name, 0);
+	close(journal->fd);
+	journal_settle(journal);
+	free(journal->name);
+}

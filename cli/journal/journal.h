@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a command changes of a machine, noted in a file in ROOT/run/isolator (store.h):
+ * written and on its way to the disk before each change, so that whatever ends the
+ * program, all can be put back (undo.h).
+ *
+ * The file is text.  Its first line is "isolator-journal 1", and then each line is
+ * one change in the order of time, four fields with a tabulator between:
+ *	set PATH VALUE TEXT
+ *	controller PATH NAME TEXT
+ *	group PATH ORIGIN -
+ *	instance PATH - -
+ *	task TID START LIST
+ *	attach TID START LIST POLICY PRIORITY
+ *	run PID CPUS PROGRAM
+ *	shield SINCE MASKS -
+ *	shield-list PATH NOW TEXT, and so shield-mask and shield-text
+ *	shield-task TID START LIST NOW
+ * set: PATH, that of the machine from its root, was written.  VALUE is what to write,
+ * without the line's end, and TEXT all that the file showed.  controller: NAME was turned
+ * on in PATH, which showed TEXT; others may have come and gone since.  group: the cgroup PATH was
+ * made, and what runs in it goes back to the cgroup ORIGIN.  instance: the instance PATH of
+ * the tracer was made.  task: the affinity of a
+ * task, which began at START by the kernel's clock, was LIST.  attach: the same of a
+ * task that was isolated, with its policy; the blanks are within the field.  As long as
+ * that task lives the journal is that of a run that lives.  run: no change, but
+ * whose journal it is.  shield: no change, but what the shield is from then on, SINCE by
+ * the kernel's clock (shield/notes.h).  The other lines of a shield note what it has given
+ * to whom, NOW: it is put back only as long as nobody has given it something else.  The
+ * same may be noted several times; what it was before the shield stands in each line.
+ * In each field bytes other than printable ASCII, and the
+ * backslash, are \ooo.  A line without its end was cut off by a crash before its change
+ * was made.
+ */
+#ifndef JOURNAL_H
+#define JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/cpulist.h"
+
+#define JOURNAL_SET "set"
+#define JOURNAL_CONTROLLER "controller"
+#define JOURNAL_GROUP "group"
+#define JOURNAL_INSTANCE "instance"
+#define JOURNAL_TASK "task"
+#define JOURNAL_ATTACH "attach"
+#define JOURNAL_RUN "run"
+#define JOURNAL_SHIELD "shield"
+#define JOURNAL_SHIELD_LIST "shield-list"
+#define JOURNAL_SHIELD_MASK "shield-mask"
+#define JOURNAL_SHIELD_TEXT "shield-text"
+#define JOURNAL_SHIELD_TASK "shield-task"
+
+struct task;
+
+/* Who runs a program, for which CPUs. */
+struct journal_owner {
+	pid_t pid;
+	const struct cpulist *cpus;
+	const char *program;
+};
+
+struct journal {
+	const char *root;
+	char *name;
+	int directory;	/* locked: nobody else changes settings; -1: no longer */
+	int fd;		/* locked until the command ends */
+	off_t last;	/* where the last line begins */
+	bool shared;	/* other runs live, and rely on what they have set */
+};
+
+/*
+ * Opens a journal and locks others out: that of audit --fix if @owner is NULL, which is
+ * refused as long as there is any of a run; else a new one, which is refused if a run
+ * that lives has one of the CPUs.  What runs that live have set is noted in the new
+ * one too: whoever ends last puts it back.  0, or -1, said why.
+ */
+int journal_open(struct journal *journal, const char *root, const struct journal_owner *owner);
+
+/*
+ * The same for that of the shield, which goes on if there is one.  It is refused as long
+ * as there is any of a run: that notes what the shield has set, and puts it back.
+ */
+int journal_open_shield(struct journal *journal, const char *root);
+
+/* To be called before a change: 0, or -1, said why, and nothing may change. */
+int journal_note(struct journal *journal, const char *what, const char *name, const char *value,
+		 const char *text);
+
+/* The same for a task's affinity as it is. */
+int journal_note_task(struct journal *journal, const struct task *task);
+
+/*
+ * The task that the journal @text says was attached, its tid to be freed, if it lives;
+ * else NULL.
+ */
+char *journal_attached(const char *root, const char *text);
+
+/* Does any journal below @root say so of this task? */
+bool journal_is_attached(const char *root, const char *tid);
+
+/* The change that was noted last was not made. */
+void journal_forget(struct journal *journal);
+
+/* All changes are made: others may make theirs. */
+void journal_settle(struct journal *journal);
+
+/* The command has ended; a journal that notes nothing goes away. */
+void journal_close(struct journal *journal);
+
+#endif

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/root.h"
+#include "base/text.h"
+#include "journal/store.h"
+
+int store_fail(const char *root, const char *name, const char *why)
+{
+	error_say("the journal of settings, %s%s/%s: %s", root_live(root) ? "" : root, STORE_PATH,
+		  name, why);
+	return -1;
+}
+
+/* A directory of its own, which only root may look into; -1 with errno. */
+static int open_directory(const char *root, bool make)
+{
+	static const char *const names[] = { "run", "isolator" };
+	int at = root_open(root, "/", O_PATH | O_DIRECTORY);
+
+	for (size_t i = 0; i < ARRAY_SIZE(names) && at >= 0; i++) {
+		int up = at, error;
+
+		/* No link is followed: anybody may have made a capture. */
+		if (make && mkdirat(up, names[i], i ? 0700 : 0755) && errno != EEXIST)
+			at = -1;
+		else
+			at = openat(up, names[i], (i ? O_RDONLY : O_PATH) | O_DIRECTORY |
+				    O_NOFOLLOW | O_CLOEXEC);
+		error = errno;
+		close(up);
+		errno = error;
+	}
+	return at;
+}
+
+const char *store_lock_error(int error)
+{
+	return error == EWOULDBLOCK ?
+		"another isolator command changes settings: try again when it has ended" :
+		"it cannot be locked, and without it nothing is changed: has the kernel CONFIG_FILE_LOCKING, and this filesystem locks?";
+}
+
+int store_lock(const char *root, bool make, bool wait)
+{
+	struct stat status = { 0 };
+	int fd;
+
+	if (!root_trusted(root))
+		return root_refuse(root);
+	for (;;) {
+		fd = open_directory(root, make);
+		if (fd < 0 && errno == ENOENT && !make)
+			return -2;
+		if (fd < 0)
+			return store_fail(root, STORE_FIX,
+				errno == EACCES || errno == EPERM || errno == EROFS ?
+				"it cannot be written, and without it nothing is changed: run it as root" :
+				strerror(errno));
+		if (flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB))) {
+			const char *why = store_lock_error(errno);
+
+			close(fd);
+			return store_fail(root, STORE_FIX, why);
+		}
+		/* Who held the lock may have removed it meanwhile. */
+		if (!fstat(fd, &status) && status.st_nlink)
+			return fd;
+		close(fd);
+	}
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct store_entry *x = a, *y = b;
+
+	/* "shield" comes before "journal". */
+	if (x->order == y->order)
+		return strcmp(y->name, x->name);
+	return x->order < y->order ? 1 : -1;
+}
+
+/* The order of the journal @name; -1: it is none. */
+static long order_of(const char *name)
+{
+	size_t length = strlen(STORE_RUN);
+	char *end;
+	long order;
+
+	if (!strcmp(name, STORE_FIX) || !strcmp(name, STORE_SHIELD))
+		return 0;
+	if (strncmp(name, STORE_RUN, length) || !isdigit((unsigned char)name[length]))
+		return -1;
+	order = strtol(name + length, &end, 10);
+	return *end || order < 1 || order > INT_MAX ? -1 : order;
+}
+
+struct store_entry *store_list(int directory, size_t *count)
+{
+	struct store_entry *entries = NULL;
+	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *names = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	*count = 0;
+	while (names && (entry = readdir(names))) {
+		long order = order_of(entry->d_name);
+
+		/* Whoever changes settings has locked it; another one writes in place. */
+		if (!strncmp(entry->d_name, ROOT_NEW, strlen(ROOT_NEW)))
+			unlinkat(directory, entry->d_name, 0);
+		if (order >= 0)
+			*ARRAY_ADD(entries, *count) = (struct store_entry){
+				text_format("%s", entry->d_name), (unsigned int)order };
+	}
+	if (names)
+		closedir(names);
+	if (*count)
+		qsort(entries, *count, sizeof(*entries), newest_first);
+	return entries;
+}
+
+void store_free(struct store_entry *entries, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(entries[i].name);
+	free(entries);
+}
+
+int store_open(int directory, const char *name, bool *alive)
+{
+	int fd = openat(directory, name, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat status;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode)) {
+		close(fd);
+		errno = EINVAL;
+		return -1;
+	}
+	*alive = flock(fd, LOCK_EX | LOCK_NB);
+	return fd;
+}
+
+void store_close(const char *root, int directory)
+{
+	int top = root_open(root, "/", O_PATH | O_DIRECTORY);
+
+	if (top >= 0) {
+		unlinkat(top, STORE_PATH + 1, AT_REMOVEDIR);
+		close(top);
+	}
+	close(directory);
+}

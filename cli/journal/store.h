@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The directory ROOT/run/isolator, where journals (journal.h) are: "journal" is that
+ * of audit --fix, "shield" that of the shield, "run.N" that of a run, N grows.  The directory is locked while
+ * settings change; a journal is locked while the command that writes it lives.
+ */
+#ifndef STORE_H
+#define STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/root.h"
+
+#define STORE_PATH ROOT_OWN
+#define STORE_FIX "journal"
+#define STORE_SHIELD "shield"
+#define STORE_RUN "run."
+
+struct store_entry {
+	char *name;
+	unsigned int order;	/* of a run; 0: it is none of a run */
+};
+
+/* Says what is wrong with the journal @name.  Returns -1. */
+int store_fail(const char *root, const char *name, const char *why);
+
+/* Why it, or a journal in it, could not be locked, by errno; with what helps. */
+const char *store_lock_error(int error);
+
+/*
+ * Opens and locks the directory, which is made if @make; @wait: until nobody else has
+ * it.  A descriptor; -1, said why; -2: there is none.
+ */
+int store_lock(const char *root, bool make, bool wait);
+
+/*
+ * The journals in it, the newest first: a shield begins after audit --fix and before any
+ * run, as the others are refused (journal.h).  What a command that was killed has left there
+ * goes.  To be freed by store_free().
+ */
+struct store_entry *store_list(int directory, size_t *count);
+void store_free(struct store_entry *entries, size_t count);
+
+/* Opens the journal @name as it is, and looks whether its command lives; -1 with errno. */
+int store_open(int directory, const char *name, bool *alive);
+
+/* Unlocks it; the directory goes away if nothing is in it. */
+void store_close(const char *root, int directory);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One line of a journal is undone.  What its first word says is a kind; each room that notes
+ * something of its own has the functions for it, and undo_kinds.c is the table of all.
+ */
+#ifndef UNDO_LINE_H
+#define UNDO_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#include "journal/undo.h"
+
+struct undo_context {
+	struct undo *undo;
+	struct undo_journal *journal;
+	const char *root;
+	const char *detached;	/* the tid of a task whose journal is undone though it lives */
+	const struct stat *failed;	/* the journal of an attach that has failed is undone as well */
+	char **held;	/* what newer journals note, and therefore comes later: names */
+	size_t nr_held;
+};
+
+struct undo_kind {
+	const char *what;
+	bool path;	/* what it changes is named by a path */
+
+	/* The change that @fields note; false, said why: it stays.  NULL: it is no change. */
+	bool (*undo)(struct undo_context *context, char **fields);
+
+	/*
+	 * Of a line that is no change, but says whose the journal is: the CPUs of the journal
+	 * @text, to be freed, or NULL if it has no such line, and which command's it is.
+	 */
+	char *(*cpus)(const char *text);
+	const char *command;
+
+	/* What no line notes, once all are undone; false, said why: not all. */
+	bool (*rest)(struct undo_context *context, const char *text);
+};
+
+/* Ends with one without @what. */
+extern const struct undo_kind undo_kinds[];
+
+/* NULL: there is none. */
+const struct undo_kind *undo_kind(const char *what);
+
+/* The change that @fields note; false, said why: it stays. */
+bool undo_line(struct undo_context *context, char **fields);
+
+/* For functions of a kind.  That @path, or the task @tid, is not as it should be: false. */
+bool undo_fail(struct undo_context *context, const char *path, const char *should,
+	       const char *why);
+bool undo_fail_task(struct undo_context *context, const char *tid, const char *list, int error);
+
+/* Of the journal, or a line of it: says so, and keeps it.  Returns false. */
+bool undo_damaged(struct undo_context *context, const char *why);
+
+/* Kinds that are no one room's: a file, an instance of the tracer, a task's affinity. */
+bool undo_set(struct undo_context *context, char **fields);
+bool undo_instance(struct undo_context *context, char **fields);
+bool undo_task(struct undo_context *context, char **fields);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The CPUs that a thread of the running machine may run on. */
+#ifndef AFFINITY_H
+#define AFFINITY_H
+
+#include <sys/types.h>
+
+#include "base/cpulist.h"
+
+/* Those of the calling thread; 0 or the errno. */
+int affinity_get(struct cpulist *cpus);
+
+/* @tid, 0 for the calling thread, runs on no others from now on; 0 or the errno. */
+int affinity_set(pid_t tid, const struct cpulist *cpus);
+
+#endif

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/root.h"
+#include "base/term.h"
+#include "base/text.h"
+#include "machine/bundle.h"
+#include "machine/capture.h"
+
+static int by_path(const void *a, const void *b)
+{
+	const struct capture_file *x = a, *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const char *const *x = a, *const *y = b;
+
+	return strverscmp(*x, *y);
+}
+
+int capture_open(struct capture *capture, const char *root)
+{
+	struct stat status;
+	int error;
+
+	*capture = (struct capture){ .root = root };
+	if (root_live(root))
+		return 0;
+	if (stat(root, &status)) {
+		error_say("--root %s: %s: it wants a directory with the files of a machine, or a bundle that --save wrote",
+			  root, strerror(errno));
+		return -1;
+	}
+	capture->kind = S_ISDIR(status.st_mode) ? CAPTURE_DIRECTORY : CAPTURE_BUNDLE;
+	error = capture->kind == CAPTURE_BUNDLE ? bundle_read(capture) : bundle_note(capture);
+	if (error)
+		capture_free(capture);
+	return error;
+}
+
+/* The files are freed with the array. */
+static void keep(void *file)
+{
+	(void)file;
+}
+
+void capture_free(struct capture *capture)
+{
+	tdestroy(capture->tree, keep);
+	for (size_t i = 0; i < capture->count; i++) {
+		struct capture_file *file = capture->files[i];
+
+		free((char *)file->path);
+		free(file->text);
+		free(file->value);
+		free(file);
+	}
+	free(capture->files);
+	free(capture->cpus);
+	*capture = (struct capture){ 0 };
+}
+
+struct capture_file *capture_find(const struct capture *capture, const char *path)
+{
+	struct capture_file key = { .path = path };
+	void *const *found = tfind(&key, &capture->tree, by_path);
+
+	return found ? *found : NULL;
+}
+
+struct capture_file *capture_add(struct capture *capture, const char *path)
+{
+	struct capture_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		exit(error_say("no memory"));
+	*file = (struct capture_file){ .path = text_format("%s", path), .error = ENOENT };
+	if (!tsearch(file, &capture->tree, by_path))
+		exit(error_say("no memory"));
+	*ARRAY_ADD(capture->files, capture->count) = file;
+	return file;
+}
+
+void capture_fill(struct capture_file *file, char *text, size_t size)
+{
+	file->error = 0;
+	file->text = text;
+	file->size = size;
+	file->value = text_trim(text);
+}
+
+/* The text of a file of the machine or of a directory; NULL with errno. */
+static char *take(const struct capture *capture, const char *path, size_t *size, mode_t *mode)
+{
+	int fd = root_open(capture->root, path, O_RDONLY), error;
+	struct stat status;
+	char *text = NULL;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &status)) {
+		*mode = status.st_mode & 0777;
+		text = file_read_fd(fd, size);
+	}
+	error = errno;
+	close(fd);
+	errno = error;
+	return text;
+}
+
+const struct capture_file *capture_read(struct capture *capture, const char *path)
+{
+	struct capture_file *file = capture_find(capture, path);
+	size_t size;
+	char *text;
+
+	if (file)
+		return file;
+	file = capture_add(capture, path);
+	if (capture->kind == CAPTURE_BUNDLE)
+		return file;
+	text = take(capture, path, &size, &file->mode);
+	if (text)
+		capture_fill(file, text, size);
+	else
+		/* A file that is none is one that is not there. */
+		file->error = errno == ENOTDIR || errno == ELOOP ? ENOENT : errno;
+	return file;
+}
+
+/* One that a terminal would not show as it is is no file's of a kernel. */
+static void add_name(char ***names, size_t *count, const char *name, size_t length)
+{
+	char *text = text_format("%.*s", (int)length, name);
+
+	term_clean(text);
+	if (strncmp(text, name, length) || text[length])
+		free(text);
+	else
+		*ARRAY_ADD(*names, *count) = text;
+}
+
+/* A search for the first of the known files, by path, that is @path or comes after it. */
+struct seek {
+	const char *path;
+	const struct capture_file **found;
+};
+
+/*
+ * tfind() compares with the nearest file after @path on its way, and with each one that it
+ * meets before that from farther off: the last one is the nearest.
+ */
+static int seek(const void *key, const void *known)
+{
+	const struct seek *seek = key;
+	const struct capture_file *file = known;
+	int order = strcmp(seek->path, file->path);
+
+	if (order <= 0)
+		*seek->found = file;
+	return order;
+}
+
+/* The file that is found so, NULL if none is; @path is freed. */
+static const struct capture_file *from(const struct capture *capture, char *path)
+{
+	const struct capture_file *found = NULL;
+
+	tfind(&(struct seek){ path, &found }, &capture->tree, seek);
+	free(path);
+	return found;
+}
+
+/*
+ * What stands in @path by the files that are known, as in a bundle.  A bundle may hold very
+ * many files: this reads those below @path only, and one of each directory there.
+ */
+static void add_known(const struct capture *capture, const char *path, char ***names,
+		      size_t *count)
+{
+	size_t length = strlen(path);
+	const struct capture_file *file = from(capture, text_format("%s/", path));
+
+	while (file && !strncmp(file->path, path, length) && file->path[length] == '/') {
+		const char *name = file->path + length + 1, *end = name + strcspn(name, "/");
+		bool known = file->error != ENOENT;
+		char *next;
+
+		if (known)
+			add_name(names, count, name, (size_t)(end - name));
+		/* The digit 0 is the byte after a slash, so it skips what is below the name. */
+		if (known && *end)
+			next = text_format("%.*s0", (int)(end - file->path), file->path);
+		else
+			next = text_format("%s\001", file->path);
+		file = from(capture, next);
+	}
+}
+
+static void add_entries(struct capture *capture, const char *path, char ***names,
+			size_t *count)
+{
+	int fd = root_open(capture->root, path, O_RDONLY | O_DIRECTORY);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!directory) {
+		if (errno != ENOENT && errno != ENOTDIR && !capture_find(capture, path))
+			capture_add(capture, path)->error = errno;
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((entry = readdir(directory)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			add_name(names, count, entry->d_name, strlen(entry->d_name));
+	closedir(directory);
+}
+
+char **capture_names(struct capture *capture, const char *path, size_t *count)
+{
+	char **names = NULL;
+	size_t all = 0;
+
+	add_known(capture, path, &names, &all);
+	if (capture->kind != CAPTURE_BUNDLE)
+		add_entries(capture, path, &names, &all);
+	*count = 0;
+	if (!all)
+		return names;
+	qsort(names, all, sizeof(*names), by_name);
+	for (size_t i = 0; i < all; i++) {
+		if (*count && !strcmp(names[*count - 1], names[i]))
+			free(names[i]);
+		else
+			names[(*count)++] = names[i];
+	}
+	return names;
+}
+
+void capture_names_free(char **names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(names[i]);
+	free(names);
+}
+
+/* Is @path, which is not kept unless it is, a process's of this name? */
+static const struct capture_file *named(struct capture *capture, const char *path,
+					const char *name)
+{
+	struct capture_file *file = capture_find(capture, path);
+	mode_t mode;
+	size_t size;
+	char *text;
+
+	if (file || capture->kind == CAPTURE_BUNDLE)
+		return file && file->value && !strcmp(file->value, name) ? file : NULL;
+	text = take(capture, path, &size, &mode);
+	if (text && !strncmp(text, name, strlen(name)) && !strcmp(text + strlen(name), "\n")) {
+		file = capture_add(capture, path);
+		file->mode = mode;
+		capture_fill(file, text, size);
+		return file;
+	}
+	free(text);
+	return NULL;
+}
+
+const struct capture_file *capture_process(struct capture *capture, const char *name)
+{
+	const struct capture_file *found = NULL;
+	size_t count;
+	char **pids = capture_names(capture, "/proc", &count);
+
+	for (size_t i = 0; i < count && !found; i++) {
+		char *path;
+
+		if (!text_is_number(pids[i]))
+			continue;
+		path = text_format("/proc/%s/comm", pids[i]);
+		found = named(capture, path, name);
+		free(path);
+	}
+	capture_names_free(pids, count);
+	return found;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/root.h"
+#include "base/text.h"
+#include "machine/kernels.h"
+
+#define BOOT "/boot"
+#define CONFIG "config-"
+#define HAS "\nCONFIG_ISOLATOR=y\n"
+#define GRUB_MENU "/boot/grub/grub.cfg"
+
+/* Has the installed kernel @version Isolator, and is it there to be booted? */
+static bool has(const char *root, const char *version)
+{
+	char *path = text_format(BOOT "/" CONFIG "%s", version), *image;
+	char *config = root_read(root, path, &(size_t){ 0 });
+	bool found = config && strstr(config, HAS);
+	int fd;
+
+	free(config);
+	free(path);
+	if (!found)
+		return false;
+	image = text_format(BOOT "/vmlinuz-%s", version);
+	fd = root_open(root, image, O_PATH);
+	free(image);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* The newest of them other than @running, to be freed; NULL: there is none. */
+static char *installed(const char *root, const char *running)
+{
+	int fd = root_open(root, BOOT, O_RDONLY | O_DIRECTORY);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	char *newest = NULL;
+
+	if (fd >= 0 && !directory)
+		close(fd);
+	while (directory && (entry = readdir(directory))) {
+		const char *version = entry->d_name + strlen(CONFIG);
+
+		if (strncmp(entry->d_name, CONFIG, strlen(CONFIG)) || !strcmp(version, running) ||
+		    (newest && strverscmp(version, newest) < 0) || !has(root, version))
+			continue;
+		free(newest);
+		newest = text_format("%s", version);
+	}
+	if (directory)
+		closedir(directory);
+	return newest;
+}
+
+/* What stands between the quotes after @word of a menu's line, to be freed; NULL: nothing. */
+static char *title(const char *line, const char *word)
+{
+	const char *end;
+
+	line += strspn(line, " \t");
+	if (strncmp(line, word, strlen(word)) || line[strlen(word)] != ' ')
+		return NULL;
+	line += strlen(word) + 1;
+	if (*line != '\'' || !(end = strchr(line + 1, '\'')))
+		return NULL;
+	return text_format("%.*s", (int)(end - line - 1), line + 1);
+}
+
+/*
+ * What GRUB calls the entry that boots @version: "SUBMENU>ENTRY", or an entry alone.  Of
+ * several the first, as others are for recovery.  To be freed; NULL: it is not known.
+ */
+static char *grub_entry(const char *root, const char *version)
+{
+	char *menu = root_read(root, GRUB_MENU, &(size_t){ 0 }), *next = menu, *line;
+	char *end = text_format("with Linux %s", version), *above = NULL, *found = NULL;
+
+	while (!found && (line = strsep(&next, "\n"))) {
+		char *submenu = title(line, "submenu"), *entry = title(line, "menuentry");
+		size_t length = entry ? strlen(entry) : 0;
+
+		/* At the left margin a menu has ended. */
+		if (submenu || *line == '}') {
+			free(above);
+			above = submenu;
+		}
+		if (length >= strlen(end) && !strcmp(entry + length - strlen(end), end))
+			found = text_format("%s%s%s", above ? above : "", above ? ">" : "", entry);
+		free(entry);
+	}
+	free(above);
+	free(end);
+	free(menu);
+	return found;
+}
+
+char *kernels_without(const char *root)
+{
+	struct utsname kernel = { 0 };
+	char *version, *entry, *word, *text;
+
+	uname(&kernel);
+	version = installed(root, kernel.release);
+	if (!version)
+		return text_format("the running kernel, %s, has no Isolator, and none below " BOOT " has: install one (make deb of the Isolator sources makes it, CONFIG_ISOLATOR=y)",
+				   kernel.release);
+	entry = grub_entry(root, version);
+	word = entry ? text_shell(entry) : NULL;
+	text = word ?
+		text_format("the running kernel, %s, has no Isolator; %s, which is installed, has: as root, grub-reboot %s && reboot boots it once",
+			    kernel.release, version, word) :
+		text_format("the running kernel, %s, has no Isolator; %s, which is installed, has: reboot, and choose it in the boot menu",
+			    kernel.release, version);
+	free(word);
+	free(entry);
+	free(version);
+	return text;
+}

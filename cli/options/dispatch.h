@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A program with subcommands: which one is meant, and what they all have. */
+#ifndef DISPATCH_H
+#define DISPATCH_H
+
+#include <stdbool.h>
+
+#include "options/options.h"
+
+struct program {
+	const struct command *command;	/* the program itself; nothing runs it */
+	const struct command *const *subcommands;	/* NULL ends */
+	const bool *want_version;	/* its option */
+};
+
+/* The exit code; a full disk is an error too. */
+int dispatch(const struct program *program, int argc, char **argv);
+
+/*
+ * The subcommands that every program has, as a struct command.  What follows are its examples:
+ * commands, each with what it is for.
+ */
+#define DISPATCH_HELP(...) { \
+	.name = "help", \
+	.operands = "[SUBCOMMAND]", \
+	.names_commands = true, \
+	.max_operands = 1, \
+	.summary = "what a subcommand does, its options and its exit codes", \
+	.about = "Shows the help of a subcommand, or of the whole command.", \
+	.options = dispatch_options, \
+	.examples = (const char *const []){ __VA_ARGS__, NULL }, \
+	.exits = dispatch_exits, \
+	.run = dispatch_help, \
+}
+
+#define DISPATCH_COMPLETION(...) { \
+	.name = "completion", \
+	.operands = "bash|zsh|fish", \
+	.words = "bash zsh fish", \
+	.min_operands = 1, \
+	.max_operands = 1, \
+	.summary = "a script for the shell that completes this command's words", \
+	.about = "Prints a script that teaches a shell this command's subcommands and options.", \
+	.options = dispatch_options, \
+	.examples = (const char *const []){ __VA_ARGS__, NULL }, \
+	.exits = dispatch_exits, \
+	.run = dispatch_completion, \
+}
+
+#define DISPATCH_MANUAL(...) { \
+	.name = "manual-options", \
+	.operands = "[SUBCOMMAND]", \
+	.max_operands = 1, \
+	.about = "Prints the OPTIONS section of a manual page; a test compares it.", \
+	.options = dispatch_options, \
+	.examples = (const char *const []){ __VA_ARGS__, NULL }, \
+	.exits = dispatch_exits, \
+	.hidden = true, \
+	.run = dispatch_manual, \
+}
+
+extern const struct option_spec dispatch_options[];	/* no other than --help */
+extern const char *const dispatch_exits[];
+
+/* What they run. */
+int dispatch_help(int argc, char **argv);
+int dispatch_completion(int argc, char **argv);
+int dispatch_manual(int argc, char **argv);
+
+#endif

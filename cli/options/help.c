@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "options/help.h"
+
+#define WIDTH 79
+#define INDENT 19	/* of what an option does */
+#define WORD 128	/* the longest word that is laid */
+
+/* A paragraph that is being laid into lines. */
+struct lines {
+	FILE *out;
+	size_t column;
+	size_t indent;	/* of all lines but the first */
+	bool begun;	/* a word stands before the next one */
+};
+
+static void word(struct lines *lines, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void word(struct lines *lines, const char *format, ...)
+{
+	va_list arguments;
+	char text[WORD];
+	size_t length;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	length = strlen(text);
+	if (lines->begun && lines->column + 1 + length > WIDTH) {
+		fprintf(lines->out, "\n%*s", (int)lines->indent, "");
+		lines->column = lines->indent;
+	} else if (lines->begun) {
+		fputc(' ', lines->out);
+		lines->column++;
+	}
+	fputs(text, lines->out);
+	lines->column += length;
+	lines->begun = true;
+}
+
+/* All of @text, and the line's end. */
+static void words(struct lines *lines, const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, " ");
+
+		word(lines, "%.*s", (int)length, text);
+		text += length;
+		text += strspn(text, " ");
+	}
+	fputc('\n', lines->out);
+}
+
+/* Is it the program itself, and no subcommand? */
+static bool is_program(const struct command *command)
+{
+	return !strcmp(command->name, error_program_name());
+}
+
+const struct option_spec *help_visible(const struct option_spec *spec)
+{
+	while (spec->name && !spec->about)
+		spec++;
+	return spec;
+}
+
+static void print_usage(FILE *out, const struct command *command)
+{
+	struct lines lines = { .out = out };
+	int printed = fprintf(out, "usage: %s%s%s", is_program(command) ? "" : error_program_name(),
+			      is_program(command) ? "" : " ", command->name);
+
+	lines.column = lines.indent = (size_t)printed;
+	lines.indent++;
+	lines.begun = true;
+	for (const struct option_spec *spec = help_visible(command->options); spec->name;
+	     spec = help_visible(spec + 1))
+		word(&lines, "[--%s%s%s]", spec->name, spec->argument ? " " : "",
+		     spec->argument ? spec->argument : "");
+	if (command->operands)
+		word(&lines, "%s", command->operands);
+	fputc('\n', out);
+}
+
+/* A term, and its explanation beside it, or below if it is long. */
+static void print_term(FILE *out, const char *term, const char *about)
+{
+	struct lines lines = { .out = out, .column = INDENT, .indent = INDENT };
+
+	if (strlen(term) + 4 > INDENT)
+		fprintf(out, "  %s\n%*s", term, INDENT, "");
+	else
+		fprintf(out, "  %-*s", INDENT - 2, term);
+	words(&lines, about);
+}
+
+static void print_options(FILE *out, const struct option_spec *spec)
+{
+	char term[WORD];
+
+	fputs("\noptions:\n", out);
+	for (spec = help_visible(spec); spec->name; spec = help_visible(spec + 1)) {
+		char letter[] = { '-', spec->letter, ',', ' ', '\0' };
+
+		snprintf(term, sizeof(term), "%s--%s%s%s", spec->letter ? letter : "",
+			 spec->name, spec->argument ? " " : "",
+			 spec->argument ? spec->argument : "");
+		print_term(out, term, spec->about);
+	}
+}
+
+void help_print(FILE *out, const struct command *command,
+		const struct command *const *subcommands)
+{
+	struct lines about = { .out = out };
+
+	print_usage(out, command);
+	fputc('\n', out);
+	words(&about, command->about);
+	if (subcommands)
+		fputs("\nsubcommands:\n", out);
+	for (; subcommands && *subcommands; subcommands++)
+		if (!(*subcommands)->hidden)
+			print_term(out, (*subcommands)->name, (*subcommands)->summary);
+	print_options(out, command->options);
+	fputs("\nexamples:\n", out);
+	for (const char *const *line = command->examples; *line; line += 2)
+		fprintf(out, "  %s\n      %s\n", line[0], line[1]);
+	fputs("\nexit status:\n", out);
+	for (const char *const *line = command->exits; *line; line += 2)
+		print_term(out, line[0], line[1]);
+}
+
+/* Text for the formatter: no dash that is not one, no line that is a request. */
+static void put_roff(FILE *out, const char *text)
+{
+	if (*text == '.' || *text == '\'')
+		fputs("\\&", out);
+	for (; *text; text++) {
+		if (*text == '\\')
+			fputs("\\e", out);
+		else if (*text == '-')
+			fputs("\\-", out);
+		else
+			fputc(*text, out);
+	}
+}
+
+void help_manual(FILE *out, const struct command *command)
+{
+	fputs(".SH OPTIONS\n", out);
+	for (const struct option_spec *spec = help_visible(command->options); spec->name;
+	     spec = help_visible(spec + 1)) {
+		fprintf(out, ".TP\n.%s \"", spec->argument ? "BI" : "B");
+		if (spec->letter)
+			fprintf(out, "\\-%c, ", spec->letter);
+		fputs("\\-\\-", out);
+		put_roff(out, spec->name);
+		if (spec->argument)
+			fprintf(out, " \" %s\n", spec->argument);
+		else
+			fputs("\"\n", out);
+		put_roff(out, spec->about);
+		fputc('\n', out);
+	}
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who wanted an isolated CPU, the worst first, in words. */
+#ifndef CULPRIT_H
+#define CULPRIT_H
+
+#include "proc/proc.h"
+
+struct culprit {
+	int cpu;
+	const struct proc_sender *sender;	/* its names and stack */
+	struct counts counts;			/* in the span that is looked at */
+	uint64_t longest_ns;			/* 0: none, or not known for the span */
+};
+
+struct culprits {
+	struct culprit *list;
+	size_t count;
+};
+
+/*
+ * Adds what the senders of @now asked for since @before, NULL for the beginning of
+ * the isolation; those that asked for nothing are left out.
+ */
+void culprits_add(struct culprits *culprits, const struct proc_cpu *now,
+		  const struct proc_cpu *before);
+
+/*
+ * The order: who caused breaches, then breaks, then planned interruptions, then the longest hold, the most
+ * holds, the most of all else.
+ */
+void culprits_rank(struct culprits *culprits);
+
+void culprits_free(struct culprits *culprits);
+
+/* "held 40 times, longest 1.2 ms: kworker/1:1 wanted to run (kind thread)"; to be freed. */
+char *culprit_words(const struct culprit *culprit);
+
+/* What a request is in words: "kworker/1:1 wanted to run"; to be freed. */
+char *culprit_deed(const char *comm, const char *kind, const char *callback);
+
+#endif

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* isolator prove: is this CPU quiet, and if not, what comes to it? */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/term.h"
+#include "base/wait.h"
+#include "options/command.h"
+#include "proc/device.h"
+#include "proc/proc.h"
+#include "prove/prove.h"
+#include "prove/verdict.h"
+
+#define DEFAULT_NS UINT64_C(10000000000)
+#define MAX_THRESHOLD_US 1000000	/* twice that is slept to see that gaps count */
+#define DEFAULT_THRESHOLD_NS UINT64_C(10000)
+
+static struct {
+	unsigned int cpu;
+	uint64_t window_ns;
+	unsigned int threshold_us;	/* 0: not given */
+	bool plain, json;
+	const char *directory;
+} options = {
+	.cpu = CPULIST_MAX,
+	.window_ns = DEFAULT_NS,
+	.directory = PROC_DIRECTORY,
+};
+
+static const struct option_spec specs[] = {
+	OPTION_HELP_SPEC,
+	{ "cpu", 'c', OPTION_NUMBER, "CPU", "the CPU that shall be quiet; it has to be given",
+	  { .number = &options.cpu }, 0 },
+	{ "time", 't', OPTION_SECONDS, "SEC", "how long, in seconds (default 10); Ctrl-C ends it early, with the verdict of what was seen",
+	  { .ns = &options.window_ns }, 0 },
+	{ "threshold", 0, OPTION_NUMBER, "US", "a pause of more than US microseconds counts as a gap (default 10); if given, gaps decide in a virtual machine too",
+	  { .number = &options.threshold_us }, 1 },
+	{ "plain", 0, OPTION_FLAG, NULL, "do not isolate the CPU, also where the kernel has Isolator: what comes to it without",
+	  { .flag = &options.plain }, 0 },
+	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.prove, version 1)",
+	  { .flag = &options.json }, 0 },
+	{ "proc", 0, OPTION_DIRECTORY, "DIR", "read the files in DIR instead of /proc/isolator",
+	  { .text = &options.directory }, 0 },
+	{ 0 },
+};
+
+const char *prove_how(enum spin_how how)
+{
+	static const char *const names[] = {
+		[SPIN_ISOLATED] = "isolator",
+		[SPIN_FIFO] = "fifo",
+		[SPIN_NICE] = "nice",
+		[SPIN_ORDINARY] = "ordinary",
+	};
+
+	return names[how];
+}
+
+static int run(int argc, char **argv)
+{
+	struct watch_order order = {
+		.window_ns = options.window_ns,
+		.threshold_ns = DEFAULT_THRESHOLD_NS,
+		.strict = options.threshold_us,
+		.directory = options.directory,
+		.instruments = instruments,
+	};
+	struct watch watch = { 0 };
+	struct prove_view view = {
+		.watch = &watch,
+		.plain = options.plain,
+		.colours = term_colours(stdout),
+	};
+	int code = EXIT_ERROR;
+
+	(void)argc;
+	(void)argv;
+	if (options.cpu >= CPULIST_MAX)
+		return error_say("which CPU? -c 1 looks at CPU 1; see isolator prove --help");
+	if (options.threshold_us > MAX_THRESHOLD_US)
+		return error_say("--threshold wants at most %d, one second", MAX_THRESHOLD_US);
+	order.cpu = (int)options.cpu;
+	if (options.threshold_us)
+		order.threshold_ns = 1000 * (uint64_t)options.threshold_us;
+	/* A kernel that has one of them and not the other is an error, told at start. */
+	order.isolate = !options.plain &&
+		(!access(options.directory, F_OK) || !access(DEVICE_PATH, F_OK));
+	order.progress = isatty(STDERR_FILENO);
+	wait_prepare();
+	if (!watch_run(&order, &watch)) {
+		if (options.json)
+			prove_json(stdout, &view);
+		else
+			prove_text(stdout, &view);
+		code = verdict_exit(verdict_find(&watch));
+	}
+	watch_free(&watch);
+	return code;
+}
+
+const struct command prove_command = {
+	.name = "prove",
+	.summary = "is a CPU quiet?  If not, what comes to it",
+	.about = "Puts a thread on the CPU that stays in user mode, isolated where the kernel has Isolator, and counts what interrupts it: the kernel's instructions by the CPU's own counter, interrupts by class, context switches, page faults, and pauses of the thread's loop. An instrument that reads 0 proves nothing: each has to move at a deliberate kernel entry before and after, or it is not used. The last line is the verdict.",
+	.options = specs,
+	.examples = (const char *const []){
+		"sudo isolator prove -c 3", "CPU 3, for 10 seconds",
+		"sudo isolator prove -c 3 -t 3600 --threshold 5 --json > proof.json",
+		"for an hour, with no pause over 5 us; a record",
+		"sudo isolator prove -c 3 --plain", "the same CPU without isolation, to compare",
+		NULL,
+	},
+	.exits = (const char *const []){
+		"0", "the CPU was quiet",
+		"1", "an error, which says what to do about it",
+		"2", "it was not quiet; the last line names what came",
+		"3", "inconclusive: an instrument that has to count does not, or none tells the thread's own ticks apart",
+		"77", "nothing here can count what interrupts the CPU",
+		NULL,
+	},
+	.run = run,
+};

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the instruments say together. */
+#ifndef VERDICT_H
+#define VERDICT_H
+
+#include "prove/watcher.h"
+
+enum verdict { VERDICT_QUIET, VERDICT_NOT_QUIET, VERDICT_INCONCLUSIVE, VERDICT_SKIPPED };
+
+extern const char *const verdict_names[];
+
+/* Of a run that came to its end. */
+enum verdict verdict_find(const struct watch *watch);
+
+/* The exit code that says it. */
+int verdict_exit(enum verdict verdict);
+
+/* One line, without its end; to be freed. */
+char *verdict_words(const struct watch *watch);
+
+#endif

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* isolator attach: a task that runs already gets a quiet CPU, and is isolated there. */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/term.h"
+#include "base/text.h"
+#include "journal/journal.h"
+#include "journal/undo.h"
+#include "machine/kernels.h"
+#include "machine/task.h"
+#include "options/command.h"
+#include "proc/device.h"
+#include "proc/json.h"
+#include "run/run.h"
+#include "run/options.h"
+
+#define SCHEMA_VERSION 1
+#define SECOND 1000000000
+#define WAIT_DEFAULT_NS ((uint64_t)10 * SECOND)
+
+enum policy { KEEP, OTHER, FIFO, RR };
+
+static struct run attach_run = RUN_INIT;
+
+static struct {
+	unsigned int policy;	/* enum policy */
+	uint64_t wait_ns;
+	bool lock;
+	bool json;
+} options = {
+	.wait_ns = WAIT_DEFAULT_NS,
+};
+
+static const struct option_spec specs[] = {
+	OPTION_HELP_SPEC,
+	{ "cpu", 'c', OPTION_CPUS, "CPU", "the CPU to be quiet; the task is pinned to it",
+	  { .cpus = &attach_run.cpus }, 0 },
+	{ "policy", 0, OPTION_WORD, "keep|other|fifo|rr", "the task's scheduling policy from now on (default keep: that which it has)",
+	  { .number = &options.policy }, 0 },
+	RUN_OPTION_PRIORITY(attach_run),
+	RUN_OPTIONS_ISOLATION(attach_run, "task"),
+	{ "lock", 0, OPTION_FLAG, NULL, "lock its process's memory, which detach cannot unlock",
+	  { .flag = &options.lock }, 0 },
+	{ "wait", 0, OPTION_SECONDS, "SECONDS", "how long a task that sleeps may take until it runs and is isolated (default 10)",
+	  { .ns = &options.wait_ns }, 0 },
+	{ "best-effort", 0, OPTION_FLAG, NULL, "go on where a setting may not be changed (default: say all that may not, and change nothing)",
+	  { .flag = &attach_run.best_effort }, 0 },
+	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.attach, version 1)",
+	  { .flag = &options.json }, 0 },
+	{ "root", 0, OPTION_DIRECTORY, "DIR", NULL, { .text = &attach_run.root }, 0 },
+	{ 0 },
+};
+
+static int check_options(struct run *run, const char *tid)
+{
+	int first = run->cpus.given ? cpulist_next(&run->cpus, -1) : -1;
+
+	if (first < 0 || cpulist_next(&run->cpus, first) >= 0) {
+		error_say("--cpu wants one CPU: a task is isolated on a single one");
+		return -1;
+	}
+	if (run_options_priority(run, options.policy >= FIFO))
+		return -1;
+	if (!task_is_tid(tid)) {
+		error_say("\"%s\" is no TID: a thread's number as in /proc/PID/task, that of a process for its first thread",
+			  tid);
+		return -1;
+	}
+	run->own = run->cpus;
+	run->attached = (pid_t)strtol(tid, NULL, 10);
+	return 0;
+}
+
+/* 0; -1, said why this task cannot be attached. */
+static int check_task(const struct run *run, const struct task *task)
+{
+	if (!device_there(run->root)) {
+		char *text = kernels_without(run->root);
+
+		error_say("there is no %s: %s; on this one: isolator run", DEVICE_PATH, text);
+		free(text);
+		return -1;
+	}
+	if (task->kernel) {
+		error_say("%s is a thread of the kernel, and is not isolated", task->tid);
+		return -1;
+	}
+	if (journal_is_attached(run->root, task->tid)) {
+		error_say("%s is attached already: isolator detach %s first", task->tid, task->tid);
+		return -1;
+	}
+	return 0;
+}
+
+/* What it has goes to the journal: 0, or -1, said why. */
+static int note(const struct task *task, struct journal *journal)
+{
+	char *list = cpulist_text(&task->cpus);
+	char *text = text_format("%s %u %u", list, task->policy, task->priority);
+	int error = journal_note(journal, JOURNAL_ATTACH, task->tid, task->start, text);
+
+	free(text);
+	free(list);
+	return error;
+}
+
+/* Its policy and its CPU; false, said why. */
+static bool move(const struct run *run, const struct task *task)
+{
+	static const unsigned int policies[] = {
+		[OTHER] = SCHED_OTHER, [FIFO] = SCHED_FIFO, [RR] = SCHED_RR,
+	};
+	struct cpulist one = { .given = true };
+	int cpu = cpulist_next(&run->cpus, -1), error;
+
+	cpulist_add(&one, cpu);
+	if (options.policy != KEEP &&
+	    (error = task_schedule(task, policies[options.policy], run->priority))) {
+		error_say("cannot give %s its policy and priority: %s", task->tid,
+			  strerror(error));
+		return false;
+	}
+	error = task_set(task, &one);
+	if (error)
+		error_say("cannot pin %s to CPU %d: %s%s", task->tid, cpu, strerror(error),
+			  error == EINVAL ? ": its cpuset does not have that CPU" : "");
+	return !error;
+}
+
+static const int ends[] = { SIGALRM, SIGINT, SIGTERM, SIGHUP };
+static volatile sig_atomic_t ended;
+
+static void end_wait(int signal)
+{
+	ended = signal;
+}
+
+/*
+ * Between steps nothing ends the command: what was changed so far is put back first.
+ * Signals come only while it waits for the task.
+ */
+static void allow_signals(bool allowed)
+{
+	struct sigaction action = { .sa_handler = end_wait }, old;
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		/* What the caller wants ignored, as nohup(1) does, stays so. */
+		if (!sigaction(ends[i], NULL, &old) && old.sa_handler == SIG_IGN)
+			continue;
+		sigaction(ends[i], &action, NULL);
+		sigaddset(&set, ends[i]);
+	}
+	sigprocmask(allowed ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
+}
+
+/* A signal or the time ends the wait; the kernel then takes the start back. */
+static int start(struct isolate *isolate)
+{
+	struct itimerval timer = {
+		.it_value = { (time_t)(options.wait_ns / SECOND),
+			      (suseconds_t)(options.wait_ns % SECOND / 1000) },
+		/* Once more: the first one may come too early. */
+		.it_interval = { .tv_usec = 100000 },
+	}, none = { 0 };
+	int error;
+
+	if (!timer.it_value.tv_sec && !timer.it_value.tv_usec)
+		timer.it_value.tv_usec = 1;
+	setitimer(ITIMER_REAL, &timer, NULL);
+	allow_signals(true);
+	error = ended ? EINTR : isolate_now(isolate);
+	allow_signals(false);
+	setitimer(ITIMER_REAL, &none, NULL);
+	if (error == EINTR && ended && ended != SIGALRM)
+		error_say("ended by a signal: nothing came of it");
+	else if (error == EINTR)
+		error_say("%d sleeps in the kernel, and is isolated only once it runs: nothing came of it; --wait SECONDS waits longer",
+			  (int)isolate->tid);
+	else if (error)
+		error_say("CPU %d is not isolated, the start of %d (%s) was refused: %s: %s",
+			  isolate->cpu, (int)isolate->tid, isolate->name, strerror(error),
+			  device_fix(error));
+	return error;
+}
+
+static void tell(const struct run *run, const struct task *task, const struct isolate *isolate)
+{
+	char *list = cpulist_text(&task->cpus);
+	char time[TERM_TIME];
+
+	printf("%s (", task->tid);
+	term_put(stdout, isolate->name);
+	printf(") is isolated on CPU %d: its kernel entries are ticks and lend %s at most",
+	       isolate->cpu, term_time(time, isolate->asked.lend_ns));
+	if (isolate->asked.beat_ns)
+		printf(", and there is a beat of %s", term_time(time, isolate->asked.beat_ns));
+	printf("\nisolator detach %s ends that, and gives back its CPUs (%s) and %zu settings\n",
+	       task->tid, list, run->nr_settings);
+	free(list);
+}
+
+static void put_json(const struct run *run, const struct task *task,
+		     const struct isolate *isolate)
+{
+	struct json json = { .out = stdout };
+
+	json_document(&json, "isolator.attach", SCHEMA_VERSION);
+	json_integer(&json, "tid", isolate->tid);
+	json_string(&json, "name", isolate->name);
+	json_integer(&json, "cpu", isolate->cpu);
+	json_number(&json, "achieved", isolate->asked.achieved);
+	json_number(&json, "got", isolate->asked.got);
+	proc_json_deadline(&json, isolate->asked.deadline_ns);
+	json_number(&json, "spin_ns", isolate->asked.spin_ns);
+	json_number(&json, "lend_ns", isolate->asked.lend_ns);
+	json_number(&json, "beat_ns", isolate->asked.beat_ns);
+	json_open(&json, "before", '{');
+	json_cpus(&json, "cpus", &task->cpus);
+	json_number(&json, "policy", task->policy);
+	json_number(&json, "priority", task->priority);
+	json_close(&json, '}');
+	json_open(&json, "settings", '[');
+	for (size_t i = 0; i < run->nr_settings; i++)
+		if (run->settings[i].change.outcome == OUTCOME_FIXED)
+			json_string(&json, NULL, run->settings[i].path);
+	json_close(&json, ']');
+	json_close(&json, '}');
+	putchar('\n');
+}
+
+/* The whole of it: true, or false, said why, and what was changed is to be put back. */
+static bool isolate_task(struct run *run, const struct task *task, const char *name)
+{
+	struct isolate *isolate;
+	bool good;
+
+	if (run_quieten(run))
+		return false;
+	if (!run->journalled) {
+		error_say("without a journal in /run/isolator nothing could be given back later: run it as root");
+		return false;
+	}
+	run->device = device_open(run->root);
+	if (run->device < 0) {
+		error_say("%s: %s", DEVICE_PATH, strerror(errno));
+		return false;
+	}
+	isolate = run_start_add(run, run->attached, cpulist_next(&run->cpus, -1), "attach", name);
+	isolate->start = text_format("%s", task->start);
+	if (!options.lock)
+		isolate->asked.flags &= ~ISOLATOR_START_LOCK;
+	good = !note(task, &run->journal) && move(run, task) && !start(isolate);
+	if (good && options.json)
+		put_json(run, task, isolate);
+	else if (good)
+		tell(run, task, isolate);
+	return good;
+}
+
+/*
+ * Closes the journal; what it notes is put back before if nothing came of it: once it is closed
+ * another command may undo it, and a third one have its name.
+ */
+static void settle(struct run *run, bool good)
+{
+	struct undo undone;
+
+	if (!good && !undo_attach(&undone, run->root, run->journal.fd))
+		undo_free(&undone);
+	journal_close(&run->journal);
+}
+
+static int attach(struct run *run, char **words)
+{
+	struct task task;
+	char *name;
+	bool good;
+
+	if (!task_read(&task, run->root, words[0])) {
+		error_say("there is no task %s", words[0]);
+		return EXIT_ERROR;
+	}
+	name = task_name(&task);
+	run->argv = (char *[]){ name ? name : words[0], NULL };
+	allow_signals(false);
+	good = !check_task(run, &task) && !run_prepare(run) && isolate_task(run, &task, run->argv[0]);
+	if (run->journalled)
+		settle(run, good);
+	free(name);
+	task_free(&task);
+	return good ? EXIT_PASS : EXIT_ERROR;
+}
+
+static int run_command_attach(int argc, char **argv)
+{
+	int code = EXIT_ERROR;
+
+	(void)argc;
+	if (!check_options(&attach_run, argv[0]))
+		code = attach(&attach_run, argv);
+	run_free(&attach_run);
+	return code;
+}
+
+const struct command attach_command = {
+	.name = "attach",
+	.operands = "TID",
+	.min_operands = 1,
+	.max_operands = 1,
+	.summary = "isolate a task that runs already, on a CPU that is made quiet for it",
+	.about = "Makes a CPU quiet as isolator run does, pins the task with this TID to it, and isolates it: nothing interrupts it in user mode. Other threads of its process stay where they are. What was changed is noted in /run/isolator: isolator detach gives all of it back, and isolator restore does when the task has ended. It needs a kernel with Isolator.",
+	.options = specs,
+	.examples = (const char *const []){
+		"sudo isolator attach 4711 -c 3", "the task 4711 gets CPU 3 for itself",
+		"sudo isolator attach 4711 -c 3 --beat 20", "it makes no system calls",
+		"sudo isolator detach 4711", "all is as before",
+		NULL,
+	},
+	.exits = (const char *const []){
+		"0", "the task is isolated",
+		"1", "an error, which says what to do about it; nothing is changed",
+		NULL,
+	},
+	.run = run_command_attach,
+};

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* isolator detach: ends what isolator attach began, and tells what came of it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/term.h"
+#include "journal/undo.h"
+#include "machine/task.h"
+#include "options/command.h"
+#include "proc/device.h"
+#include "run/run.h"
+
+#define SCHEMA_VERSION 1
+
+static struct {
+	bool json;
+	const char *root;
+} options = {
+	.root = "/",
+};
+
+static const struct option_spec specs[] = {
+	OPTION_HELP_SPEC,
+	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.detach, version 1)",
+	  { .flag = &options.json }, 0 },
+	{ "root", 0, OPTION_DIRECTORY, "DIR", NULL, { .text = &options.root }, 0 },
+	{ 0 },
+};
+
+/* That of the task @tid; NULL: it was not attached. */
+static const struct undo_journal *find(const struct undo *undo, const char *tid)
+{
+	for (size_t i = 0; i < undo->count; i++)
+		if (undo->journals[i].pid && !strcmp(undo->journals[i].pid, tid))
+			return &undo->journals[i];
+	return NULL;
+}
+
+/* Isolated by something else, there is nothing to give back: 0, or the exit code. */
+static int stop(const char *tid)
+{
+	int fd = device_open(options.root);
+	int error = fd < 0 ? errno : device_stop(fd, (pid_t)strtol(tid, NULL, 10));
+
+	if (fd >= 0)
+		close(fd);
+	if (error == ESRCH || error == ENOENT)
+		return error_say("%s was not attached, and is not isolated: /proc/isolator/status says which CPUs are",
+				 tid);
+	if (error)
+		return error_say("%s: %s: %s", tid, strerror(error), device_fix(error));
+	fprintf(stderr, "isolator detach: %s was not attached, but isolated by itself or another program: that has ended, and nothing else is to be given back\n",
+		tid);
+	return EXIT_PASS;
+}
+
+static void put_json(const struct run *run, const struct undo_journal *journal)
+{
+	struct json json = { .out = stdout };
+
+	json_document(&json, "isolator.detach", SCHEMA_VERSION);
+	json_integer(&json, "tid", strtol(journal->pid, NULL, 10));
+	json_string(&json, "name", journal->program);
+	json_bool(&json, "restored", journal->state != UNDO_STAYS);
+	json_number(&json, "waiting", journal->waiting);
+	if (run->sampled) {
+		json_open(&json, "cpus", '[');
+		for (int cpu = -1; (cpu = cpulist_next(&run->cpus, cpu)) >= 0;)
+			run_isolation_json_cpu(&json, run, cpu);
+		json_close(&json, ']');
+	} else {
+		json_null(&json, "cpus");
+	}
+	json_close(&json, '}');
+	putchar('\n');
+}
+
+static void put_text(const struct run *run, const struct undo_journal *journal)
+{
+	printf("%s (", journal->pid);
+	term_put(stdout, journal->program);
+	puts(") runs as before");
+	if (journal->waiting)
+		printf("  %u settings are left to a run that still needs them\n", journal->waiting);
+	for (int cpu = -1; run->sampled && (cpu = cpulist_next(&run->cpus, cpu)) >= 0;)
+		run_isolation_cpu(stdout, run, cpu);
+}
+
+/* What the kernel has counted of the journal's CPUs. */
+static void sample(struct run *run, const struct undo_journal *journal)
+{
+	char *directory = run_proc(run);
+
+	cpulist_read(journal->cpus, &run->cpus);
+	run->sampled = !proc_read(directory, true, &run->sample);
+	free(directory);
+}
+
+static int detach(int argc, char **argv)
+{
+	struct run run = { .root = options.root, .device = -1, .latency = -1, .isolate = true };
+	const struct undo_journal *journal;
+	int code = EXIT_PASS;
+	struct undo undo;
+
+	(void)argc;
+	if (!task_is_tid(argv[0]))
+		return error_say("\"%s\" is no TID", argv[0]);
+	if (undo_attached(&undo, options.root, argv[0]))
+		return EXIT_ERROR;
+	journal = find(&undo, argv[0]);
+	if (!journal) {
+		code = stop(argv[0]);
+	} else if (journal->state == UNDO_ALIVE) {
+		code = error_say("%s is being attached just now, or is the PID of an isolator run: end that", argv[0]);
+	} else {
+		sample(&run, journal);
+		if (options.json)
+			put_json(&run, journal);
+		else
+			put_text(&run, journal);
+		code = journal->state == UNDO_STAYS ? EXIT_ERROR : EXIT_PASS;
+	}
+	undo_free(&undo);
+	run_free(&run);
+	return code;
+}
+
+const struct command detach_command = {
+	.name = "detach",
+	.operands = "TID",
+	.min_operands = 1,
+	.max_operands = 1,
+	.summary = "end what attach began, and tell what came of it",
+	.about = "Ends the isolation of the task with this TID, gives it back the CPUs and the policy that it had before isolator attach, puts back each setting that was changed for it, and tells who ticked for it and who wanted its CPU.",
+	.options = specs,
+	.examples = (const char *const []){
+		"sudo isolator detach 4711", "the task goes on as before",
+		NULL,
+	},
+	.exits = (const char *const []){
+		"0", "done",
+		"1", "an error, or not all could be given back; the message says what to do about it",
+		NULL,
+	},
+	.run = detach,
+};

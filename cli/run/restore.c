@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* isolator restore: undoes what commands that have ended, or were killed, left changed. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "audit/boot.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/term.h"
+#include "journal/undo.h"
+#include "options/command.h"
+
+#define SCHEMA_VERSION 1
+
+static struct {
+	bool json;
+	bool force, runs;
+	const char *root;
+	const char *update;	/* NULL: update-grub */
+} options = {
+	.root = "/",
+};
+
+static const struct option_spec specs[] = {
+	OPTION_HELP_SPEC,
+	{ "force", 0, OPTION_FLAG, NULL, "take what a run that lives has changed away from it, too",
+	  { .flag = &options.force }, 0 },
+	{ "runs", 0, OPTION_FLAG, NULL, "only what runs and attached tasks that have ended left: audit --fix and the shield stay in force",
+	  { .flag = &options.runs }, 0 },
+	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.restore, version 1)",
+	  { .flag = &options.json }, 0 },
+	{ "root", 0, OPTION_DIRECTORY, "DIR", NULL, { .text = &options.root }, 0 },
+	{ "update-grub", 0, OPTION_FILE, "PROGRAM", NULL, { .text = &options.update }, 0 },
+	{ 0 },
+};
+
+static void put_json(FILE *out, const struct undo *undo)
+{
+	static const char *const states[] = {
+		[UNDO_DONE] = "restored",
+		[UNDO_STAYS] = "failed",
+		[UNDO_WAITS] = "waiting",
+		[UNDO_ALIVE] = "alive",
+	};
+	struct json json = { .out = out };
+
+	json_document(&json, "isolator.restore", SCHEMA_VERSION);
+	json_open(&json, "journals", '[');
+	for (size_t i = 0; i < undo->count; i++) {
+		const struct undo_journal *journal = &undo->journals[i];
+
+		json_open(&json, NULL, '{');
+		json_string(&json, "path", journal->path);
+		if (journal->pid)
+			json_integer(&json, "pid", strtol(journal->pid, NULL, 10));
+		else
+			json_null(&json, "pid");
+		json_string(&json, "cpus", journal->cpus);
+		json_string(&json, "program", journal->program);
+		json_string(&json, "state", states[journal->state]);
+		json_number(&json, "restored", journal->restored);
+		json_number(&json, "failed", journal->failed);
+		json_number(&json, "waiting", journal->waiting);
+		json_number(&json, "moved", journal->moved);
+		json_close(&json, '}');
+	}
+	json_close(&json, ']');
+	json_open(&json, "failures", '[');
+	for (size_t i = 0; i < undo->failed; i++) {
+		json_open(&json, NULL, '{');
+		json_string(&json, "path", undo->failures[i].path);
+		json_string(&json, "should", undo->failures[i].should);
+		json_string(&json, "why", undo->failures[i].why);
+		json_close(&json, '}');
+	}
+	json_close(&json, ']');
+	json_document_end(&json);
+}
+
+static void put_whose(FILE *out, const struct undo_journal *journal)
+{
+	if (!journal->pid && !journal->cpus && journal->program) {
+		fprintf(out, "%s, from the next boot on", journal->program);
+		return;
+	}
+	if (!journal->pid && journal->program) {
+		fprintf(out, "%s, CPU %s", journal->program, journal->cpus);
+		return;
+	}
+	if (!journal->pid) {
+		fputs("isolator audit --fix", out);
+		return;
+	}
+	fputs("PID ", out);
+	term_put(out, journal->pid);
+	fputs(", CPU ", out);
+	term_put(out, journal->cpus);
+	fputs(", ", out);
+	term_put(out, journal->program);
+}
+
+static void put_text(FILE *out, const struct undo *undo)
+{
+	if (!undo->count)
+		fputs("Nothing is to be restored.\n", out);
+	for (size_t i = 0; i < undo->count; i++) {
+		const struct undo_journal *journal = &undo->journals[i];
+
+		fprintf(out, "%s (", journal->path);
+		put_whose(out, journal);
+		fputs("): ", out);
+		if (journal->state == UNDO_ALIVE) {
+			fputs("left alone, it still runs; it restores when it ends, --force does so now\n",
+			      out);
+			continue;
+		}
+		fprintf(out, "%u restored", journal->restored);
+		if (journal->moved)
+			fprintf(out, ", %u processes run on where it began", journal->moved);
+		if (journal->waiting)
+			fprintf(out, ", %u left to a run that still needs them", journal->waiting);
+		if (journal->failed)
+			fprintf(out, ", %u failed and still noted: mend what is said above and restore again, or remove the journal",
+				journal->failed);
+		fputc('\n', out);
+	}
+}
+
+static int run(int argc, char **argv)
+{
+	struct undo undo;
+	bool failed = false;
+	int error;
+
+	(void)argc;
+	(void)argv;
+	if (options.force && options.runs)
+		return error_say("--force and --runs: one of them at most");
+	if (undo_journals(&undo, options.root, options.force ? UNDO_ALL :
+			  options.runs ? UNDO_RUNS : UNDO_ENDED))
+		return EXIT_ERROR;
+	error = options.runs ? 0 : boot_undo(&undo, options.root, options.update);
+	for (size_t i = 0; i < undo.count; i++)
+		failed |= undo.journals[i].state == UNDO_STAYS;
+	if (options.json)
+		put_json(stdout, &undo);
+	else
+		put_text(stdout, &undo);
+	undo_free(&undo);
+	return failed || error ? EXIT_ERROR : EXIT_PASS;
+}
+
+const struct command restore_command = {
+	.name = "restore",
+	.summary = "undo what audit --fix, shield or a killed run left changed",
+	.about = "Puts back what audit --fix and shield have changed, and what a run could not restore because it was killed: each setting, cgroup and affinity that a journal in /run/isolator notes, the last change first, and looks whether it holds. What audit --fix --boot has written for the next boot goes too. A run that still lives is left alone.",
+	.options = specs,
+	.examples = (const char *const []){
+		"sudo isolator restore", "all is as it was",
+		"sudo isolator restore --force", "also what a run that still lives has changed",
+		NULL,
+	},
+	.exits = (const char *const []){
+		"0", "all is restored, or there was nothing; runs that live are left alone",
+		"1", "an error, or something could not be restored; the message says what to do about it",
+		NULL,
+	},
+	.run = run,
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the journal of a shield says (journal/journal.h): its masks, and what each task and each
+ * file was before it.
+ *
+ * A line "shield SINCE MASKS -" has the masks, "3 2-3 -" for instance, from then on: SINCE
+ * is the time in ticks of 10 ms since the boot, as tasks have it.
+ */
+#ifndef SHIELD_NOTES_H
+#define SHIELD_NOTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cpulist.h"
+#include "base/setting.h"
+#include "journal/line.h"
+#include "machine/tasks.h"
+
+/* What a shield keeps away. */
+enum shield_kind { SHIELD_PROCESSES, SHIELD_INTERRUPTS, SHIELD_TIMERS, SHIELD_KINDS };
+
+struct shield_masks {
+	struct cpulist of[SHIELD_KINDS];
+};
+
+struct shield_note {
+	char *line;	/* where the fields are */
+	char *fields[JOURNAL_FIELDS];
+	uint64_t since;	/* of the masks that were set then */
+};
+
+struct shield_notes {
+	bool given;	/* there are masks */
+	struct shield_masks masks;
+	struct shield_note *list;	/* the newest first */
+	size_t count;
+};
+
+/* The text of a journal; what is damaged in it is left out. */
+void shield_notes_read(struct shield_notes *notes, const char *text);
+
+void shield_notes_free(struct shield_notes *notes);
+
+/*
+ * What the file @path, which shows @now, showed before the shield: @now itself if somebody
+ * has given it something else since.
+ */
+const char *shield_notes_file(const struct shield_notes *notes, const char *path,
+			      enum setting_kind kind, const char *now);
+
+/*
+ * The affinity that the task had before the shield, or would have without: one that began
+ * since has that of whoever began it.  False: it is that which it has.
+ */
+bool shield_notes_task(const struct shield_notes *notes, const struct tasks *tasks,
+		       const struct tasks_one *one, struct cpulist *was);
+
+/* Has the task a line of its own? */
+bool shield_notes_has(const struct shield_notes *notes, const struct tasks_one *one);
+
+/* The two lists of such a line, WAS and NOW; false: it is damaged. */
+bool shield_note_lists(const char *text, struct cpulist *was, struct cpulist *now);
+
+/* The masks as such a line has them, to be freed; and the other way, false: it is damaged. */
+char *shield_masks_text(const struct shield_masks *masks);
+bool shield_masks_read(const char *text, struct shield_masks *masks);
+
+/* The CPUs of any of the masks, or of none. */
+struct cpulist shield_masks_any(const struct shield_masks *masks);
+
+#endif

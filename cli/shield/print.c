@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A shield as text and as JSON: its masks, what is against them, and what was done. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/term.h"
+#include "shield/shield.h"
+
+#define SCHEMA_VERSION 1
+
+const char *const shield_names[SHIELD_KINDS] = { "processes", "interrupts", "timers" };
+
+static void put_list(FILE *out, const struct cpulist *cpus)
+{
+	char *text = cpulist_text(cpus);
+
+	fputs(*text ? text : "none", out);
+	free(text);
+}
+
+/* What undo has put back, or left; NULL: it did not come to that. */
+static const struct undo_journal *journal_of(const struct undo *undo)
+{
+	for (size_t i = 0; undo && i < undo->count; i++)
+		if (!undo->journals[i].pid && undo->journals[i].program)
+			return &undo->journals[i];
+	return NULL;
+}
+
+static void put_done(FILE *out, const struct shield_done *done)
+{
+	fprintf(out, "changed: %u tasks, %u files\n", done->tasks, done->files);
+	for (size_t i = 0; i < done->nr_refused; i++) {
+		const struct shield_refusal *refused = &done->refused[i];
+
+		fputs("  ", out);
+		term_put(out, refused->path);
+		fprintf(out, ": not set to \"%s\": ", refused->wanted);
+		term_put(out, refused->why);
+		fputc('\n', out);
+	}
+}
+
+static void put_undone(FILE *out, const struct undo *undo)
+{
+	const struct undo_journal *journal = journal_of(undo);
+
+	if (!journal)
+		return;
+	fprintf(out, "put back: %u", journal->restored);
+	if (journal->waiting)
+		fprintf(out, "; %u are left to a run that still needs them: clear again when it has ended",
+			journal->waiting);
+	if (journal->failed)
+		fprintf(out, "; %u failed and are still noted: mend what is said above and clear again",
+			journal->failed);
+	fputc('\n', out);
+}
+
+static void put_processes(FILE *out, const struct shield_look *look)
+{
+	fprintf(out, "processes: %u tasks may run on shielded CPUs alone, %u threads of the kernel are bound to them\n",
+		look->inside, look->bound);
+	for (size_t i = 0; i < look->nr_tasks; i++) {
+		const struct shield_task *task = &look->tasks[i];
+
+		fprintf(out, "  %s (", task->tid);
+		term_put(out, task->name);
+		fprintf(out, "%s) may run on %s\n", task->kernel ? ", of the kernel" : "",
+			task->cpus);
+	}
+}
+
+static void put_files(FILE *out, const struct shield_look *look)
+{
+	for (size_t i = 0; i < look->nr_files; i++) {
+		const struct shield_file *file = &look->files[i];
+
+		fputs("  ", out);
+		term_put(out, file->path);
+		if (*file->what) {
+			fputs(" (", out);
+			term_put(out, file->what);
+			fputc(')', out);
+		}
+		fputs(": ", out);
+		term_put(out, file->cpus);
+		fputs(file->fixed ? ", and nobody may choose: it belongs to its driver, or to that CPU\n" :
+		      "\n", out);
+	}
+}
+
+/* What a shield from local timers does not reach. */
+static void put_timers(FILE *out, const struct shield_look *look)
+{
+	struct cpulist ticking = look->masks.of[SHIELD_TIMERS];
+
+	cpulist_minus(&ticking, &look->tickless);
+	if (cpulist_empty(&ticking))
+		return;
+	fputs("the tick stays on CPU ", out);
+	put_list(out, &ticking);
+	fputs(look->isolator ?
+	      ", but where a task is isolated (isolator run, isolator attach)\n" :
+	      ": boot with nohz_full= and these CPUs\n", out);
+}
+
+void shield_text(FILE *out, const struct shield_look *look, const struct shield_done *done,
+		 const struct undo *undo)
+{
+	struct cpulist any = shield_masks_any(&look->masks);
+
+	if (done)
+		put_done(out, done);
+	put_undone(out, undo);
+	if (cpulist_empty(&any)) {
+		fputs("No CPU is shielded.\n", out);
+		return;
+	}
+	fputs("shielded", out);
+	for (size_t i = 0; i < SHIELD_KINDS; i++) {
+		fprintf(out, "%s from %s: ", i ? ";" : "", shield_names[i]);
+		put_list(out, &look->masks.of[i]);
+	}
+	fputc('\n', out);
+	if (!cpulist_empty(&look->masks.of[SHIELD_PROCESSES]))
+		put_processes(out, look);
+	if (look->nr_files)
+		fputs("files that name shielded CPUs, and others:\n", out);
+	put_files(out, look);
+	put_timers(out, look);
+	if (look->balancer && !cpulist_empty(&look->masks.of[SHIELD_INTERRUPTS]))
+		fprintf(out, "%s runs, and moves interrupts to any CPU: see isolator audit\n",
+			look->balancer);
+	if (shield_look_wrong(look))
+		fputs("The rule is broken: isolator shield set moves them again\n", out);
+}
+
+static void json_done(struct json *json, const struct shield_done *done)
+{
+	if (!done) {
+		json_null(json, "changed");
+		return;
+	}
+	json_open(json, "changed", '{');
+	json_number(json, "tasks", done->tasks);
+	json_number(json, "files", done->files);
+	json_open(json, "refused", '[');
+	for (size_t i = 0; i < done->nr_refused; i++) {
+		json_open(json, NULL, '{');
+		json_string(json, "path", done->refused[i].path);
+		json_string(json, "wanted", done->refused[i].wanted);
+		json_string(json, "why", done->refused[i].why);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	json_close(json, '}');
+}
+
+static void json_undone(struct json *json, const struct undo *undo)
+{
+	const struct undo_journal *journal = journal_of(undo);
+
+	if (!journal) {
+		json_null(json, "cleared");
+		return;
+	}
+	json_open(json, "cleared", '{');
+	json_number(json, "restored", journal->restored);
+	json_number(json, "failed", journal->failed);
+	json_number(json, "waiting", journal->waiting);
+	json_close(json, '}');
+}
+
+static void json_tasks(struct json *json, const struct shield_look *look)
+{
+	json_open(json, "tasks", '{');
+	json_number(json, "inside", look->inside);
+	json_number(json, "bound", look->bound);
+	json_open(json, "wrong", '[');
+	for (size_t i = 0; i < look->nr_tasks; i++) {
+		const struct shield_task *task = &look->tasks[i];
+
+		json_open(json, NULL, '{');
+		json_integer(json, "tid", strtol(task->tid, NULL, 10));
+		json_string(json, "name", task->name);
+		json_bool(json, "kernel", task->kernel);
+		json_string(json, "cpus", task->cpus);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	json_close(json, '}');
+}
+
+void shield_json(FILE *out, const struct shield_look *look, const struct shield_done *done,
+		 const struct undo *undo)
+{
+	struct cpulist ticking = look->masks.of[SHIELD_TIMERS];
+	struct json json = { .out = out };
+
+	cpulist_minus(&ticking, &look->tickless);
+	json_document(&json, "isolator.shield", SCHEMA_VERSION);
+	json_cpus(&json, "online", &look->online);
+	for (size_t i = 0; i < SHIELD_KINDS; i++)
+		json_cpus(&json, shield_names[i], &look->masks.of[i]);
+	json_done(&json, done);
+	json_undone(&json, undo);
+	json_tasks(&json, look);
+	json_open(&json, "files", '[');
+	for (size_t i = 0; i < look->nr_files; i++) {
+		const struct shield_file *file = &look->files[i];
+
+		json_open(&json, NULL, '{');
+		json_string(&json, "path", file->path);
+		json_string(&json, "what", *file->what ? file->what : NULL);
+		json_string(&json, "value", file->cpus);
+		json_bool(&json, "fixed", file->fixed);
+		json_close(&json, '}');
+	}
+	json_close(&json, ']');
+	json_cpus(&json, "ticking", &ticking);
+	json_bool(&json, "isolator", look->isolator);
+	json_string(&json, "balancer", look->balancer);
+	json_document_end(&json);
+}

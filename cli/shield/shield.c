@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* isolator shield: masks of CPUs that processes, interrupts or local timers leave alone. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/root.h"
+#include "base/setting.h"
+#include "base/text.h"
+#include "journal/store.h"
+#include "options/command.h"
+#include "shield/shield.h"
+
+#define ONLINE "/sys/devices/system/cpu/online"
+
+enum action { SET, SHOW, CLEAR, ACTIONS };
+
+static struct {
+	struct shield_masks masks;
+	struct cpulist all;
+	bool json;
+	const char *root;
+} options = {
+	.root = "/",
+};
+
+static const struct option_spec specs[] = {
+	OPTION_HELP_SPEC,
+	{ "processes", 0, OPTION_CPUS, "CPUS", "set: tasks that may run elsewhere leave these CPUs; clear: they may come again",
+	  { .cpus = &options.masks.of[SHIELD_PROCESSES] }, 0 },
+	{ "interrupts", 0, OPTION_CPUS, "CPUS", "the same for interrupts of devices, and for packets that are handed on",
+	  { .cpus = &options.masks.of[SHIELD_INTERRUPTS] }, 0 },
+	{ "timers", 0, OPTION_CPUS, "CPUS", "the same for local timers, as far as a running kernel lets them be turned off",
+	  { .cpus = &options.masks.of[SHIELD_TIMERS] }, 0 },
+	{ "all", 0, OPTION_CPUS, "CPUS", "the same for all three", { .cpus = &options.all }, 0 },
+	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.shield, version 1)",
+	  { .flag = &options.json }, 0 },
+	{ "root", 0, OPTION_DIRECTORY, "DIR", NULL, { .text = &options.root }, 0 },
+	{ 0 },
+};
+
+/* What is asked for; ACTIONS, said why: it is nothing that can be done. */
+static enum action check_options(const char *word)
+{
+	static const char *const words[] = { "set", "show", "clear" };
+	enum action action = SET;
+	bool given = false;
+
+	while (action < ACTIONS && strcmp(words[action], word))
+		action++;
+	for (size_t i = 0; i < SHIELD_KINDS; i++)
+		given |= options.masks.of[i].given;
+	if (action == ACTIONS) {
+		error_say("\"%s\" is nothing that it does: set, show or clear", word);
+	} else if (options.all.given && given) {
+		error_say("--all is all three masks: leave the others out, or name each");
+		return ACTIONS;
+	} else if (action == SHOW && (given || options.all.given)) {
+		error_say("show shows all masks: leave the CPUs out, or say set or clear");
+		return ACTIONS;
+	}
+	for (size_t i = 0; options.all.given && i < SHIELD_KINDS; i++)
+		options.masks.of[i] = options.all;
+	return action;
+}
+
+static bool any_given(void)
+{
+	return options.masks.of[SHIELD_PROCESSES].given ||
+		options.masks.of[SHIELD_INTERRUPTS].given || options.masks.of[SHIELD_TIMERS].given;
+}
+
+static int read_online(struct cpulist *online)
+{
+	char *text = setting_read(options.root, ONLINE), *list = text ? text_trim(text) : NULL;
+	int error = 0;
+
+	if (!list || !cpulist_read(list, online) || cpulist_empty(online)) {
+		error_say("%s: %s: without it nothing can be shielded; mount /sys", ONLINE,
+			  list ? "it is no list of CPUs" : strerror(errno));
+		error = -1;
+	}
+	free(list);
+	free(text);
+	return error;
+}
+
+/* Are the CPUs of --@name there, and is another one left?  -1, said why. */
+static int check_mask(const char *name, const struct cpulist *mask, const struct cpulist *online)
+{
+	struct cpulist missing = *mask, left = *online;
+	char *there = cpulist_text(online), *lacking;
+	int error = 0;
+
+	cpulist_minus(&missing, online);
+	cpulist_minus(&left, mask);
+	if (!cpulist_empty(&missing)) {
+		lacking = cpulist_text(&missing);
+		error_say("--%s: %s not online here; these are: %s", name, lacking, there);
+		free(lacking);
+		error = -1;
+	} else if (cpulist_empty(&left)) {
+		error_say("--%s: one CPU must stay for everything else: of %s none is left", name,
+			  there);
+		error = -1;
+	}
+	free(there);
+	return error;
+}
+
+/* The journal's masks with those that are asked for; -1, said why they cannot be. */
+static int merge(struct shield_masks *masks, const struct shield_notes *notes, enum action action,
+		 const struct cpulist *online)
+{
+	int error = 0;
+
+	*masks = notes->masks;
+	for (size_t i = 0; i < SHIELD_KINDS && !error; i++) {
+		const struct cpulist *given = &options.masks.of[i];
+
+		if (!given->given)
+			continue;
+		if (action == CLEAR)
+			cpulist_minus(&masks->of[i], given);
+		else
+			masks->of[i] = *given;
+		if (action == SET)
+			error = check_mask(options.all.given ? "all" : shield_names[i], given, online);
+	}
+	return error;
+}
+
+/* Notes the masks, as they are from now on: 0, or -1, said why. */
+static int note_masks(struct journal *journal, const struct shield_masks *masks)
+{
+	char *uptime = setting_read(journal->root, "/proc/uptime"), *text, *since;
+	double seconds = uptime ? strtod(uptime, NULL) : 0;
+	int error;
+
+	/* Without it nothing began since. */
+	since = seconds > 0 ? text_format("%llu", (unsigned long long)(seconds * 100)) :
+		text_format("%llu", (unsigned long long)UINT64_MAX);
+	text = shield_masks_text(masks);
+	error = journal_note(journal, JOURNAL_SHIELD, since, text, "-");
+	free(since);
+	free(text);
+	free(uptime);
+	return error;
+}
+
+/* Nothing ends the command between two changes: signals wait until all are made. */
+static void hold_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+/* What is in force, by the journal: 0, or -1, said why it cannot be said. */
+static int read_masks(struct shield_masks *masks)
+{
+	int directory = store_lock(options.root, false, true), fd = -1;
+	struct shield_notes notes = { 0 };
+	char *text = NULL;
+	int error = 0;
+	bool alive;
+
+	if (directory == -1)
+		return -1;
+	if (directory >= 0) {
+		fd = store_open(directory, STORE_SHIELD, &alive);
+		text = fd < 0 ? NULL : journal_line_all(fd);
+		if (!text && errno != ENOENT)
+			error = store_fail(options.root, STORE_SHIELD, errno == EBADMSG ?
+				"it is damaged, or of another version of this command: move it away" :
+				strerror(errno));
+	}
+	shield_notes_read(&notes, text ? text : "");
+	*masks = notes.masks;
+	shield_notes_free(&notes);
+	if (directory >= 0)
+		store_close(options.root, directory);
+	if (fd >= 0)
+		close(fd);
+	free(text);
+	return error;
+}
+
+/* Shows what is there now, and what was done; the exit code. */
+static int report(const struct cpulist *online, const struct shield_done *done,
+		  const struct undo *undo)
+{
+	struct shield_look look = { .online = *online };
+	int code = EXIT_ERROR;
+
+	if (!read_masks(&look.masks) && !shield_look(&look, options.root)) {
+		code = shield_look_wrong(&look) || (done && done->nr_refused) ? EXIT_EXCEEDED :
+			EXIT_PASS;
+		if (options.json)
+			shield_json(stdout, &look, done, undo);
+		else
+			shield_text(stdout, &look, done, undo);
+	}
+	shield_look_free(&look);
+	return code;
+}
+
+/* Sets other masks; the exit code. */
+static int change(enum action action, const struct cpulist *online)
+{
+	struct shield_done done = { 0 };
+	struct shield_notes notes;
+	struct shield_masks masks;
+	struct journal journal;
+	int code = EXIT_ERROR;
+	char *text;
+
+	if (journal_open_shield(&journal, options.root))
+		return EXIT_ERROR;
+	text = journal_line_all(journal.fd);
+	shield_notes_read(&notes, text ? text : "");
+	free(text);
+	if (action == SET && !any_given() && !notes.given)
+		error_say("which CPUs? --all 3 shields CPU 3 from processes, interrupts and timers; see isolator shield --help");
+	else if (!merge(&masks, &notes, action, online) && !note_masks(&journal, &masks))
+		code = shield_apply(&journal, &notes, &masks, online, &done) ?
+			error_say("the shield is set in part: isolator shield clear puts all back") :
+			EXIT_PASS;
+	shield_notes_free(&notes);
+	journal_close(&journal);
+	if (!code)
+		code = report(online, &done, NULL);
+	shield_done_free(&done);
+	return code;
+}
+
+/* Puts all back; the exit code. */
+static int clear_all(const struct cpulist *online)
+{
+	struct journal journal;
+	struct undo undo;
+	bool stays = false;
+	int code;
+
+	/* Runs are told of, and nothing is changed. */
+	if (journal_open_shield(&journal, options.root))
+		return EXIT_ERROR;
+	journal_close(&journal);
+	if (undo_journals(&undo, options.root, UNDO_SHIELD))
+		return EXIT_ERROR;
+	for (size_t i = 0; i < undo.count; i++)
+		stays |= undo.journals[i].state == UNDO_STAYS;
+	code = report(online, NULL, &undo);
+	undo_free(&undo);
+	return stays ? EXIT_ERROR : code;
+}
+
+static bool is_empty(const struct shield_masks *masks)
+{
+	struct cpulist any = shield_masks_any(masks);
+
+	return cpulist_empty(&any);
+}
+
+/* Takes CPUs out of masks; without any left all is put back. */
+static int clear(const struct cpulist *online)
+{
+	struct shield_notes notes = { 0 };
+	struct shield_masks masks;
+
+	if (read_masks(&notes.masks))
+		return EXIT_ERROR;
+	if (merge(&masks, &notes, CLEAR, online))
+		return EXIT_ERROR;
+	if (!any_given() || is_empty(&masks))
+		return clear_all(online);
+	return change(CLEAR, online);
+}
+
+static int run(int argc, char **argv)
+{
+	enum action action = check_options(argv[0]);
+	struct cpulist online;
+
+	(void)argc;
+	if (action == ACTIONS)
+		return EXIT_ERROR;
+	if (action != SHOW && !root_trusted(options.root)) {
+		root_refuse(options.root);
+		return EXIT_ERROR;
+	}
+	if (read_online(&online))
+		return EXIT_ERROR;
+	if (action == SHOW)
+		return report(&online, NULL, NULL);
+	hold_signals();
+	return action == SET ? change(SET, &online) : clear(&online);
+}
+
+const struct command shield_command = {
+	.name = "shield",
+	.operands = "set|show|clear",
+	.words = "set show clear",
+	.min_operands = 1,
+	.max_operands = 1,
+	.summary = "keep processes, interrupts or local timers away from CPUs",
+	.about = "Shields CPUs from processes, interrupts and local timers, each by a mask of its own. What names shielded CPUs and others keeps the others alone; a task or an interrupt enters by naming shielded CPUs alone (taskset, smp_affinity). set gives the masks that are named other CPUs and applies the rule to what is there; without a mask it applies it again. show says what is against it by now: the kernel does not know the rule. clear takes CPUs out of masks, or puts all back as it was, but what somebody has chosen since. Each change is noted in /run/isolator before: isolator restore undoes them too.",
+	.options = specs,
+	.examples = (const char *const []){
+		"sudo isolator shield set --all 3", "CPU 3 from all three",
+		"sudo isolator shield set --processes 2-3 --interrupts 3", "each by a mask of its own",
+		"sudo taskset -c 3 ./control", "a program that enters",
+		"sudo isolator shield show", "what comes to shielded CPUs nevertheless",
+		"sudo isolator shield set", "move that away again",
+		"sudo isolator shield clear --processes 2", "CPU 2 is for all processes again",
+		"sudo isolator shield clear", "all is as it was",
+		NULL,
+	},
+	.exits = (const char *const []){
+		"0", "done, and nothing that could be elsewhere names shielded CPUs, too",
+		"1", "an error, or not all could be put back; the message says what to do about it",
+		"2", "something is against the rule, or was refused: it is named",
+		NULL,
+	},
+	.run = run,
+};

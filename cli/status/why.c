@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* isolator why: who wanted to interrupt the isolated CPUs, the worst first. */
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/term.h"
+#include "base/wait.h"
+#include "options/command.h"
+#include "proc/text.h"
+#include "status/why.h"
+
+static struct {
+	struct cpulist only;
+	unsigned int top;
+	bool since_start;
+	uint64_t for_ns;	/* 0: since the isolation began */
+	bool json;
+	bool no_stack;
+	const char *directory;
+} options = {
+	.top = 10,
+	.directory = PROC_DIRECTORY,
+};
+
+static const struct option_spec specs[] = {
+	OPTION_HELP_SPEC,
+	{ "cpu", 'c', OPTION_CPUS, "LIST", "only these CPUs, such as 1 or 1,3-5 (default: those isolated; if none is, those whose isolation has ended)",
+	  { .cpus = &options.only }, 0 },
+	{ "top", 0, OPTION_NUMBER, "N", "at most N culprits, 0 for all (default 10)",
+	  { .number = &options.top }, 0 },
+	{ "since-start", 0, OPTION_FLAG, NULL, "what was counted since the isolation began (default)",
+	  { .flag = &options.since_start }, 0 },
+	{ "for", 0, OPTION_SECONDS, "SEC", "only what comes in the next SEC seconds; Ctrl-C ends them early",
+	  { .ns = &options.for_ns }, 0 },
+	{ "no-stack", 0, OPTION_FLAG, NULL, "leave the senders' stacks out",
+	  { .flag = &options.no_stack }, 0 },
+	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.why, version 1)",
+	  { .flag = &options.json }, 0 },
+	{ "proc", 0, OPTION_DIRECTORY, "DIR", "read the files in DIR instead of /proc/isolator",
+	  { .text = &options.directory }, 0 },
+	{ 0 },
+};
+
+size_t why_told(const struct why *why)
+{
+	return why->top && why->top < why->culprits.count ? why->top : why->culprits.count;
+}
+
+/* Is @cpu one to be looked at?  Those that were isolated only if there is no other. */
+static bool selected(const struct proc_sample *sample, const struct proc_cpu *cpu)
+{
+	if (options.only.given)
+		return cpulist_has(&options.only, cpu->cpu);
+	return cpu->isolated || !*sample->isolated;
+}
+
+static bool any(const struct proc_sample *sample, bool isolated)
+{
+	for (size_t i = 0; i < sample->nr_cpus; i++)
+		if (selected(sample, &sample->cpus[i]) &&
+		    (sample->cpus[i].isolated || !isolated))
+			return true;
+	return false;
+}
+
+/* Of @cpu's breaches, the first that is not among those of @before. */
+static size_t first_breach(const struct proc_cpu *cpu, const struct proc_cpu *before)
+{
+	uint64_t last = 0;
+	size_t i;
+
+	for (i = 0; before && i < before->nr_breaches; i++)
+		if (before->breaches[i].at_ns > last)
+			last = before->breaches[i].at_ns;
+	for (i = 0; i < cpu->nr_breaches && cpu->breaches[i].at_ns <= last; i++)
+		;
+	return i;
+}
+
+/* What came to one CPU; true: a breach did. */
+static bool look(struct why *why, const struct proc_cpu *cpu, const struct proc_sample *before)
+{
+	struct why_cpu *seen = ARRAY_ADD(why->cpus, why->nr_cpus);
+
+	seen->now = cpu;
+	seen->before = proc_cpu(before, cpu->cpu);
+	seen->anew = !proc_since(cpu, seen->before, &seen->total) && before;
+	if (seen->anew)
+		seen->before = NULL;
+	seen->first_breach = first_breach(cpu, seen->before);
+	culprits_add(&why->culprits, cpu, seen->before);
+	return seen->total.n[BREACHED];
+}
+
+/* Reports on @now since @before, NULL for the beginning; returns the exit code. */
+static int report(const struct proc_sample *now, const struct proc_sample *before)
+{
+	struct why why = {
+		.now = now,
+		.top = options.top,
+		.stacks = !options.no_stack,
+		.colours = term_colours(stdout),
+	};
+	bool breached = false;
+
+	if (before)
+		why.seconds = (double)(now->taken_ns - before->taken_ns) / 1e9;
+	for (size_t i = 0; i < now->nr_cpus; i++) {
+		const struct proc_cpu *cpu = &now->cpus[i];
+
+		/* A span is of the CPUs that were isolated when it began. */
+		if (before ? proc_cpu(before, cpu->cpu) &&
+		    proc_cpu(before, cpu->cpu)->isolated &&
+		    selected(before, proc_cpu(before, cpu->cpu)) : selected(now, cpu))
+			breached |= look(&why, cpu, before);
+	}
+	culprits_rank(&why.culprits);
+	if (options.json)
+		why_json(stdout, &why);
+	else
+		why_text(stdout, &why);
+	culprits_free(&why.culprits);
+	free(why.cpus);
+	return breached ? EXIT_EXCEEDED : EXIT_PASS;
+}
+
+/* There is no CPU to look at. */
+static int nothing(const struct proc_sample *sample)
+{
+	struct why why = { .now = sample };
+
+	if (options.json)
+		why_json(stdout, &why);
+	else
+		proc_text_nothing(stdout, sample, &options.only);
+	return EXIT_INCONCLUSIVE;
+}
+
+static int run(int argc, char **argv)
+{
+	struct proc_sample before, now;
+	int code;
+
+	(void)argc;
+	(void)argv;
+	if (options.since_start && options.for_ns)
+		return error_say("--since-start and --for are two spans; give one of them");
+	if (proc_read(options.directory, true, &before))
+		return EXIT_ERROR;
+	if (!any(&before, options.for_ns)) {
+		code = nothing(&before);
+	} else if (!options.for_ns) {
+		code = report(&before, NULL);
+	} else {
+		wait_prepare();
+		wait_until(before.taken_ns + options.for_ns);
+		code = EXIT_ERROR;
+		if (!proc_read(options.directory, true, &now)) {
+			code = report(&now, &before);
+			proc_free(&now);
+		}
+	}
+	proc_free(&before);
+	return code;
+}
+
+const struct command why_command = {
+	.name = "why",
+	.summary = "who wanted to interrupt an isolated CPU, the worst first",
+	.about = "Ranks the senders of requests to isolated CPUs: those of breaches first, then of breaks, then by the longest hold, then by how often they came. Says for each what it wanted, what that means, what can be done, and from where it asked. Then it lists the interruptions that the kernel remembers.",
+	.options = specs,
+	.examples = (const char *const []){
+		"isolator why", "all since the isolation began, or of the last one",
+		"isolator why --for 10 --top 3", "the three worst of the next 10 seconds",
+		"isolator why --json --no-stack", "for a program",
+		NULL,
+	},
+	.exits = (const char *const []){
+		"0", "there was no breach",
+		"1", "an error, which says what to do about it",
+		"2", "a deadline was exceeded: there was a breach",
+		"3", "inconclusive: no such CPU is or was isolated",
+		NULL,
+	},
+	.run = run,
+};

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/term.h"
+#include "proc/hint.h"
+#include "proc/text.h"
+#include "status/why.h"
+
+#define INDENT 5	/* of what explains a line */
+
+static void put_stack(FILE *out, const struct proc_stack *stack)
+{
+	for (size_t i = 0; i < stack->count; i++) {
+		fprintf(out, "%*s", INDENT + 4, "");
+		term_put(out, stack->lines[i]);
+		fputc('\n', out);
+	}
+}
+
+static void put_cpu(FILE *out, const struct why *why, const struct why_cpu *cpu)
+{
+	const char *bold = term_style(why->colours, TERM_BOLD);
+	const char *plain = term_style(why->colours, TERM_PLAIN);
+	const char *comma = ": ";
+
+	fprintf(out, "%sCPU %d%s, ", bold, cpu->now->cpu, plain);
+	if (why->seconds > 0)
+		fprintf(out, "in %.3g s", why->seconds);
+	else if (cpu->now->isolated)
+		fputs("since its isolation began", out);
+	else
+		fprintf(out, "in its last isolation (%s)", proc_text_end(cpu->now->end));
+	for (int i = 0; i < COUNTS; i++) {
+		if (!cpu->total.n[i])
+			continue;
+		fprintf(out, "%s%s %" PRIu64, comma, count_names[i], cpu->total.n[i]);
+		comma = ", ";
+	}
+	fputs(*comma == ':' ? ": nobody wanted anything of it\n" : "\n", out);
+	if (why->seconds > 0 && !cpu->now->isolated)
+		fprintf(out, "%*sits isolation has ended meanwhile: %s\n", INDENT, "",
+			proc_text_end(cpu->now->end));
+	if (cpu->anew)
+		fprintf(out, "%*sa new isolation began meanwhile: all of it is counted, nothing of the one before\n",
+			INDENT, "");
+}
+
+static void put_culprit(FILE *out, const struct why *why, size_t rank)
+{
+	const struct culprit *culprit = &why->culprits.list[rank];
+	const struct proc_sender *sender = culprit->sender;
+	bool red = culprit->counts.n[BREACHED];
+	char *words = culprit_words(culprit);
+
+	fprintf(out, "%2zu. %s", rank + 1,
+		term_style(why->colours, red ? TERM_RED : TERM_BOLD));
+	if (why->nr_cpus > 1)
+		fprintf(out, "CPU %d: ", culprit->cpu);
+	term_put(out, words);
+	fprintf(out, "%s\n%*s%s\n", term_style(why->colours, TERM_PLAIN), INDENT - 1, "",
+		hint(sender->kind, sender->callback));
+	if (why->stacks)
+		put_stack(out, &sender->stack);
+	free(words);
+}
+
+static void put_breach(FILE *out, const struct why *why, int cpu,
+		       const struct proc_breach *breach)
+{
+	char time[TERM_TIME];
+
+	fprintf(out, "%*sCPU %d: ", INDENT - 1, "", cpu);
+	if (breach->forced)
+		fputs("break, delivered at once", out);
+	else
+		fprintf(out, "breach, waited %s", term_time(time, breach->waited_ns));
+	if (breach->named) {
+		char *deed = culprit_deed(breach->comm, breach->kind, breach->callback);
+
+		fputs(": ", out);
+		term_put(out, deed);
+		fprintf(out, ", pid %d on CPU %d", breach->pid, breach->sender_cpu);
+		if (breach->caller) {
+			fputs(", from ", out);
+			term_put(out, breach->caller);
+		}
+		free(deed);
+	} else {
+		fprintf(out, ", kind %s", breach->kind);
+	}
+	fputc('\n', out);
+	if (why->stacks)
+		put_stack(out, &breach->stack);
+}
+
+static void put_breaches(FILE *out, const struct why *why)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < why->nr_cpus; i++) {
+		const struct why_cpu *cpu = &why->cpus[i];
+
+		for (size_t k = cpu->first_breach; k < cpu->now->nr_breaches; k++) {
+			if (!begun)
+				fputs("\nInterruptions in user mode, of each CPU the last that the kernel remembers:\n",
+				      out);
+			begun = true;
+			put_breach(out, why, cpu->now->cpu, &cpu->now->breaches[k]);
+		}
+	}
+}
+
+void why_text(FILE *out, const struct why *why)
+{
+	size_t told = why_told(why);
+
+	for (size_t i = 0; i < why->nr_cpus; i++)
+		put_cpu(out, why, &why->cpus[i]);
+	if (told)
+		fputc('\n', out);
+	for (size_t i = 0; i < told; i++)
+		put_culprit(out, why, i);
+	if (told < why->culprits.count)
+		fprintf(out, "%*s%zu more: --top 0 shows all\n", INDENT - 1, "",
+			why->culprits.count - told);
+	put_breaches(out, why);
+	proc_text_names(out, why->now, "why");
+}
