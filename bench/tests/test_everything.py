@@ -39,7 +39,7 @@ def fixture_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, 
     parts: dict[str, Any] = {"kernel": (0, None), "channel": (0, CHANNEL),
                              "allocator": (0, allocator()), "tick": (0, TICK),
                              "measure": (0, MEASURE)}
-    report = {"schema": "isolator.bench", "version": 1, "when": "2026-01-01T00:00:00Z",
+    report = {"schema": "isolab.bench", "version": 1, "when": "2026-01-01T00:00:00Z",
               "emulator": "QEMU", "attempts": [{"boot": "stock", "attempt": 1, "void": None}],
               "goals": []}
     schema = json.loads((everything.ROOT / "lab/schema/bench.json").read_text())

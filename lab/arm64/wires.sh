@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=sh
-# Sourced by the tests of isolator_scope on wires: the generator of lab/isolab/wires.py.
+# Sourced by the tests of isolator_scope on wires: the generator of lab/isolab/guests/wires.py.
 # shellcheck source=lab/guest/tap.sh
 . "${LAB:-/lab}/lib/tap.sh"
 

@@ -157,7 +157,7 @@ def main() -> int:
 
             return suite.main(arguments.suite, arguments.kernel, arguments.only, arguments.list)
         if arguments.command == "matrix":
-            from . import matrix
+            from .matrix import matrix
 
             return matrix.main(
                 arguments.rows,
@@ -171,15 +171,15 @@ def main() -> int:
 
             return hunt.main(arguments.minutes, arguments.preemption, arguments.seed)
         if arguments.command == "attribution":
-            from . import attribution
+            from .rivals import attribution
 
             return attribution.main(arguments.kernel, arguments.seed, arguments.sample)
         if arguments.command == "scope":
-            from . import scope
+            from .scope import check as scope
 
             return scope.main(arguments.kernel, arguments.seed, arguments.sample)
         if arguments.command == "rtla":
-            from . import rtla
+            from .rivals import rtla
 
             return rtla.main()
         if arguments.command == "run":
@@ -187,25 +187,25 @@ def main() -> int:
 
             return run.main(arguments.config, arguments.trigger, arguments.seconds)
         if arguments.command == "scope-live":
-            from . import scopelive
+            from .scope import live as scopelive
 
             return scopelive.main(arguments.kernel, arguments.port, arguments.seconds)
         if arguments.command == "scope-proof":
-            from . import scopeproof
+            from .scope import proof as scopeproof
 
             return scopeproof.main()
         if arguments.command == "scope-report":
-            from . import scopereport
+            from .scope import report as scopereport
 
             if arguments.draw:
                 return scopereport.draw()
             return scopereport.main(arguments.config, arguments.load, arguments.seconds)
         if arguments.command == "cost":
-            from . import cost
+            from .rivals import cost
 
             return cost.main()
         if arguments.command == "live":
-            from . import live
+            from .rivals import live
 
             return live.main()
         from . import bench

@@ -7,10 +7,12 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
-from . import attempt, kernel, record, term
-from .campaign import TUNED
-from .guest import Guest, Outcome, boot
-from .kernel import Kernel
+from . import record, term
+from .guests import kernel
+from .guests.guest import Guest, Outcome, boot
+from .guests.kernel import Kernel
+from .judge import attempt
+from .judge.campaign import TUNED
 from .paths import OUT
 
 SPINNER = "/lab/bin/spinner --cpu 1 --tick-ms 10"

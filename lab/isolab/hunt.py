@@ -11,23 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import (
-    attempt,
-    campaign,
-    catalogue,
-    cells,
-    dmesg,
-    header,
-    instrument,
-    kernel,
-    matrixclaims,
-    record,
-    selftests,
-    stressors,
-    term,
-)
-from .guest import Event, Guest, Outcome, back, boot
-from .kernel import Kernel
+from . import catalogue, header, record, stressors, term
+from .guests import dmesg, kernel, selftests
+from .guests.guest import Event, Guest, Outcome, back, boot
+from .guests.kernel import Kernel
+from .judge import attempt, campaign, instrument
+from .matrix import cells
+from .matrix import claims as matrixclaims
 from .paths import OUT
 
 CONFIG = next(c for c in campaign.CONFIGS if c.isolates)

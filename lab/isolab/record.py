@@ -10,14 +10,14 @@ from typing import Any
 
 import jsonschema
 
-from . import qemu
+from .guests import qemu
 from .paths import OUT, SCHEMAS
 
 
 def head(name: str) -> dict[str, Any]:
-    """The first words of a report of the schema isolator.NAME."""
+    """The first words of a report of the schema isolab.NAME."""
     return {
-        "schema": f"isolator.{name}",
+        "schema": f"isolab.{name}",
         "version": 1,
         "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
@@ -35,7 +35,7 @@ def where() -> dict[str, str]:
 
 def write(report: dict[str, Any], name: str | None = None) -> None:
     """Into out/NAME.json, or that of its schema, which it has to fit."""
-    kind = report["schema"].removeprefix("isolator.")
+    kind = report["schema"].removeprefix("isolab.")
     jsonschema.validate(report, json.loads((SCHEMAS / f"{kind}.json").read_text()))
     OUT.mkdir(exist_ok=True)
     (OUT / f"{name or kind}.json").write_text(json.dumps(report, indent=1) + "\n")

@@ -8,11 +8,13 @@ from typing import Any
 
 import jsonschema
 
-from . import attempt, campaign, claims, header, html, kernel, observer, qemu, record, table, term
-from .campaign import CONFIGS, Config
-from .guest import Event, Outcome, boot
+from . import header, html, record, table, term
+from .guests import kernel, observer, qemu
+from .guests.guest import Event, Outcome, boot
+from .guests.kernel import Kernel
 from .header import Trigger
-from .kernel import Kernel
+from .judge import attempt, campaign, claims
+from .judge.campaign import CONFIGS, Config
 from .paths import OUT, SCHEMAS
 
 

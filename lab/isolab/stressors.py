@@ -6,7 +6,8 @@ from __future__ import annotations
 import functools
 import subprocess
 
-from . import initramfs, term
+from . import term
+from .guests import initramfs
 
 CLASSES = (
     "os",

@@ -17,24 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import (
-    arm64,
-    attempt,
-    bpf,
-    campaign,
-    distro,
-    dmesg,
-    header,
-    kernel,
-    packaged,
-    qemu,
-    scopegenerator,
-    term,
-    windows,
-)
-from .guest import ENDED, Event, Guest, Outcome, boot
+from . import header, term
+from .guests import arm64, bpf, distro, dmesg, kernel, packaged, qemu
+from .guests.guest import ENDED, Event, Guest, Outcome, boot
 from .header import GuestTest
+from .judge import attempt, campaign, windows
 from .paths import OUT
+from .scope import generator as scopegenerator
 
 RECAP_LINES = 30
 # How a guest may end by a test's doing, as its header says in short.
@@ -494,7 +483,7 @@ def write(
     (OUT / "test.json").write_text(
         json.dumps(
             {
-                "schema": "isolator.test",
+                "schema": "isolab.test",
                 "version": 1,
                 "suite": suite_name,
                 "seconds": round(seconds, 1),

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import attempt, term
+from . import term
+from .judge import attempt
 
 SHORT = {
     "sysvec_apic_timer_interrupt": "timer",

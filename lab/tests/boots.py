@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from isolab import campaign, hunt, instrument, matrix, run, suite
-from isolab.guest import ENDED, Guest, Outcome
-from isolab.kernel import Kernel
+from isolab import hunt, run, suite
+from isolab.guests.guest import ENDED, Guest, Outcome
+from isolab.guests.kernel import Kernel
+from isolab.judge import campaign, instrument
+from isolab.matrix import matrix
 from test_attempt import NO_CLOCKS, NOT_READY, event, oops, outcome, window
 
 KERNEL = Kernel("isolator-rt", Path("/nowhere/rt-1"))

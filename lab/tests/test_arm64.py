@@ -8,8 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from isolab import arm64, guest, header, packages, qemu, suite, term
-from isolab.kernel import Kernel
+from isolab import header, suite, term
+from isolab.guests import arm64, guest, packages, qemu
+from isolab.guests.kernel import Kernel
 from isolab.paths import LAB
 from newc import unpack
 

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from isolab import attempt, campaign, observer, term
-from isolab.attempt import judge
-from isolab.campaign import CONFIGS
-from isolab.guest import ENDED, Outcome
-from isolab.kernel import Kernel
+from isolab import term
+from isolab.guests import observer
+from isolab.guests.guest import ENDED, Outcome
+from isolab.guests.kernel import Kernel
+from isolab.judge import attempt, campaign
+from isolab.judge.attempt import judge
+from isolab.judge.campaign import CONFIGS
 from isolab.paths import TOP
 
 STOCK, TUNED, ISOLATOR = CONFIGS

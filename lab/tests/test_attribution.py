@@ -13,10 +13,12 @@ from typing import Any
 
 import jsonschema
 import pytest
-from isolab import attribution, causes, naming, observer, schedule, term
-from isolab.attempt import Attempt
-from isolab.guest import Guest, Outcome
+from isolab import term
+from isolab.guests import observer
+from isolab.guests.guest import Guest, Outcome
+from isolab.judge.attempt import Attempt
 from isolab.paths import LAB, SCHEMAS
+from isolab.rivals import attribution, causes, naming, schedule
 
 MS = 1_000_000
 OFFSET = naming.utc_ns("2026-11-22T02:00:00.5Z")
@@ -354,7 +356,7 @@ def _whole(windows: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
         "kernel_log": [],
     }
     return {
-        "schema": "isolator.attribution",
+        "schema": "isolab.attribution",
         "version": 1,
         "when": "now",
         "host": "here",

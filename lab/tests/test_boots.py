@@ -29,8 +29,10 @@ from boots import (
     silent,
     unready,
 )
-from isolab import campaign, header, hunt, instrument, matrix, run, suite, term
-from isolab.guest import ENDED, Guest, Outcome
+from isolab import header, hunt, run, suite, term
+from isolab.guests.guest import ENDED, Guest, Outcome
+from isolab.judge import campaign, instrument
+from isolab.matrix import matrix
 from test_attempt import NO_CLOCKS, oops, outcome, window
 from test_suite import DONE, LOG
 from test_suite import _test as guest_test

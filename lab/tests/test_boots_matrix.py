@@ -10,8 +10,10 @@ from typing import Any
 import boots
 import pytest
 from boots import CAUSES, PAGE, clockless, good, hangs, of_job, other, panics
-from isolab import attempt, campaign, matrix, term
-from isolab.guest import ENDED, Guest, Outcome
+from isolab import term
+from isolab.guests.guest import ENDED, Guest, Outcome
+from isolab.judge import attempt, campaign
+from isolab.matrix import matrix
 from test_attempt import oops
 
 # More was deferred than any sender asked for.

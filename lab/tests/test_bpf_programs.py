@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from isolab import bpf, header, initramfs, term
+from isolab import header, term
+from isolab.guests import bpf, initramfs
 
 
 @pytest.fixture(name="packages")

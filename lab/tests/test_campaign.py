@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 from boots import of_job
-from isolab import attempt, campaign, cells, header, instrument, kernel, observer
-from isolab.campaign import CONFIGS
-from isolab.guest import Outcome
+from isolab import header
+from isolab.guests import kernel, observer
+from isolab.guests.guest import Outcome
+from isolab.judge import attempt, campaign, instrument
+from isolab.judge.campaign import CONFIGS
+from isolab.matrix import cells
 from test_attempt import event, outcome, window
 
 STOCK, TUNED, ISOLATOR = CONFIGS

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from isolab import cells
+from isolab.matrix import cells
 from isolab.paths import LAB
 
 LINE = "cpu 1 sender callback {0} kind call deferred {1} held {2} longest_ns {3} comm {4}\n"

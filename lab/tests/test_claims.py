@@ -10,8 +10,9 @@ from typing import Any
 
 import jsonschema
 import pytest
-from isolab import claims, html, table
-from isolab.attempt import Attempt, record
+from isolab import html, table
+from isolab.judge import claims
+from isolab.judge.attempt import Attempt, record
 from isolab.paths import SCHEMAS
 
 
@@ -102,7 +103,7 @@ _FIRED = ("name", "worked", "outcome", "returned", "seconds", "detail")
 @pytest.fixture
 def report() -> dict[str, Any]:
     return {
-        "schema": "isolator.run",
+        "schema": "isolab.run",
         "version": 1,
         "when": "w",
         "host": "h",

@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from isolab import cost, term
-from isolab.guest import Outcome
+from isolab import term
+from isolab.guests.guest import Outcome
+from isolab.rivals import cost
 
 HISTOGRAM = "# Total: 000002473\n# Histogram Overflows: 00027\n"
 PLAIN = "T: 0 (  123) P:90 I:1000 C:    500 Min:      2 Act:    3 Avg:    3 Max:       9\n"

@@ -6,9 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from isolab import distro, initramfs, suite, term
+from isolab import suite, term
+from isolab.guests import distro, initramfs
+from isolab.guests.kernel import Kernel
 from isolab.header import GuestTest
-from isolab.kernel import Kernel
 from newc import unpack
 
 MAKER = """#!/bin/sh

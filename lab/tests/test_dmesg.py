@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-from isolab import dmesg, header
+from isolab import header
+from isolab.guests import dmesg
 
 HEALTHY = """[    0.000000] Command line: console=ttyS0 panic=-1 oops=panic nokaslr
 [    0.498140] kasan: KernelAddressSanitizer initialized

@@ -8,8 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from isolab import campaign, distro, header, observer, suite, term
-from isolab.kernel import Kernel
+from isolab import header, suite, term
+from isolab.guests import distro, observer
+from isolab.guests.kernel import Kernel
+from isolab.judge import campaign
 from isolab.paths import TOP
 
 

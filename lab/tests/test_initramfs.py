@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from isolab import initramfs
+from isolab.guests import initramfs
 from newc import unpack
 
 

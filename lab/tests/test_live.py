@@ -10,9 +10,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-from isolab import live, record, term
-from isolab.guest import Outcome
+from isolab import record, term
+from isolab.guests.guest import Outcome
 from isolab.paths import SCHEMAS
+from isolab.rivals import live
 
 
 def _outcome(runs: list[live.Run], **changes: Any) -> Outcome:

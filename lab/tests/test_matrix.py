@@ -10,8 +10,11 @@ from typing import Any
 
 import jsonschema
 import pytest
-from isolab import cells, header, matrix, matrixclaims, matrixpage
-from isolab.attempt import Attempt, record
+from isolab import header
+from isolab.judge.attempt import Attempt, record
+from isolab.matrix import cells, matrix
+from isolab.matrix import claims as matrixclaims
+from isolab.matrix import page as matrixpage
 from isolab.paths import SCHEMAS
 
 TOTAL = "cpu 1 total deferred {} excluded 0 held {} breached 0 broken 0 refused 0"
@@ -138,7 +141,7 @@ def _report() -> dict[str, Any]:
     columns = {f"{c}-rt": _column(c) for c in ("stock", "isolator")}
     row["interrupts"] = matrixclaims.interrupts(row, columns)
     return {
-        "schema": "isolator.matrix",
+        "schema": "isolab.matrix",
         "version": 1,
         "when": "",
         "host": "",

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from isolab import distro, packaged, suite, term
+from isolab import suite, term
+from isolab.guests import distro, packaged
 
 RELEASE = "6.12.9-isolator-cloud"
 

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from isolab import dmesg, races, term
+from isolab import term
+from isolab.guests import dmesg, races
 
 LINE = "[    9.0] " + "=" * 66 + "\n"
 UPSTREAM = ("ktime_get", "do_syscall_64")

@@ -13,8 +13,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from isolab import rtla
 from isolab.paths import LAB, SCHEMAS
+from isolab.rivals import rtla
 
 HIT = "rtla timerlat hit stop tracing\n## CPU 1 hit stop tracing, analyzing it ##\n"
 DELAY = "  IRQ handler delay:                             9.10 us (0.02 %)\n"
@@ -132,7 +132,7 @@ def test_schema() -> None:
     schema = json.loads(Path(SCHEMAS / "rtla.json").read_text())
     report = _report(_round(True, None))
     whole = {
-        "schema": "isolator.rtla", "version": 1, "when": "", "host": "", "emulator": "",
+        "schema": "isolab.rtla", "version": 1, "when": "", "host": "", "emulator": "",
         "kernel": "", "rtla": ["rtla version 6.12"], "threshold_us": 20000, **report,
         "attempts": [""], "broken": [],
     }  # fmt: skip

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from isolab import schedule
+from isolab.rivals import schedule
 
 CAUSES = tuple("abcdefghijk")
 

@@ -8,11 +8,24 @@ from typing import Any
 
 import jsonschema
 import pytest
-from isolab import guest, scope, scopeclaims, scopelines, scopeparts, term
+from isolab import term
+from isolab.guests import guest
 from isolab.paths import SCHEMAS
-from isolab.scopeclaims import Claim
-from isolab.scopehost import Run
-from isolab.scopelines import PART, RING, RING_AT, SIZE, TRIGGER, Follower, Lines
+from isolab.scope import (
+    check as scope,
+)
+from isolab.scope import (
+    claims as scopeclaims,
+)
+from isolab.scope import (
+    lines as scopelines,
+)
+from isolab.scope import (
+    parts as scopeparts,
+)
+from isolab.scope.claims import Claim
+from isolab.scope.host import Run
+from isolab.scope.lines import PART, RING, RING_AT, SIZE, TRIGGER, Follower, Lines
 from isolator_scope.account import Account
 from isolator_scope.chain import PLAIN, RT
 from isolator_scope.protocol import (

@@ -7,8 +7,10 @@ import os
 from pathlib import Path
 
 import pytest
-from isolab import scopegenerator, scopeguest, term
-from isolab.kernel import Kernel
+from isolab import term
+from isolab.guests.kernel import Kernel
+from isolab.scope import generator as scopegenerator
+from isolab.scope import target as scopeguest
 from processes import gone
 
 # A program that says and does what a generator does as far as it is begun and ended.

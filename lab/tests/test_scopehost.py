@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from isolab import scopeparts
 from isolab.paths import TOP
-from isolab.scopegenerator import Generator
-from isolab.scopehost import Host
-from isolab.scopeparts import Bench, Size
+from isolab.scope import parts as scopeparts
+from isolab.scope.generator import Generator
+from isolab.scope.host import Host
+from isolab.scope.parts import Bench, Size
 from isolator_scope.chain import PLAIN
 
 SCOPE = TOP / "scope"

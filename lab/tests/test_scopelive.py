@@ -15,7 +15,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from isolab import scopelive, scopeproof, term
+from isolab import term
+from isolab.scope import live as scopelive
+from isolab.scope import proof as scopeproof
 from scope_browser import parts
 from scope_simulated import simulated
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from isolab import scopeparts
-from isolab.scopehost import Run
-from isolab.scopeparts import Bench
+from isolab.scope import parts as scopeparts
+from isolab.scope.host import Run
+from isolab.scope.parts import Bench
 from isolator_scope.chain import RT
 from isolator_scope.protocol import Answer, Trigger
 

@@ -13,9 +13,22 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-from isolab import guest, record, scopecells, scopefigure, scopepage, scopereport, term
+from isolab import record, term
+from isolab.guests import guest
 from isolab.paths import SCHEMAS
-from isolab.scopecells import IDLE, LOADS, RUNS, WOKEN, Run
+from isolab.scope import (
+    cells as scopecells,
+)
+from isolab.scope import (
+    figure as scopefigure,
+)
+from isolab.scope import (
+    page as scopepage,
+)
+from isolab.scope import (
+    report as scopereport,
+)
+from isolab.scope.cells import IDLE, LOADS, RUNS, WOKEN, Run
 from isolator_scope import headless
 from isolator_scope.account import Account
 from scope_runs import record as simulate

@@ -11,10 +11,10 @@ from typing import Any
 import jsonschema
 import pytest
 from isolab import suite
-from isolab.attempt import Attempt, record
-from isolab.guest import ENDED, Outcome
+from isolab.guests.guest import ENDED, Outcome
+from isolab.guests.kernel import Kernel
 from isolab.header import Equal, Expect, GuestTest
-from isolab.kernel import Kernel
+from isolab.judge.attempt import Attempt, record
 from isolab.paths import SCHEMAS
 
 LOG = "[1] isolab: begin t\n[2] quiet\n[3] isolab: end t\n"

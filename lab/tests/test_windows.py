@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from isolab import windows
+from isolab.judge import windows
 
 OWN = {"entry_SYSCALL_64": 7, "exc_page_fault": 2}
 

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The arm64 guest: Debian's own kernel, the cross-built library and command."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import inspect
+import shutil
+import subprocess
+from pathlib import Path
+
+from .. import term
+from ..paths import BUILD, LAB, TOP, cache
+from . import initramfs, packages
+from .kernel import Kernel
+
+NAME = "arm64"
+CROSS = "aarch64-linux-gnu-"
+# Where the cross compiler's package has the C and C++ libraries.
+LIBRARIES = Path("/usr/aarch64-linux-gnu/lib")
+SHARED = ("ld-linux-aarch64.so.1", "libc.so.6", "libgcc_s.so.1", "libm.so.6", "libstdc++.so.6")
+# Suite and package, each alone.
+KERNEL = ("bookworm-security", "linux-image-6.12-arm64")
+BUSYBOX = ("bookworm", "busybox-static")
+BASE = "console=ttyAMA0 panic=-1 oops=panic nokaslr"
+BUILT = BUILD / "arm64"
+AGENT, GUEST = BUILD / "lab" / "arm64" / "agent", BUILD / "lab" / "arm64" / "guest"
+# The driver of isolator-scope, built for Debian's kernel as its users would.
+DRIVER = BUILD / "lab" / "arm64" / "scope" / "driver"
+MODULE = "isolator_scope.ko"
+# This machine cannot ask that busybox what it can do.
+APPLETS = "run applets 10000 busybox --install -s /bin\n"
+# Of the library's build, by their paths there: a program finds the library beside itself.
+PARTS = (
+    "libisolator.so.0",
+    "preload/libisolator-preload.so",
+    *(f"examples/{name}" for name in ("alloc", "channel", "letters", "resource", "topology")),
+    *(
+        f"tests/test-{name}"
+        for name in ("alloc", "channel", "channel-stream", "errors", "pool", "pool_users")
+    ),
+    *(f"tests/test-{name}" for name in ("start", "task", "tick", "topology")),
+)
+
+
+def _fetch(into: Path) -> None:
+    """Kernel, busybox and what modules are built with into @into; all else is left out."""
+    for suite, package in (KERNEL, BUSYBOX):
+        name = f"{into.name}-{package}"
+        tree = packages.unpack(name, suite, (package,), options=("--arch", NAME, "--alone"))
+        if package == BUSYBOX[1]:
+            shutil.copy(tree / "bin" / "busybox", into)
+        else:
+            (image,) = (tree / "boot").glob("vmlinuz-*")
+            shutil.copy(image, into / "Image")
+            (config,) = (tree / "boot").glob("config-*")
+            shutil.copy(config, into / config.name)
+            _fetch_headers(into, suite, config.name.removeprefix("config-"))
+        with open(into / "packages", "a") as names:
+            names.write((tree / ".packages").read_text())
+        shutil.rmtree(tree)
+
+
+def _fetch_headers(into: Path, suite: str, release: str) -> None:
+    """Of that very kernel, with the tools for this machine."""
+    version = release.removesuffix(f"-{NAME}")
+    for package, arch in (
+        (f"linux-headers-{release}", ("--arch", NAME)),
+        (f"linux-headers-{version}-common", ("--arch", NAME)),
+        (f"linux-kbuild-{version}", ()),
+    ):
+        tree = packages.unpack(
+            f"{into.name}-{package}", suite, (package,), options=(*arch, "--alone")
+        )
+        shutil.copytree(tree / "usr", into / "headers", symlinks=True, dirs_exist_ok=True)
+        shutil.rmtree(tree)
+
+
+def kernel() -> Kernel:
+    """Debian's own; downloaded if this recipe never was."""
+    sources = inspect.getsource(_fetch) + inspect.getsource(_fetch_headers)
+    recipe = "\n".join([*KERNEL, *BUSYBOX, sources])
+    into = cache() / f"arm64-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
+    with open(cache() / "arm64.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not into.is_dir():
+            partial = into.with_suffix(".partial")
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir()
+            _fetch(partial)
+            partial.rename(into)
+    return Kernel(NAME, into, arch="aarch64")
+
+
+def build() -> None:
+    """What runs in the guest, for its machine."""
+    with initramfs.building(BUILD):
+        done = subprocess.run([TOP / "tools" / "cross-build"], stdout=2, check=False)
+        if done.returncode:
+            raise term.LabError(
+                "building the library and the command for arm64 failed, see above",
+                code=done.returncode if done.returncode == term.SKIPPED else term.ERROR,
+            )
+        initramfs.make(LAB / "guest" / "agent", AGENT, "the guest agent", cross=CROSS)
+        initramfs.make(LAB / "arm64", GUEST, "the guest programs", cross=CROSS)
+        _build_driver(kernel())
+
+
+def _build_driver(which: Kernel) -> None:
+    """In a copy: what is made lies beside the sources.  Unchanged ones keep their time."""
+    for name in ("driver", "include"):
+        into = DRIVER.parent / name
+        into.mkdir(parents=True, exist_ok=True)
+        for source in (TOP / "scope" / name).iterdir():
+            to = into / source.name
+            if not to.exists() or to.read_bytes() != source.read_bytes():
+                shutil.copy(source, to)
+    (headers,) = (which.path / "headers" / "src").glob(f"linux-headers-*-{NAME}")
+    done = subprocess.run(
+        [
+            *("make", "-s", "-C", f"{headers.as_posix().removesuffix(NAME)}common"),
+            *(f"O={headers}", f"M={DRIVER}", f"ARCH={NAME}", f"CROSS_COMPILE={CROSS}", "modules"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode or "warning:" in done.stdout:
+        raise term.LabError(f"building {MODULE} for arm64 failed:\n{done.stdout}")
+
+
+def with_job(which: Kernel, job: str, target: Path) -> Path:
+    """The initramfs of one boot."""
+    archive = initramfs.skeleton(AGENT / "agent", which.path / "busybox", ("sh",))
+    for name in SHARED:
+        archive.file(f"lib/{name}", (LIBRARIES / name).read_bytes(), 0o755)
+    archive.file("lab/bin/isolator", (BUILT / "isolator").read_bytes(), 0o755)
+    for name in PARTS:
+        archive.file(f"lab/built/{name}", (BUILT / "lib" / name).read_bytes(), 0o755)
+    archive.file(f"lab/{MODULE}", (DRIVER / MODULE).read_bytes())
+    archive.tree(GUEST / "root", "")
+    # For isolator audit, where a distribution has it.
+    for config in which.path.glob("config-*"):
+        archive.file(f"boot/{config.name}", config.read_bytes())
+    archive.file("job/job", (APPLETS + job).encode())
+    target.write_bytes(archive.bytes())
+    return target

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The distribution guest: Debian 12 with systemd, on Debian's own kernels and on ours."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from .. import header, term
+from ..paths import BUILD, LAB, TOP, cache
+from . import initramfs, packaged
+from . import kernel as kernels
+from .kernel import Kernel
+
+PREFIX = "distro-"
+KERNELS = {"plain": "linux-image-6.12-amd64", "rt": "linux-image-6.12-rt-amd64"}
+# By flavour, on the same disk.
+OURS = {"isolator-rt": "rt", "isolator-nort": "nort"}
+# As a small server has them, and Python for the tests.
+PACKAGES = (
+    "dbus",
+    "grub2-common",
+    "iproute2",
+    "kmod",
+    "libpam-systemd",
+    "procps",
+    "python3",
+    "python3-jsonschema",
+    "sudo",
+    "systemd-sysv",
+    "udev",
+    "util-linux",
+)
+# On the console there is the kernel's log alone, which is scanned.
+APPEND = "systemd.show_status=0 systemd.mask=serial-getty@ttyS0.service"
+MAKE = LAB / "host" / "distro-image"
+FILES = LAB / "distro"
+# What the command says is held against them in the guest.
+SCHEMAS = TOP / "cli" / "schema"
+
+
+def image(more: Sequence[str] = (), debian: Mapping[str, str] = KERNELS) -> Path:
+    """The directory with the disk and Debian's kernels; made if this recipe never was.
+
+    @more: packages besides.  @debian: which of its kernels; an empty one: none.
+    """
+    packages = [*PACKAGES, *more]
+    recipe = [MAKE.read_text(), *packages, *(f"{name}={k}" for name, k in debian.items())]
+    key = hashlib.sha256("\n".join(recipe).encode()).hexdigest()[:12]
+    into = cache() / f"distro-{key}"
+    with open(cache() / "distro.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if into.is_dir():
+            return into
+        partial = into.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        term.say("making the disk of the distribution guest")
+        named = [f"{name}={package}" for name, package in debian.items()]
+        done = subprocess.run(
+            [MAKE, "--into", partial, "--packages", " ".join(packages), *named],
+            stdout=2,
+            check=False,
+        )
+        if done.returncode:
+            raise term.LabError("making the disk of the distribution guest failed")
+        partial.rename(into)
+    return into
+
+
+def kernel(name: str) -> Kernel:
+    """Debian's own, plain or rt, or ours."""
+    if name in OURS:
+        built = kernels.build(OURS[name])
+        return Kernel(PREFIX + name, built.path, disk=image() / "root.ext2")
+    if name.startswith(packaged.PREFIX):
+        packaged.debs(name)  # what is missing is said before a disk is made
+        with_stock = image(packaged.BESIDE, packaged.STOCK)
+        return packaged.kernel(name, PREFIX + name, with_stock)
+    if name not in KERNELS:
+        known = (*KERNELS, *OURS, *packaged.NAMES)
+        raise term.LabError(f"no kernel {PREFIX}{name}; there are {', '.join(known)}")
+    where = image()
+    return Kernel(PREFIX + name, where / name, disk=where / "root.ext2")
+
+
+def is_ours(which: Kernel) -> bool:
+    name = which.name.removeprefix(PREFIX)
+    return name in OURS or name.startswith(packaged.PREFIX)
+
+
+def _modules(archive: initramfs.Archive, which: Kernel) -> None:
+    """What reads the disk, to be loaded; or, where the kernel can, what is to come to the disk."""
+    if (which.path / "modules" / "early").exists():
+        archive.tree(which.path / "modules", "")
+        return
+    archive.file("early", b"")
+    modules = which.path / "modules" / "lib" / "modules"
+    for path in sorted(modules.rglob("*")):
+        if path.is_file() and path.name not in ("build", "source"):
+            archive.file(f"disk/usr/lib/modules/{path.relative_to(modules)}", path.read_bytes())
+
+
+def _programs(archive: initramfs.Archive, guest: Path, programs: Path) -> None:
+    """For the test `programs`: those, the triggers of `isolab run`, and the library that ticks."""
+    root = guest / "root" / "lab"
+    triggers = [f"triggers/{t.name}" for t in header.triggers() if t.in_run_by_itself]
+    wanted = ("bin/mark", "lib/trigger.sh", "lib/libisolator-preload.so", *triggers)
+    with initramfs.building(BUILD):
+        initramfs.make(
+            LAB / "guest", guest, "the triggers", *(root / name for name in wanted)
+        )
+        initramfs.make(FILES / "programs", programs, "the programs")
+    for name in wanted:
+        archive.file(f"lab/{name}", (root / name).read_bytes(), 0o755)
+    for path in sorted(programs.iterdir()):
+        if path.is_file():
+            archive.file(f"lab/programs/{path.name}", path.read_bytes(), 0o755)
+
+
+def with_job(
+    which: Kernel, job: str, target: Path, programs: Mapping[str, bytes] | None = None
+) -> Path:
+    """The initramfs that brings what one boot needs to the disk and goes on from there."""
+    guest, agent = BUILD / "lab" / "guest", BUILD / "lab" / "agent"
+    isolator = guest / "root" / "lab" / "bin" / "isolator"
+    with initramfs.building(BUILD):
+        initramfs.make(LAB / "guest" / "agent", agent, "the guest agent")
+        initramfs.make(LAB / "guest", guest, "the isolator command", isolator)
+    busybox = shutil.which("busybox")
+    if not busybox:
+        raise term.LabError("busybox is missing: apt-get install busybox-static")
+    archive = initramfs.Archive()
+    for name in ("bin", "dev", "root", "disk"):
+        archive.directory(name)
+    archive.device("dev/console", 5, 1)
+    archive.file("bin/busybox", Path(busybox).read_bytes(), 0o755)
+    archive.link("bin/sh", "busybox")
+    archive.file("init", (FILES / "init").read_bytes(), 0o755)
+    archive.file("isolab.service", (FILES / "isolab.service").read_bytes())
+    _modules(archive, which)
+    archive.file("job/job", job.encode())
+    archive.file("lab/agent", (agent / "agent").read_bytes(), 0o755)
+    archive.file("lab/bin/isolator", isolator.read_bytes(), 0o755)
+    for path in sorted(FILES.glob("*.py")):
+        archive.file(f"lab/tests/{path.name}", path.read_bytes())
+    for path in sorted((FILES / "tests").glob("*.py")):
+        archive.file(f"lab/tests/{path.stem}", path.read_bytes(), 0o755)
+    for path in sorted(SCHEMAS.glob("*.json")):
+        archive.file(f"lab/schema/{path.name}", path.read_bytes())
+    for name, program in (programs or {}).items():
+        archive.file(name, program, 0o755)
+    for path in packaged.debs(which.name.removeprefix(PREFIX)):
+        archive.file(f"lab/debs/{path.name}", path.read_bytes())
+    if is_ours(which):
+        _programs(archive, guest, BUILD / "lab" / "programs")
+    target.write_bytes(archive.bytes())
+    return target

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boots one guest, follows its reports, and says how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .. import term
+from ..paths import cache
+from . import arm64, distro, dmesg, initramfs, observer, qemu, wires
+from .kernel import Kernel
+
+Event = dict[str, Any]
+ENDED = "the guest ended before its job did"
+STOPPED = "it was told to end"
+# Of every guest.  tsc=reliable: emulated, TSC and HPET drift apart on a busy host; the kernel then
+# takes the TSC for broken and stops all CPUs to change over, which no real machine does.
+# no_timer_check, as the kernel has it under every hypervisor that it knows: there too an emulated
+# timer may be late on a busy host, and the kernel would take it for missing and panic.
+BASE = "console=ttyS0 panic=-1 oops=panic nokaslr tsc=reliable no_timer_check"
+MACHINES = {"x86_64": "pc", "aarch64": "virt,gic-version=3"}
+# What a guest knows the port as that orders come on; QEMU's address of it is in _command().
+ORDERS = "/dev/ttyS3"
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """One guest at a time on this machine: two would disturb each other's clocks."""
+    with open(cache() / "guest.lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            term.say("waiting: another guest runs on this machine")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@dataclass
+class Guest:
+    """What to boot."""
+
+    kernel: Kernel
+    job: str
+    cpus: int = 2
+    smt: int = 1  # CPUs a core
+    append: str = ""
+    memory: str = "1G"
+    observe: bool = True
+    heavy: bool = False
+    boot_s: float = 30  # until the agent says that it is up
+    silence_s: float = 60  # the longest time without a report
+    total_s: float = 600
+    want_kvm: bool = False
+    icount: bool = False  # time follows instructions: the same path, the same count
+    undisturbed: bool = False  # ahead of all else on the host, where that is allowed
+    doorbell: Path | None = None  # the socket of a generator whose triggers it answers
+    orders: Path | None = None  # a socket to be made, over which ORDERS come (x86_64)
+    threads: str = ""  # of its emulation: single, or as the emulator is run by default
+    stop: threading.Event | None = None  # set: it is ended, whatever it does
+    host_cpus: tuple[int, ...] = ()  # that its CPUs have of the host; none: all of ours
+    spare_port: bool = False  # a serial port more, with an interrupt of its own
+    wires: str = ""  # a generator on the GPIO lines of an arm64 guest: wires.py
+    extra: Path | None = None  # the kernel's selftests, for those guests that run them
+    files: dict[str, bytes] = field(default_factory=dict)  # programs for a distribution's guest
+
+
+@dataclass
+class Outcome:
+    """What came of it."""
+
+    events: list[Event] = field(default_factory=list)
+    windows: dict[int, observer.Window] = field(default_factory=dict)
+    observer_end: observer.Window | None = None
+    console: str = ""
+    died: str | None = None  # why the guest did not come to its end
+    ours: bool = False  # its kernel has Isolator
+    # Which CPU executed a breakpoint of the kernel that memory did not hold, and where: name+0xN.
+    stale: frozenset[tuple[int, str]] = frozenset()
+    qemu_log: str = ""
+    findings: list[dmesg.Finding] = field(default_factory=list)
+    boot_seconds: float = 0
+    seconds: float = 0
+    accel: str = ""
+
+    def event(self, kind: str, name: str) -> Event | None:
+        return next((e for e in self.events if e["event"] == kind and e["name"] == name), None)
+
+
+def back(event: Event) -> bool:
+    """Has a command come back, and with another word than that it could not be done?"""
+    answer = event.get("answer")
+    return bool(event.get("returned")) and not (isinstance(answer, dict) and "error" in answer)
+
+
+def monitor() -> Path:
+    """The QMP socket: not below the tree, whose path may be too long for one."""
+    return Path(tempfile.gettempdir()) / f"isolab-{os.getpid()}.qmp"
+
+
+def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
+    arm = guest.kernel.arch == "aarch64"
+    emulator = qemu.pick(guest.kernel.arch)
+    threads = guest.threads or emulator.threads
+    use_kvm = guest.want_kvm and not guest.observe and not arm and qemu.kvm_usable()
+    disk = guest.kernel.disk
+    if arm:
+        initrd = arm64.with_job(guest.kernel, guest.job, where / "initrd")
+    elif disk:
+        initrd = distro.with_job(guest.kernel, guest.job, where / "initrd", guest.files)
+    else:
+        initrd = initramfs.with_job(guest.kernel, guest.job, where / "initrd", guest.extra)
+    command = [
+        *emulator.command,
+        "-nodefaults",
+        "-no-user-config",
+        "-no-reboot",
+        "-display",
+        "none",
+        "-machine",
+        MACHINES[guest.kernel.arch],
+        *emulator.accel(use_kvm, guest.icount, threads),
+        "-smp",
+        f"{guest.cpus},threads={guest.smt}",
+        "-m",
+        guest.memory,
+        "-kernel",
+        str(guest.kernel.image),
+        "-initrd",
+        str(initrd),
+        "-append",
+        f"{arm64.BASE if arm else BASE} {guest.append}".strip(),
+        "-serial",
+        f"file:{where / 'console'}",
+        "-qmp",
+        f"unix:{monitor()},server=on,wait=off",
+    ]
+    # In QEMU 7.2 that board has one serial port; the other is a card.
+    command += (
+        [
+            "-chardev",
+            f"file,id=report,path={where / 'report'}",
+            "-device",
+            "pci-serial,chardev=report",
+        ]
+        if arm
+        else ["-serial", f"file:{where / 'report'}"]
+    )
+    if guest.spare_port:
+        command += [
+            "-chardev",
+            "null,id=spare",
+            "-device",
+            "isa-serial,iobase=0x3e8,irq=5,index=2,chardev=spare",
+        ]
+    if guest.orders:
+        command += [
+            "-chardev",
+            f"socket,id=orders,path={guest.orders},server=on,wait=off",
+            "-device",
+            "isa-serial,iobase=0x2e8,irq=7,index=3,chardev=orders",
+        ]
+    if guest.doorbell:
+        command += [
+            "-chardev",
+            f"socket,id=doorbell,path={guest.doorbell}",
+            "-device",
+            "ivshmem-doorbell,vectors=1,chardev=doorbell",
+        ]
+    if guest.wires:
+        command += wires.arguments(command, guest.wires, where, monitor())
+    if disk:
+        # What the guest writes there is gone with it.
+        command += ["-drive", f"file={disk},format=raw,if=virtio,snapshot=on"]
+    if guest.observe:
+        command += observer.arguments(guest.kernel, where / "observer.json", guest.heavy)
+    how = "single,icount" if guest.icount else threads
+    accel = "kvm" if use_kvm else f"tcg,thread={how}"
+    if accel == "tcg,thread=multi" and emulator.tells_stale and not arm:
+        command += observer.stale_arguments(where / "stale.json")
+    return command, f"QEMU {emulator.version} {accel}"
+
+
+class _Reports:
+    """Follows the file into which the guest's second serial port goes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.offset = 0
+
+    def new(self) -> list[Event]:
+        try:
+            with open(self.path, "rb") as f:
+                f.seek(self.offset)
+                data = f.read()
+        except FileNotFoundError:
+            return []
+        end = data.rfind(b"\n") + 1
+        self.offset += end
+        events = []
+        for line in data[:end].splitlines():
+            try:
+                events.append(json.loads(line))
+            except json.JSONDecodeError:
+                events.append(
+                    {"event": "problem", "name": "report", "text": line.decode(errors="replace")}
+                )
+        return events
+
+
+def _follow(
+    guest: Guest,
+    process: subprocess.Popen[bytes],
+    reports: _Reports,
+    outcome: Outcome,
+    on_event: Callable[[Event], str | None],
+) -> None:
+    begin = last = time.monotonic()
+    up = False
+    while True:
+        ended = process.poll() is not None
+        for event in reports.new():
+            outcome.events.append(event)
+            last = time.monotonic()
+            if event["event"] == "up":
+                up = True
+                outcome.boot_seconds = last - begin
+            outcome.died = outcome.died or on_event(event)
+        now = time.monotonic()
+        if ended:
+            break
+        if guest.stop and guest.stop.is_set():
+            outcome.died = STOPPED
+        elif not up and now - begin > guest.boot_s:
+            outcome.died = f"no agent within {guest.boot_s:.0f} s of boot"
+        elif now - last > guest.silence_s:
+            outcome.died = f"no report for {guest.silence_s:.0f} s"
+        elif now - begin > guest.total_s:
+            outcome.died = f"not done within {guest.total_s:.0f} s"
+        if outcome.died:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            break
+        time.sleep(0.02)
+    outcome.seconds = time.monotonic() - begin
+
+
+def _qemu(
+    guest: Guest,
+    command: list[str],
+    where: Path,
+    outcome: Outcome,
+    on_event: Callable[[Event], str | None],
+) -> int:
+    """Runs QEMU to its end; its exit status."""
+    with open(where / "qemu.log", "wb") as log, contextlib.ExitStack() as stack:
+        process = subprocess.Popen(
+            command,
+            stdout=log,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "QEMU_AUDIO_DRV": "none"},
+        )
+        # The guest's clocks suffer from what else runs here; where we may, we go first.
+        with contextlib.suppress(PermissionError, ProcessLookupError):
+            os.setpriority(os.PRIO_PROCESS, process.pid, -10)
+        try:
+            try:
+                qmp = qemu.Qmp(monitor())
+                qemu.pin(qmp, guest.host_cpus)
+                if guest.wires:
+                    stack.enter_context(wires.Generator(qmp, monitor()))
+                qmp.close()
+                if guest.undisturbed and not qemu.go_first(process.pid):
+                    term.say("the guest shares this host with what else runs: no real-time right")
+            except (OSError, ValueError, term.LabError):
+                if process.poll() is None:
+                    raise
+            _follow(guest, process, _Reports(where / "report"), outcome, on_event)
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            monitor().unlink(missing_ok=True)
+    return process.returncode
+
+
+def boot(
+    guest: Guest, where: Path, on_event: Callable[[Event], str | None] = lambda e: None
+) -> Outcome:
+    """Boots @guest with its files in @where and waits for its end.
+
+    @on_event is told each report; a text that it returns ends the guest.
+    """
+    # From the files on: another lab in this tree would use the same.
+    with _alone():
+        return _boot(guest, where, on_event)
+
+
+def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) -> Outcome:
+    where.mkdir(parents=True, exist_ok=True)
+    for name in ("console", "report", "observer.json", "stale.json"):
+        (where / name).unlink(missing_ok=True)
+    outcome = Outcome(ours=guest.kernel.ours)
+    command, outcome.accel = _command(guest, where)
+    (where / "command").write_text(" ".join(command) + "\n")
+    status = _qemu(guest, command, where, outcome, on_event)
+    (where / "initrd").unlink(missing_ok=True)
+    console = where / "console"
+    outcome.console = (
+        console.read_text(errors="replace").replace("\r", "") if console.exists() else ""
+    )
+    text = (where / "qemu.log").read_text(errors="replace").strip()
+    if status and not outcome.died:
+        outcome.died = f"QEMU ended with {status}: {text[-500:]}"
+    if not outcome.died and not any(e["event"] == "end" for e in outcome.events):
+        outcome.died = ENDED
+    outcome.findings = dmesg.scan(outcome.console)
+    outcome.qemu_log = text
+    outcome.stale = observer.stale(guest.kernel, where / "stale.json")
+    if guest.observe:
+        outcome.windows, outcome.observer_end = observer.read(guest.kernel, where / "observer.json")
+    return outcome

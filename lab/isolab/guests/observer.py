@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The plugins of QEMU: built, given to it, and what they wrote read."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .. import term
+from ..paths import BUILD, LAB
+from .kernel import DELIVER, KICK, Kernel
+
+Window = dict[str, Any]
+
+
+@functools.cache
+def _built() -> Path:
+    out = BUILD / "lab" / "observer"
+    done = subprocess.run(
+        ["make", "-s", "-C", str(LAB / "observer"), f"O={out}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise term.LabError(f"building the observer failed:\n{done.stdout}")
+    return out
+
+
+def arguments(kernel: Kernel, out: Path, heavy: bool, log: int = 64) -> list[str]:
+    entries = ":".join(hex(a) for a in kernel.syscall_entries())
+    options = f"{_built() / 'observer.so'},out={out},syscall={entries},log={log}"
+    by_name = kernel.symbols[2]
+    for option, symbol in (("kick", f"asm_{KICK}"), ("deliver", DELIVER)):
+        if symbol in by_name:
+            options += f",{option}={by_name[symbol]:#x}"
+    return ["-plugin", options + (",heavy=on" if heavy else "")]
+
+
+def stale_arguments(out: Path) -> list[str]:
+    return ["-plugin", f"{_built() / 'stale.so'},out={out}"]
+
+
+def _items(path: Path) -> Iterator[dict[str, Any]]:
+    for line in path.read_text().splitlines() if path.exists() else ():
+        with contextlib.suppress(json.JSONDecodeError):  # the last line of a QEMU that was killed
+            yield json.loads(line)
+
+
+def stale(kernel: Kernel, path: Path) -> frozenset[tuple[int, str]]:
+    """Which CPU executed a breakpoint, its last at that place, that memory did not hold; where."""
+    last = {(item["vcpu"], item["pc"]): item["memory"] for item in _items(path)}
+    return frozenset(
+        (vcpu, name)
+        for (vcpu, pc), memory in last.items()
+        if memory != "cc"
+        for name in kernel.places(int(pc, 16))
+    )
+
+
+def pauses(path: Path) -> dict[int, dict[str, int]]:
+    """How long it held the observed CPU when it was asked to, by window."""
+    found = {}
+    for item in _items(path):
+        if item["schema"] == "isolator.observer.pause":
+            found[item["window"]] = {"asked_ns": item["asked_ns"], "ns": item["ns"]}
+    return found
+
+
+def read(kernel: Kernel, path: Path) -> tuple[dict[int, Window], Window | None]:
+    """The windows by number, with symbols for addresses; and the observer's last word."""
+    windows: dict[int, Window] = {}
+    end = None
+    for item in _items(path):
+        if item["schema"] == "isolator.observer.end":
+            end = item
+        if item["schema"] != "isolator.observer.window":
+            continue
+        by_vector: Counter[str] = Counter()
+        for vector in item["vectors"]:
+            by_vector[kernel.symbol_at(int(vector["pc"], 16))] += vector["entries"]
+        if item["vectors_dropped"]:
+            by_vector["other"] += item["vectors_dropped"]
+        item["entries_by_vector"] = dict(by_vector.most_common())
+        for entry in item["log"]:
+            entry["name"] = kernel.symbol_at(int(entry["pc"], 16))
+        windows[item["window"]] = item
+    return windows, end

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kernel's own selftests, built for a guest."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from pathlib import Path
+
+from .. import term
+from ..paths import LAB
+
+SCRIPT = LAB / "host" / "selftests"
+GUEST = "lab/selftests"  # where a guest has them
+
+
+def _run(*arguments: str) -> list[str]:
+    done = subprocess.run([str(SCRIPT), *arguments], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode or not done.stdout.strip():
+        raise term.LabError(f"the kernel selftests cannot be had: {SCRIPT} failed, see above")
+    return done.stdout.strip().splitlines()
+
+
+@functools.cache
+def names() -> tuple[str, ...]:
+    """Which there are; builds nothing."""
+    return tuple(sorted(_run("--list")))
+
+
+@functools.cache
+def directory() -> Path:
+    """Has them built, if their content is not built yet."""
+    return Path(_run()[-1])

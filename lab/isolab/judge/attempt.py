@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""An attempt: what one boot of a guest is good for.
+
+This is the only place that throws a boot away or excuses how it ended.  Of a kernel with Isolator
+a boot is void for two reasons only: the host spoilt its clocks, or the emulator is proven to have
+failed; and one by one thread measures no times.  Any other end is that kernel's failure.  What was
+measured before is judged in any case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import term
+from ..guests import dmesg, observer
+from ..guests.guest import Outcome, back
+from ..guests.kernel import A_MODULE
+from . import instrument
+
+Record = dict[str, Any]
+MAX_BOOTS = 5
+# An excused boot is repeated where the excuse cannot be had; a second one is no accident.
+MAX_EXCUSED = 1
+# Of a whole suite of guest tests, each of which may have one.
+MAX_EXCUSED_OF_SUITE = 2
+SINGLE = "single"
+# How much slower a guest is whose CPUs take turns, 100 ms at a time.
+SINGLE_SLOWER = 5.0
+TIMER = "sysvec_apic_timer_interrupt"
+# A stopped tick leaves no timer interrupt but those of timers that are due.
+STOPPED_TICK_PER_S = 50
+# So many triggers that did not come back say that stock Linux hangs: no base to compare with.
+STUCK = 3
+
+_CODE = re.compile(r"Code: ((?:[0-9a-f]{2} )*)<([0-9a-f]{2})>")
+_CPU = re.compile(r"\bCPU: (\d+) ")
+_PLACE = re.compile(r"RIP: 0010:([^\s/]+)\+(0x[0-9a-f]+)/0x[0-9a-f]+( \[\w+\])?")
+_INT3 = re.compile(r"Oops: int3|int3: 0000")
+# By the guest's own word its timer did not calibrate, or its clock has not yet: the host's doing.
+_UNCALIBRATED = re.compile(
+    r"APIC timer disabled|disabling apic timer|^tsc-early$", re.IGNORECASE | re.MULTILINE
+)
+_ASSERTION = re.compile(r"^qemu-system-\S+ .*: Assertion `.*' failed\.$", re.MULTILINE)
+# So many lines of an Oops come before its trace ends.
+_OOPS_LINES = 80
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """@void: why it is made again; @excused: that is the emulator's fault, in a guest of ours;
+    @ended: how the kernel itself ended it; @log: what the kernel answers for of its log."""
+
+    void: str | None = None
+    excused: bool = False
+    ended: str | None = None
+    log: str = ""
+
+    @property
+    def over(self) -> str | None:
+        """Why the guest need not run on."""
+        return self.void or self.ended
+
+
+def _first(what: re.Pattern[str], lines: Sequence[str]) -> re.Match[str] | None:
+    return next((m for m in map(what.search, lines) if m), None)
+
+
+def _stale(oops: Sequence[str], outcome: Outcome) -> str | None:
+    """The evidence that an int3 Oops ran a stale translation: QEMU told of that CPU and place.
+
+    The CPU executed an int3 that memory did not hold any more.  Where Isolator wrongly deferred a
+    text sync, memory holds it when it is executed, and no longer when the kernel looks at it; but
+    for a write that comes within a few instructions, see observer/stale.c.
+    A kernel without Isolator defers nothing; of Debian's own there are no symbols, either.
+    """
+    code, place, cpu = (_first(what, oops) for what in (_CODE, _PLACE, _CPU))
+    before = code.group(1).split() if code else []
+    if not before or before[-1] == "cc" or not place or not cpu:
+        return None
+    at = f"{place.group(1)}+{int(place.group(2), 16) - 1:#x}"
+    told = {name for vcpu, name in outcome.stale if vcpu == int(cpu.group(1))}
+    if not told or (outcome.ours and (A_MODULE if place.group(3) else at) not in told):
+        return None
+    return f"{oops[0].strip()}; but memory held {before[-1]}, not cc, as QEMU executed {at}"
+
+
+def emulator_fault(outcome: Outcome) -> tuple[str, int] | None:
+    """The evidence that the emulator is to blame, and how many lines of the log precede it.
+
+    QEMU says that an assertion of its own failed; or the first int3 Oops is one of a breakpoint
+    that memory did not hold: observer/stale.c.
+    """
+    lines = outcome.console.splitlines()
+    if said := _ASSERTION.search(outcome.qemu_log):
+        return said[0], len(lines)
+    at = [i for i, line in enumerate(lines) if _INT3.search(line)]
+    if not at:
+        return None
+    oops = lines[at[0] : min([at[0] + _OOPS_LINES, *at[1:2]])]
+    evidence = _stale(oops, outcome)
+    return (evidence, at[0]) if evidence else None
+
+
+def clocks(facts: str, ours: bool, log: str = "") -> Attempt | None:
+    """What a guest without high-resolution timers is good for; None: it has them.
+
+    Neither tuned nor Isolator can work in it.  Isolator itself could have lost them: with it the
+    guest has to say that they failed to calibrate.
+    """
+    if not re.search(r"hres_active\s*:\s*0", facts):
+        return None
+    if ours and not _UNCALIBRATED.search(facts):
+        return Attempt(ended="no high-resolution mode, though the clocks calibrated", log=log)
+    return Attempt("no high-resolution mode: the guest's timer calibration failed", log=log)
+
+
+def _clocks(outcome: Outcome) -> Attempt | None:
+    facts = outcome.event("run", "facts") or {}
+    return clocks(facts.get("out") or "", outcome.ours, outcome.console)
+
+
+def no_clocks(outcome: Outcome) -> str | None:
+    """Why a guest need not run on, if so."""
+    found = _clocks(outcome)
+    return found.over if found else None
+
+
+def not_ready(outcome: Outcome) -> str | None:
+    """The task did not start."""
+    task = outcome.event("task", "spinner")
+    if not task or task["returned"]:
+        return None
+    died = outcome.event("died", "spinner")
+    return f"the spinner did not become ready: {task['last']} {died['out'] if died else ''}".strip()
+
+
+def hung(outcome: Outcome) -> str | None:
+    """The task did not end when it was told to, or before; one that was has exit status 0."""
+    for event in outcome.events:
+        if event["name"] != "spinner":
+            continue
+        if event["event"] == "killed" and not event["returned"]:
+            return f"the spinner cannot be killed: {event.get('hang') or ''}".strip()
+        if event["event"] == "died" and event["exit"] != 0:
+            return f"the spinner died: {event.get('out') or ''}".strip()
+    return None
+
+
+def judge(outcome: Outcome) -> Attempt:
+    """An attempt of any kernel; it may still run."""
+    if fault := emulator_fault(outcome):
+        lines = outcome.console.splitlines()[: fault[1]]
+        return Attempt(f"emulator fault: {fault[0]}", outcome.ours, log="\n".join(lines))
+    if spoilt := _clocks(outcome):
+        return spoilt
+    ended = not_ready(outcome) or outcome.died or (hung(outcome) if outcome.ours else None)
+    return Attempt(ended=ended, log=outcome.console)
+
+
+def judge_base(outcome: Outcome) -> Attempt:
+    """The same where another kernel than ours is a base only: a boot that did not live is none."""
+    found = judge(outcome)
+    if outcome.ours or found.void:
+        return found
+    return Attempt(found.ended, log=found.log)
+
+
+def tick_per_s(window: observer.Window) -> float:
+    """How often the CPU's timer interrupted it, a second."""
+    return float(window["entries_by_vector"].get(TIMER, 0) / max(window["seconds"], 0.001))
+
+
+def judge_compared(outcome: Outcome, quiet: int, tickless: bool) -> Attempt:
+    """An attempt of a comparison.
+
+    A kernel that ours is compared with has to be at its best, @tickless if its parameters say
+    so: a boot in which it was not, or did not live, is no base.  This never excuses our kernel.
+    """
+    found = judge_base(outcome)
+    if found.void or outcome.ours:
+        return found
+    window = outcome.windows.get(quiet)
+    if tickless and window and tick_per_s(window) > STOPPED_TICK_PER_S:
+        return Attempt(
+            f"the tick of tuned did not stop: {tick_per_s(window):.0f} timer interrupts a second",
+            log=found.log,
+        )
+    lost = [e["name"] for e in outcome.events if "returned" in e and not back(e)]
+    if len(lost) >= STUCK:
+        return Attempt(
+            f"the guest hangs: {', '.join(lost[:STUCK])} did not come back", log=found.log
+        )
+    return found
+
+
+def timed(found: Attempt, threads: str) -> Attempt:
+    """The same where times are what is measured: with one thread it shows only that it lives."""
+    if threads != SINGLE or found.over:
+        return found
+    return Attempt("one thread emulated all CPUs: its times are no result", log=found.log)
+
+
+def entered(outcome: Outcome, but: Collection[int] = ()) -> list[str]:
+    """What closed windows of an isolated task show: entries it did not make itself, breaches."""
+    bad = [
+        f"window {number}: {window['kernel_entries']} kernel entries: {window['entries_by_vector']}"
+        for number, window in sorted(outcome.windows.items())
+        if window["kernel_entries"] and number not in {instrument.CONTROL, *but}
+    ]
+    for event in outcome.events:
+        said = event.get("answer")
+        if not event["name"].startswith("end.") or not isinstance(said, dict):
+            continue
+        if said.get("breaches") and said.get("window") not in but:
+            bad.append(f"window {said.get('window')}: {said['breaches']} breaches")
+    return bad + instrument.disturbed(outcome)
+
+
+def slower(threads: str) -> float:
+    """How much longer everything may take in a guest that is emulated so."""
+    return SINGLE_SLOWER if threads == SINGLE else 1.0
+
+
+def record(found: Attempt, entries: Iterable[str] = (), log: str | None = None) -> Record:
+    """What a report keeps of it; @log: the same without the lines that are wanted."""
+    lines = dmesg.scan(found.log if log is None else log)
+    return {
+        "void": found.void,
+        "excused": found.excused,
+        "ended": found.ended,
+        "entered": list(entries),
+        "kernel_log": [f.text for f in lines[:20]],
+    }
+
+
+def broken(attempts: Iterable[Record]) -> list[str]:
+    """What attempts of our kernel have shown that must not be, void or not."""
+    bad = []
+    for number, a in enumerate(attempts, 1):
+        said = [f"the guest ended: {a['ended']}"] if a["ended"] else []
+        said += a["entered"]
+        said += [f"kernel log: {line}" for line in a["kernel_log"][:3]]
+        bad += [f"attempt {number}: {text}" for text in said]
+    return bad
+
+
+def excused_too_often(attempts: Iterable[Record], most: int = MAX_EXCUSED) -> str | None:
+    """Why nothing is concluded, if so."""
+    excused = [a["void"] for a in attempts if a["excused"]]
+    if len(excused) <= most:
+        return None
+    return f"{len(excused)} boots ended by what is excused as the emulator's: {excused[-1]}"
+
+
+def demand(name: str, attempts: Sequence[Record], ours: bool) -> None:
+    """Raises LabError where the last of @attempts shows what must not be, or all show nothing."""
+    last = attempts[-1]
+    if ours or not last["void"]:
+        for text in broken([last]):
+            raise term.LabError(f"{name}: {text}")
+    if why := excused_too_often(attempts):
+        raise term.LabError(f"{name}: {why}", term.INCONCLUSIVE)
+
+
+def threads(attempts: Sequence[Record]) -> str:
+    """How the next guest is emulated: as ever, or with one thread after an excused boot."""
+    return SINGLE if any(a["excused"] for a in attempts) else ""

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The instrument: a 0 proves nothing until the observer was seen to count, and the task to run.
+
+In each guest the task makes deliberate entries: one before each window and one after, which the
+observer has to see as probes, and breakpoints in a window of their own, the control, which it has
+to count as it counts all others.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..guests import observer
+from ..guests.guest import Outcome
+from ..guests.kernel import SYSCALL_ENTRIES
+
+# The window of the control; breakpoints in it, as the spinner makes them.
+CONTROL, BREAKPOINTS = 4, 5
+BREAKPOINT = "exc_int3"
+# A task that fills its CPU was seen to execute 2 to 5 * 10^8 a second, emulated.
+MIN_USER_PER_S = 10**7
+
+JOB = (f"ctl control 5000 control {CONTROL} {BREAKPOINTS}",)
+
+
+def user_per_s(window: observer.Window) -> int:
+    """User instructions a second of the CPU's own time: in the worst one, else in the window."""
+    least = window["user_instructions_per_second_min"]
+    own_s = window["seconds"] - window["taken_ns"] / 1e9
+    mean = int(window["user_instructions"] / max(own_s, 0.001))
+    return mean if least is None else min(mean, least)
+
+
+def of_window(window: observer.Window) -> dict[str, int]:
+    """What a report keeps of a window beside its counts."""
+    return {
+        "probes": window["probes"],
+        "probes_seen": window["probes_seen"],
+        "user_per_s": user_per_s(window),
+    }
+
+
+def control(outcome: Outcome) -> int | None:
+    """The breakpoints that were counted in this guest; None: the control was not made."""
+    window = outcome.windows.get(CONTROL)
+    return None if window is None else int(window["entries_by_vector"].get(BREAKPOINT, 0))
+
+
+def disturbed(outcome: Outcome) -> list[str]:
+    """What came to an isolated task in the control beside its breakpoints and their handlers."""
+    window = outcome.windows.get(CONTROL)
+    own = (BREAKPOINT, *SYSCALL_ENTRIES)
+    others = {v: n for v, n in (window or {}).get("entries_by_vector", {}).items() if v not in own}
+    return [f"window {CONTROL}, of the control: {others}"] if others else []
+
+
+def blind(found: dict[str, Any]) -> list[str]:
+    """What says that the observer does not count; @found has @control beside the probes."""
+    bad = []
+    if not found["probes"] or found["probes"] != found["probes_seen"]:
+        bad.append(
+            f"the observer saw {found['probes_seen']} of {found['probes']} deliberate entries"
+        )
+    if found["control"] != BREAKPOINTS:
+        bad.append(f"the observer counted {found['control']} of {BREAKPOINTS} breakpoints")
+    return bad
+
+
+def faults(found: dict[str, Any]) -> list[str]:
+    """What says that 0 entries of this window are no result."""
+    bad = blind(found)
+    if found["user_per_s"] < MIN_USER_PER_S:
+        bad.append(f"the task did not run: {found['user_per_s']} user instructions a second")
+    return bad

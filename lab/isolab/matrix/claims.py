@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the interference matrix must show; each text returned is a claim that does not hold."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import catalogue
+from ..judge import attempt, claims, instrument
+
+Claim = tuple[tuple[str, str], str]
+MIN_ROWS = 70
+D_SPIN_S = 0.1
+# Between a deadline and its delivery lies the host's scheduling of the emulator.
+SLACK_S = 0.5
+MAX_HOLD_S = claims.D_S + SLACK_S
+
+
+def _background(quiet: dict[str, Any], cell: dict[str, Any], vector: str) -> float:
+    """How often a vector would have come in the cell's time with nothing going on."""
+    rate = quiet["entries_by_vector"].get(vector, 0) / max(quiet["window_s"], 0.001)
+    return float(rate * cell["window_s"])
+
+
+def interrupts(row: dict[str, Any], columns: dict[str, Any]) -> dict[str, bool]:
+    """Did this row interrupt, per configuration, beyond what comes anyway?
+
+    Where the tick runs, the timer says nothing; else it counts like all others.  What did
+    not come back has shown enough.
+    """
+    found = {}
+    for name, cell in row["cells"].items():
+        quiet = columns.get(name, {}).get("quiet")
+        if quiet is None:
+            continue
+        per_s = quiet["entries_by_vector"].get(attempt.TIMER, 0) / max(quiet["window_s"], 0.001)
+        ticking = attempt.TIMER if per_s > attempt.STOPPED_TICK_PER_S else ""
+        more = 0.0
+        for vector, n in cell["entries_by_vector"].items():
+            if vector == ticking:
+                continue
+            usual = _background(quiet, cell, vector)
+            more += max(0.0, n - usual - 3 * math.sqrt(usual))
+        found[name] = more >= 1 or not cell["returned"]
+    return found
+
+
+def limit_s(row: dict[str, Any], column: str) -> float | None:
+    """The time within which a row of an isolator column must return; None: no base."""
+    stock = row["cells"].get(column.replace("isolator", "stock"))
+    cell = row["cells"][column]
+    if not stock or not stock["returned"]:
+        return None
+    # Grace periods take stock itself 0.8 s at one time and 2 s at another.
+    longest = max(stock.get("seconds_all", [stock["seconds"]]))
+    return claims.limit_s(float(longest), cell["held"] or 0)
+
+
+def late(row: dict[str, Any], column: str) -> float | None:
+    """The time that a row of an isolator column exceeded; None: it did not."""
+    limit = limit_s(row, column)
+    cell = row["cells"][column]
+    exceeded = cell["returned"] and limit is not None and cell["seconds"] > limit
+    return limit if exceeded else None
+
+
+def of_requests(cell: dict[str, Any]) -> list[str]:
+    """What an isolating kernel did to requests that must not be, whatever came of its guest."""
+    bad = [f"not accounted for: {text}" for text in cell["unaccounted"]]
+    held_s = cell["longest_hold_s"]
+    if held_s is None or held_s > MAX_HOLD_S:
+        bad.append(f"held {held_s} s, not at most {claims.D_S} s")
+    return bad
+
+
+def lacks(row: dict[str, Any], column: str) -> bool:
+    """Has the isolating kernel lost a facility that stock of the same preemption model has?"""
+    stock = row["cells"].get(column.replace("isolator", "stock"))
+    return bool(
+        stock and stock["outcome"] != "missing" and row["cells"][column]["outcome"] == "missing"
+    )
+
+
+def _isolator(row: dict[str, Any], column: str) -> list[str]:
+    cell = row["cells"][column]
+    bad = of_requests(cell)
+    missing = cell["outcome"] == "missing"
+    if lacks(row, column):
+        bad.append(f"missing, but not on stock: {cell['detail'][:200]}")
+    if not cell["returned"]:
+        bad.append(f"did not come back: {cell['detail'][:200]}")
+    elif not cell["worked"] and not missing:
+        bad.append(f"did not work: {cell['detail'][:200]}")
+    # What ends isolation ends the task's time in user mode too.
+    bad += instrument.blind(cell) if row["class"] == "break" else instrument.faults(cell)
+    if cell["kernel_entries"] and row["class"] != "break":
+        bad.append(f"{cell['kernel_entries']} kernel entries: {cell['entries_by_vector']}")
+    if cell["breaches"] != 0:
+        bad.append(f"{cell['breaches']} breaches")
+    if cell["outcome"] == "refused" and row["class"] != "refuse":
+        bad.append("was refused")
+    bad += [
+        f"unknown callback {cause['callback']} from {cause['sender']}"
+        for cause in cell["causes"]
+        if cause["callback"] not in ("-", *catalogue.callbacks())
+    ]
+    limit = late(row, column)
+    if limit is not None:
+        bad.append(f"took {cell['seconds']:.2f} s, at most {limit:.2f} s were to be")
+    spun_s = cell["longest_call_s"]
+    if row["user"] and (spun_s is None or spun_s > D_SPIN_S + SLACK_S):
+        bad.append(f"a user let a CPU spin {spun_s} s, not at most {D_SPIN_S} s")
+    if row["class"] == "break" and cell["returned"] and not cell["broken"] and not missing:
+        bad.append("a break that was not counted as one")
+    return bad
+
+
+def _other(cell: dict[str, Any]) -> list[str]:
+    """What stock Linux is asked for: that the trigger does what it is for."""
+    if cell["worked"] or not cell["returned"] or cell["outcome"] in ("refused", "missing"):
+        return []
+    return [f"did not work: {cell['detail'][:200]}"]
+
+
+def _attempts(columns: dict[str, Any]) -> list[Claim]:
+    """A kernel of ours that ends, enters or complains fails, also in a boot that is void."""
+    return [
+        ((name, text), f"{name}: {text}")
+        for name, column in columns.items()
+        if column["config"] == "isolator"
+        for text in attempt.broken(column.get("attempts", []))
+    ]
+
+
+def excused(columns: dict[str, Any]) -> list[tuple[str, str]]:
+    """Which columns conclude nothing, and why."""
+    return [
+        (name, why)
+        for name, column in columns.items()
+        if (why := attempt.excused_too_often(column.get("attempts", [])))
+    ]
+
+
+def _whole(report: dict[str, Any]) -> list[str]:
+    bad = []
+    for column, about in report["columns"].items():
+        ran = sum(
+            column in row["cells"] and row["cells"][column]["outcome"] != "missing"
+            for row in report["rows"]
+        )
+        if ran < MIN_ROWS:
+            bad.append(f"{column}: only {ran} rows were run, not {MIN_ROWS}")
+        if about["config"] == "stock" and not any(
+            row["interrupts"].get(column) for row in report["rows"]
+        ):
+            bad.append(f"{column}: no row interrupts: the comparison shows nothing")
+    bad += [
+        f"row {n} of the catalogue has neither a trigger nor a reason"
+        for n in catalogue.open_rows(report["rows"])
+    ]
+    return bad
+
+
+def broken(report: dict[str, Any], measured: set[tuple[str, str]], whole: bool) -> list[Claim]:
+    """The claims that do not hold for the cells @measured; for @whole, those of the whole too.
+
+    Each with what it is about: a row and a configuration, or something else.
+    """
+    bad = _attempts(report["columns"])
+    for row in report["rows"]:
+        for column, cell in row["cells"].items():
+            key = (row["name"], column)
+            if key not in measured:
+                continue
+            texts = _isolator(row, column) if column.startswith("isolator") else _other(cell)
+            bad += [(key, f"{column}: {row['name']}: {text}") for text in texts]
+    if whole:
+        bad += [((text, ""), text) for text in _whole(report)]
+    return bad

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""out/scope-report.json as a table, and as one page that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+from isolator_report.page import ASSETS
+
+from .figure import CONFIGS, FIGURES, figure, mechanisms, said
+
+HEAD = ("mechanism", "configuration", "load", "triggers", "late", "missing", "unsure", "min",
+        "mean", "p50", "p99", "max")  # fmt: skip
+WORDS = len(("mechanism", "configuration", "load"))
+Row = dict[str, Any]
+
+
+def rows(report: Row) -> Iterator[tuple[str, ...]]:
+    """Of each mechanism all configurations and loads, beside each other."""
+    for mechanism in mechanisms(report):
+        for config in report["configs"]:
+            for cell in config["cells"]:
+                for line in cell["lines"]:
+                    if line["mechanism"] == mechanism:
+                        yield (
+                            mechanism,
+                            config["name"],
+                            cell["load"],
+                            *(str(line[key]) for key in ("triggers", "late", "missing", "unsure")),
+                            *(said(line[f"{key}_ns"]) for key in HEAD[WORDS + 4 :]),
+                        )
+
+
+def skipped(report: Row) -> list[str]:
+    """Loads that could not run, by name."""
+    found = [
+        f"{cell['load']}: {cell['skipped']}"
+        for config in report["configs"]
+        for cell in config["cells"]
+        if cell["skipped"]
+    ]
+    return list(dict.fromkeys(found))
+
+
+def doubts(report: Row) -> list[str]:
+    """Why a cell is no result."""
+    return [
+        f"{config['name']}, {cell['load']}: {doubt}"
+        for config in report["configs"]
+        for cell in config["cells"]
+        for doubt in cell["doubts"]
+    ]
+
+
+def text(report: Row) -> str:
+    """For a terminal."""
+    lines = [HEAD, *rows(report)]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(HEAD))]
+    table = [
+        "  ".join(
+            cell.ljust(width) if place < WORDS else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+    table += [f"skipped: {one}" for one in skipped(report)]
+    table += [f"no result: {one}" for one in doubts(report)]
+    return "\n".join(table)
+
+
+def _table(head: tuple[str, ...], body: Iterator[tuple[str, ...]], words: int) -> str:
+    def kind(place: int) -> str:
+        return "" if place < words else ' class="n"'
+
+    first = "".join(f"<th{kind(n)}>{escape(cell)}</th>" for n, cell in enumerate(head))
+    rest = "".join(
+        "<tr>" + "".join(f"<td{kind(n)}>{escape(c)}</td>" for n, c in enumerate(row)) + "</tr>"
+        for row in body
+    )
+    return f'<div class="scroll"><table><tr>{first}</tr>{rest}</table></div>'
+
+
+def _verdict(report: Row) -> str:
+    lost = doubts(report)
+    kind = "bad" if lost or report["inconclusive"] else "good"
+    words = lost or ["Each trigger is accounted for: answered, late or missing."]
+    if report["inconclusive"]:
+        words = [report["inconclusive"], *words]
+    words = [*(f"Does not hold: {one}" for one in report["broken"]), *words]
+    words = [*words, *(f"Skipped: {one}." for one in skipped(report))]
+    items = "".join(f"<p>{escape(one)}</p>" for one in words)
+    return f'<div class="verdict {kind}">{items}</div>'
+
+
+def _platform(report: Row) -> Iterator[tuple[str, ...]]:
+    yield "host", report["host"]
+    yield "emulator", report["emulator"]
+    for config in report["configs"]:
+        yield f"{config['name']}: kernel", config["kernel"]
+        yield f"{config['name']}: what it is", config["about"]
+        for cell in config["cells"]:
+            what = cell["what"] or cell["skipped"]
+            yield f"{config['name']}, {cell['load']}", f"{what}{': ' if cell['did'] else ''}" + (
+                cell["did"] or ""
+            )
+    yield "triggers", f"{report['hertz']:g} a second, their phase random from seed {report['seed']}"
+
+
+def _floors(report: Row) -> Iterator[tuple[str, ...]]:
+    for config in report["configs"]:
+        for cell in config["cells"]:
+            for floor in cell["floors"]:
+                yield (
+                    config["name"],
+                    cell["load"],
+                    floor["lines"],
+                    *(
+                        said(floor[f"{key}_ns"])
+                        for key in ("resolution", "p50", "p99", "max", "jitter_max")
+                    ),
+                )
+
+
+def page(report: Row) -> str:
+    """Everything that it shows is in it."""
+    style, script = ((ASSETS / name).read_text() for name in ("page.css", "page.js"))
+    thesis = {mechanism for _, mechanism, _ in FIGURES}
+    there = mechanisms(report)
+    drawn = "".join(
+        f'<section tabindex="-1"><h2>Figure {number} anew: {escape(mechanism)}</h2><figure>'
+        f"{figure(report, mechanism, f'{mechanism}: {what}')}</figure></section>"
+        for number, mechanism, what in FIGURES
+        if mechanism in there
+    )
+    more = "".join(
+        f'<section tabindex="-1"><figure>{figure(report, one, one)}</figure></section>'
+        for one in there
+        if one not in thesis
+    )
+    data = json.dumps(report).replace("</", "<\\/")
+    floors = _table(
+        ("configuration", "load", "lines", "resolution", "loop-back p50", "p99", "max",
+         "trigger late by at most"),
+        _floors(report), 3,
+    )  # fmt: skip
+    return (
+        "<!doctype html>\n<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n"
+        '<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+        "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">"
+        f"<title>isolator-scope: stock and isolated</title><style>{style}</style></head><body>"
+        "<header><h1>How long until each mechanism answers?</h1>"
+        '<button id="theme" title="key d">light / dark</button></header>'
+        "<p>A generator outside of the machine interrupts it, and notes on its own clock when "
+        "each mechanism of the kernel answers: idle, and under the three loads of the thesis, "
+        f"{' and '.join(CONFIGS)}. {report['seconds']:g} s for each.</p>"
+        f"{_verdict(report)}{drawn}"
+        f'<section tabindex="-1"><h2>In figures</h2>{_table(HEAD, rows(report), WORDS)}'
+        '<p class="dim">An answer after the next trigger is late and keeps its value; one that '
+        "never came is missing, has no value, and counts as larger than all others in a "
+        "percentile. Unsure: the generator was away just before it looked; the value is too "
+        "large by up to that.</p></section>"
+        f"<h2>The other mechanisms</h2>{more}"
+        '<section tabindex="-1"><h2>Platform</h2>'
+        f"{_table(('', ''), _platform(report), 2)}</section>"
+        '<section tabindex="-1"><h2>The instrument\'s floor</h2>'
+        f'<p class="dim">What the generator measured of itself just before each run, beside '
+        "the same load: no value of the machine can be less than the loop-back, and where its "
+        f"maximum is large, so may be the machine's by it.</p>{floors}</section>"
+        f'<p class="dim">{escape(report["when"])}. The same as data: '
+        "<code>out/scope-report.json</code>, also inside this page.</p>"
+        f"<script>{script}</script>"
+        f'<script type="application/json" id="report">{data}</script></body></html>\n'
+    )
