@@ -9,7 +9,8 @@ MINUTES ?= 20
 KERNEL ?= rt
 PORT ?= 8350
 SECONDS ?=
-.PHONY: help run check matrix hunt scope scope-report bench deb deb-kernel campaign site lint units clean
+T ?=
+.PHONY: help run check matrix hunt scope scope-report bench deb deb-kernel campaign site lint units test clean
 
 help: ## this list
 	@echo 'Isolator: a CPU core that nothing interrupts, proven from outside.'
@@ -56,6 +57,9 @@ lint: ## the linters only
 
 units: ## unit tests and the model only
 	@tools/check --group unit
+
+test: ## one part's tests, or one test: make test T=cli/shield, T=lib/start, T=guest/mmap-lock
+	@tools/test $(if $(T),$(T),--help) --kernel $(KERNEL)
 
 clean: ## remove build/ and out/; the cache stays
 	rm -rf build out

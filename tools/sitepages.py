@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The pages of the documentation's site, as Sphinx reads them.
 
-README.md and docs/*.md are taken as they are, with the pictures beside them.  Each man page of
-the tree becomes a page by mandoc; so does each other file, or directory, that one of them links
-to: there is no public repository that such a link could lead to.
+README.md, CONTRIBUTING.md and docs/*.md are taken as they are, with the pictures beside them.
+Each man page of the tree becomes a page by mandoc; so does each other file, or directory, that one
+of them links to: there is no public repository that such a link could lead to.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from docutils import nodes
     from sphinx.application import Sphinx
 
-DOCUMENT = re.compile(r"README\.md|docs/[^/]+\.md")
+DOCUMENT = re.compile(r"(?:README|CONTRIBUTING)\.md|docs/[^/]+\.md")
 PICTURES = {".svg", ".png"}
 LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]+)")
 MANUAL = re.compile(r"(?:.*/)?([^/]+\.[1-8])")
@@ -108,7 +108,7 @@ def toctree(pages: list[str], caption: str = "") -> str:
 
 
 def add_documents(tree: Tree, navigation: Navigation) -> list[str]:
-    """README.md with the navigation, docs/*.md and their pictures; gives what they link to."""
+    """README.md with the navigation, other documents and pictures; gives what they link to."""
     linked = set()
     for path in tree.files:
         if DOCUMENT.fullmatch(path):

@@ -23,6 +23,7 @@ NAVIGATION = {
     "Look after it": ["docs/security", "docs/containers", "docs/troubleshooting"],
     "The evidence": ["docs/lab", "docs/catalogue", "docs/review", "docs/STATUS",
                      "docs/bench-channel", "docs/bench-alloc", "docs/bench-measure"],
+    "Contribute": ["docs/architecture", "CONTRIBUTING"],
     "Look up": ["man/index", "sources/index"],
 }
 

@@ -17,7 +17,7 @@ import sitepages
 from scope_browser import browser
 from steps import ROOT
 
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 400, "height": 800}
 
 # A site in which nothing is wrong: a first page, a document, and a script.
