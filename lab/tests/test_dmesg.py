@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+import pytest
 from isolab import header
 from isolab.guests import dmesg
 
@@ -76,6 +77,42 @@ def test_only_scftortures_own_defect_is_passed_over() -> None:
     assert dmesg.scan(own) == []
     ours = _sleeping("isolator_lend+0x10/0x20")
     assert [f.line for f in dmesg.scan(own + ours + own)] == [8, 11]
+
+
+def _slept(pid: int, disabled_at: str) -> str:
+    return (
+        f"[   15.0] BUG: scheduling while atomic: scftorture_invo/{pid}/0x00000002\n"
+        f"[   15.0] Preemption disabled at:\n[   15.0] [<ffffffffa0010b38>] {disabled_at}\n"
+        "[   15.0] Call Trace:\n[   15.0]  <TASK>\n[   15.0]  __schedule_bug+0x99/0xc0\n"
+        "[   15.0]  </TASK>\n"
+    )
+
+
+def _miscounted(pid: int, caller: str, what: str = "val > preempt_count()") -> str:
+    return (
+        "[   15.1] ------------[ cut here ]------------\n"
+        f"[   15.1] DEBUG_LOCKS_WARN_ON({what})\n"
+        f"[   15.1] WARNING: CPU: 0 PID: {pid} at preempt_count_sub+0x62/0xa0\n"
+        f"[   15.1] CPU: 0 UID: 0 PID: {pid} Comm: scftorture_invo Tainted: G        W\n"
+        f"[   15.1] Call Trace:\n[   15.1]  <TASK>\n[   15.1]  {caller}+0x302/0x7a9\n"
+        "[   15.1]  </TASK>\n[   15.1] ---[ end trace 0000000000000000 ]---\n"
+    )
+
+
+INVOKER = "scftorture_invoker+0x508/0x7a9 [scftorture]"
+
+
+@pytest.mark.parametrize("log, lines", [
+    (_slept(100, INVOKER) + _miscounted(100, "scftorture_invoker"), []),
+    # Of another thread, of another caller, another count, and without the sleep.
+    (_slept(102, INVOKER) + _miscounted(100, "scftorture_invoker"), [9, 10, 12]),
+    (_slept(100, INVOKER) + _miscounted(100, "isolator_lend"), [9, 10, 12]),
+    (_slept(100, INVOKER) + _miscounted(100, "scftorture_invoker", "x"), [9, 10, 12]),
+    (_miscounted(100, "scftorture_invoker"), [2, 3, 5]),
+    (_slept(100, "isolator_lend+0x10/0x20"), [1, 4]),
+])
+def test_only_scftortures_own_sleep_is_passed_over(log: str, lines: list[int]) -> None:
+    assert [f.line for f in dmesg.scan(log)] == lines
 
 
 def _offloaded(thread: str) -> str:
