@@ -36,6 +36,13 @@ static void find_not_allowed(struct audit *audit)
 	free(both);
 }
 
+static bool is_built_with(struct audit *audit, const char *option)
+{
+	const char *value = audit_config(audit, option);
+
+	return value && !strcmp(value, "y");
+}
+
 static void find_debugging(struct audit *audit)
 {
 	static const char *const options[] = {
@@ -46,10 +53,9 @@ static void find_debugging(struct audit *audit)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
-		const char *value = audit_config(audit, options[i]);
 		char *line, *fix;
 
-		if (!value || strcmp(value, "y"))
+		if (!is_built_with(audit, options[i]))
 			continue;
 		line = text_format("CONFIG_%s=y", options[i]);
 		fix = text_format("boot a kernel that is built without CONFIG_%s", options[i]);
@@ -168,6 +174,56 @@ static void find_callbacks(struct audit *audit)
 	free(cpus);
 }
 
+/* What says that the kernel does not preempt its own code; NULL: it does, or nothing says so. */
+static struct audit_finding *not_preempted(struct audit *audit, bool is_asked)
+{
+	static const struct {
+		const char *shown, *booted, *parameter, *option;
+	} models[] = {
+		{ "(none)", "none", "preempt=none", "PREEMPT_NONE" },
+		{ "(voluntary)", "voluntary", "preempt=voluntary", "PREEMPT_VOLUNTARY" },
+	};
+	const struct capture_file *now = capture_read(audit->capture,
+						      "/sys/kernel/debug/sched/preempt");
+
+	for (size_t i = 0; i < ARRAY_SIZE(models) && !now->error; i++)
+		if (strstr(now->value, models[i].shown))
+			return audit_find(audit, now->path, now->value);
+	if (!now->error)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(models) && is_asked; i++)
+		if (audit_booted(audit, "preempt", models[i].booted))
+			return audit_find(audit, "/proc/cmdline", models[i].parameter);
+	if (is_asked && (audit_booted(audit, "preempt", "full") ||
+			 audit_booted(audit, "preempt", "lazy")))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(models); i++)
+		if (is_built_with(audit, models[i].option)) {
+			char *line = text_format("CONFIG_%s=y", models[i].option);
+			struct audit_finding *finding =
+				audit_find(audit, audit_config_file(audit)->path, line);
+
+			free(line);
+			return finding;
+		}
+	return NULL;
+}
+
+static void find_no_preemption(struct audit *audit)
+{
+	/* Whether the kernel asks, at boot and later, how it is to be preempted. */
+	bool is_asked = is_built_with(audit, "PREEMPT_DYNAMIC");
+	struct audit_finding *finding = is_built_with(audit, "PREEMPT_RT") ? NULL :
+		not_preempted(audit, is_asked);
+
+	if (finding && is_asked)
+		audit_boot_with(finding, "preempt=full");
+	else if (finding)
+		audit_advise(finding, REMEDY_NONE,
+			     "boot a kernel with CONFIG_PREEMPT=y, or one with PREEMPT_RT",
+			     "boot the present kernel");
+}
+
 static const struct audit_check checks[] = {
 	{ "kernel.isolator", AUDIT_WARNING, false,
 	  "the kernel has no Isolator: text patching, TLB flushes and other calls from other CPUs interrupt any CPU",
@@ -177,6 +233,9 @@ static const struct audit_check checks[] = {
 	{ "kernel.debugging", AUDIT_WARNING, false,
 	  "the kernel is built to find faults in itself: each entry takes longer, with some options far longer",
 	  find_debugging },
+	{ "kernel.preemption", AUDIT_WARNING, true,
+	  "a thread that becomes ready to run waits until kernel code on its CPU ends, for milliseconds at times: this kernel does not preempt its own code",
+	  find_no_preemption },
 	{ "boot.crippled", AUDIT_ERROR, false,
 	  "this boot parameter takes from the kernel what isolation needs: precise timers, a tick that stops, a stable clock",
 	  find_crippled },

@@ -18,17 +18,9 @@ static void find_throttling(struct audit *audit)
 {
 	const struct capture_file *file = audit_file(audit,
 						     "/proc/sys/kernel/sched_rt_runtime_us");
-	struct audit_finding *finding;
-	const char *grouped;
 
-	if (!file || !strcmp(file->value, "-1"))
-		return;
-	finding = audit_find(audit, file->path, file->value);
-	audit_set(finding, SETTING_TEXT, "-1");
-	/* Since 6.12 the fair server does that work, but for groups of such tasks. */
-	grouped = audit_config(audit, "RT_GROUP_SCHED");
-	if (audit_kernel(audit, 6, 12) && (!grouped || strcmp(grouped, "y")))
-		finding->severity = AUDIT_INFO;
+	if (file && strcmp(file->value, "-1"))
+		audit_set(audit_find(audit, file->path, file->value), SETTING_TEXT, "-1");
 }
 
 static void find_fair_server(struct audit *audit)
@@ -214,8 +206,10 @@ static void find_priority_limit(struct audit *audit)
 }
 
 static const struct audit_check checks[] = {
-	{ "sched.rt-throttling", AUDIT_WARNING, false,
-	  "a FIFO task that never sleeps is stopped for the rest of each period", find_throttling },
+	/* No more than worth knowing: it is the net below a program that has gone wild. */
+	{ "sched.rt-throttling", AUDIT_INFO, false,
+	  "a FIFO task that never sleeps is stopped for the rest of each period; without this limit, such a task can hang its CPU",
+	  find_throttling },
 	{ "sched.fair-server", AUDIT_WARNING, true,
 	  "as soon as an ordinary task waits for the CPU it gets this many ns of each second, and a timer for it",
 	  find_fair_server },

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "machine/user.h"
 
@@ -117,4 +118,16 @@ void user_free(struct user *user)
 	free(user->home);
 	free(user->shell);
 	*user = (struct user){ 0 };
+}
+
+bool user_may(int capability)
+{
+	static const char field[] = "\nCapEff:";
+	size_t size;
+	char *status = file_read("/proc/self/status", &size);
+	const char *at = status ? strstr(status, field) : NULL;
+	bool may = !at || strtoull(at + strlen(field), NULL, 16) >> capability & 1;
+
+	free(status);
+	return may;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Another user, as whom a program is to run. */
+/* Another user, as whom a program is to run, and what this one may do. */
 #ifndef USER_H
 #define USER_H
 
@@ -29,5 +29,8 @@ int user_find(struct user *user, const char *name);
 int user_become(const struct user *user);
 
 void user_free(struct user *user);
+
+/* Has this process the right @capability (capabilities(7))?  Also where nothing says so. */
+bool user_may(int capability);
 
 #endif

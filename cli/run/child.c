@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <linux/capability.h>
 
 #include "base/array.h"
 #include "base/error.h"
@@ -80,7 +83,11 @@ static int lift_limits(const struct run *run)
 	if (getrlimit(RLIMIT_MEMLOCK, &most))
 		return errno;
 	most.rlim_cur = most.rlim_max;
-	return setrlimit(RLIMIT_MEMLOCK, &most) || most.rlim_max != RLIM_INFINITY ? EPERM : 0;
+	if (setrlimit(RLIMIT_MEMLOCK, &most))
+		return errno;
+	/* Root's programs have no limit where they may lock memory at all. */
+	return most.rlim_max == RLIM_INFINITY || run->no_settings ||
+		(!run->user.given && !geteuid() && user_may(CAP_IPC_LOCK)) ? 0 : EPERM;
 }
 
 /* No memory goes back to the kernel: that flushes TLBs, and comes again by faults. */
@@ -192,6 +199,7 @@ static int tell(const struct said *said, const struct run *run)
 {
 	const char *why = strerror(said->error);
 	const char *who = run->user.name ? run->user.name : "its user";
+	struct rlimit most;
 	char *cpus;
 
 	switch ((enum stage)said->stage) {
@@ -204,8 +212,10 @@ static int tell(const struct said *said, const struct run *run)
 		error_say("cannot give the program its policy and priority: %s: run it as root", why);
 		break;
 	case STAGE_LOCK:
-		error_say("the program may not lock all its memory: %s: run it as root, or raise ulimit -l",
-			  why);
+		if (getrlimit(RLIMIT_MEMLOCK, &most))
+			most.rlim_max = 0;
+		error_say("the program may lock %llu kB of memory and no more: give isolator CAP_SYS_RESOURCE, or raise the limit first (ulimit -l unlimited)",
+			  (unsigned long long)most.rlim_max / 1024);
 		return 0;
 	case STAGE_PRELOAD:
 		error_say("cannot give the preload library its device: %s", why);

@@ -11,10 +11,10 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/root.h"
-#include "base/setting.h"
 #include "base/term.h"
 #include "base/text.h"
 #include "journal/store.h"
+#include "machine/user.h"
 #include "proc/device.h"
 #include "run/run.h"
 
@@ -96,21 +96,17 @@ static void look_at_capabilities(struct run *run)
 		  !run->no_settings || run->policy != RUN_OTHER },
 		{ CAP_IPC_LOCK, "CAP_IPC_LOCK", "missing; it is needed to lock the isolated program's memory",
 		  run->isolate },
-		{ CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE",
-		  "missing; it is needed to let the program lock its memory", !run->no_settings },
 		{ CAP_SETUID, "CAP_SETUID", "missing; it is needed to run the program as its user",
 		  run->user.given },
 		{ CAP_SETGID, "CAP_SETGID", "missing; it is needed to run the program as its user",
 		  run->user.given },
 	};
-	char *status = root_live(run->root) ? setting_read("/", "/proc/self/status") : NULL;
-	const char *at = status ? strstr(status, "\nCapEff:") : NULL;
-	unsigned long long have = at ? strtoull(at + 8, NULL, 16) : 0;
 
-	for (size_t i = 0; at && i < ARRAY_SIZE(needs); i++)
-		if (needs[i].wanted && !(have >> needs[i].number & 1))
+	if (!root_live(run->root))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(needs); i++)
+		if (needs[i].wanted && !user_may(needs[i].number))
 			run_lack(run, needs[i].name, needs[i].why, NULL);
-	free(status);
 }
 
 void run_look_at_rights(struct run *run)

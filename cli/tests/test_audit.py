@@ -72,6 +72,7 @@ COVERED = ("info", "warning")
 INFO = ("info", "info")
 ERROR = ("error", "error")
 CMDLINE = "/proc/cmdline"
+PREEMPT = "/sys/kernel/debug/sched/preempt"
 SWAPS = "Filename\tType\tSize\tUsed\tPriority\n/dev/sda2 partition 975868 0 -2\n"
 CONFIG = "/boot/config-6.12.117-isolator-cloud"
 LIMITS = "Limit  Soft Limit  Hard Limit  Units\n"
@@ -95,6 +96,16 @@ FAULTS = [
     Fault({"/proc/cpuinfo": "processor: 0\n" + PLAIN_CPU, CMDLINE: "ro rcu_nocbs=1-3\n"},
           "timer.clock-watchdog", f"{CLOCK}/available_clocksource", COVERED,
           "boot with tsc=reliable", "boot without tsc=reliable"),
+    Fault({CONFIG: "CONFIG_PREEMPT_NONE=y\n"}, "kernel.preemption", CONFIG, COVERED,
+          "boot a kernel with CONFIG_PREEMPT=y, or one with PREEMPT_RT"),
+    Fault({CONFIG: "CONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_PREEMPT_DYNAMIC=y\n"}, "kernel.preemption",
+          CONFIG, COVERED, "boot with preempt=full", "boot without preempt=full"),
+    Fault({CONFIG: "CONFIG_PREEMPT=y\nCONFIG_PREEMPT_DYNAMIC=y\n",
+           CMDLINE: "ro tsc=reliable rcu_nocbs=1-3 preempt=voluntary\n"}, "kernel.preemption",
+          CMDLINE, COVERED, "boot with preempt=full"),
+    Fault({CONFIG: "CONFIG_PREEMPT=y\nCONFIG_PREEMPT_DYNAMIC=y\n",
+           PREEMPT: "(none) voluntary full \n"}, "kernel.preemption", PREEMPT, COVERED,
+          "boot with preempt=full"),
     Fault({CMDLINE: "ro tsc=nowatchdog rcu_nocbs=1-3\n"}, "timer.clock-rounds", CMDLINE, COVERED),
     simple("/sys/devices/system/machinecheck/machinecheck0/check_interval", "300",
            "timer.machine-check", "0", COVERED),
@@ -134,11 +145,10 @@ FAULTS = [
     simple("/proc/sys/kernel/watchdog_cpumask", "0-3", "sched.watchdog", "0", COVERED),
     Fault({"/proc/sys/kernel/sched_rt_runtime_us": "950000\n"}, "sched.rt-throttling",
           "/proc/sys/kernel/sched_rt_runtime_us", INFO),
-    Fault({"/proc/sys/kernel/sched_rt_runtime_us": "950000\n", CONFIG: "CONFIG_RT_GROUP_SCHED=y\n"},
-          "sched.rt-throttling", "/proc/sys/kernel/sched_rt_runtime_us"),
+    # Also where no fair server does that work.
     Fault({"/proc/sys/kernel/sched_rt_runtime_us": "950000\n", "/boot/config-6.1.0-44": "#\n",
            "/proc/sys/kernel/osrelease": "6.1.0-44\n"}, "sched.rt-throttling",
-          "/proc/sys/kernel/sched_rt_runtime_us"),
+          "/proc/sys/kernel/sched_rt_runtime_us", INFO),
     simple("/sys/devices/virtual/workqueue/cpumask", "f", "sched.workqueues", "1", COVERED),
     simple("/sys/devices/virtual/workqueue/writeback/cpumask", "e", "sched.workqueues", "1",
            COVERED),
@@ -252,6 +262,18 @@ def test_fault(isolator: Path, lay: Lay, fault: Fault, kernel: int) -> None:
             assert finding["undo"] == fault.undo
         assert finding["outcome"] is None and finding["now"] is None
         assert (finding["wanted"] is None) == (finding["remedy"] != "write")
+
+
+@pytest.mark.parametrize("changes", [
+    {CONFIG: "CONFIG_PREEMPT_RT=y\nCONFIG_PREEMPT_NONE=y\n"},
+    {CONFIG: "CONFIG_PREEMPT_NONE=y\nCONFIG_PREEMPT_DYNAMIC=y\n",
+     CMDLINE: "ro tsc=reliable rcu_nocbs=1-3 preempt=full\n"},
+    {CONFIG: "CONFIG_PREEMPT_NONE=y\nCONFIG_PREEMPT_DYNAMIC=y\n",
+     PREEMPT: "none voluntary (lazy) \n"},
+])
+def test_kernels_that_preempt(isolator: Path, lay: Lay, changes: Changes) -> None:
+    """Whatever they were built with."""
+    assert audit(isolator, lay(changes))[1]["findings"] == []
 
 
 def test_every_check_is_tested() -> None:

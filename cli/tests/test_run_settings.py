@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
-from clitest import NOBODY
+from clitest import NOBODY, ROOT
 from runtest import (
     CGROUP,
     ELSEWHERE,
@@ -22,11 +23,43 @@ from runtest import (
     WAKE,
     Done,
     Lay,
+    command,
     no_journal,
     restore,
     states,
     tree,
 )
+
+
+def confined(*words: str | Path, without: str = "sys_resource") -> list[str | Path]:
+    """As root of a container: few rights, and a limit on locked memory."""
+    return ["prlimit", "--memlock=65536:65536", "setpriv", f"--bounding-set=-{without}",
+            f"--inh-caps=-{without}", *words]
+
+
+@pytest.mark.skipif(not ROOT, reason="only root has rights to be taken away")
+@pytest.mark.parametrize("words, says", [
+    # It is root's program: what it may lock has no limit.
+    ([], ""),
+    (["--user", "65534"], "the program may lock 64 kB of memory and no more: give isolator"),
+    (["--user", "65534", "--no-settings"], ""),
+])
+def test_limit_of_locked_memory(isolator: Path, lay: Lay, words: list[str], says: str) -> None:
+    """Said where the program has it, and never a reason to run nothing."""
+    done = subprocess.run(confined(*command(isolator, lay(STOCK), *words, "--", "true")),
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert ("may lock" in done.stderr) == bool(says) and says in done.stderr
+
+
+@pytest.mark.skipif(not ROOT, reason="only root has rights to be taken away")
+def test_rights_that_nothing_needs(isolator: Path) -> None:
+    """Of the rights of a container's root CAP_SYS_RESOURCE is not missed, CAP_SYS_NICE is."""
+    done = subprocess.run(
+        confined(isolator, "run", "-c", str(max(os.sched_getaffinity(0))), "--", "true",
+                 without="sys_resource,-sys_nice"), capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "nothing was changed" in done.stderr
+    assert "CAP_SYS_NICE: missing" in done.stderr and "CAP_SYS_RESOURCE" not in done.stderr
 
 
 def test_each_setting_and_back(isolator: Path, lay: Lay, tmp_path: Path) -> None:
