@@ -23,8 +23,6 @@
 #include "run/run.h"
 
 #define WATCH_NS 100000000	/* between two looks at the program's threads */
-#define EXIT_NOT_RUN 126
-#define EXIT_NOT_FOUND 127
 #define EXIT_SIGNALLED 128
 
 /* What the child does before it is the program, in this order. */
@@ -227,8 +225,7 @@ static int tell(const struct said *said, const struct run *run)
 		error_say("cannot run the program as %s: %s", who, why);
 		break;
 	case STAGE_EXEC:
-		error_say("cannot run %s: %s", run->argv[0], why);
-		return said->error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
+		return run_cannot_run(run->argv[0], said->error);
 	}
 	return run->best_effort && said->stage < STAGE_LOCK ? 0 : EXIT_ERROR;
 }

@@ -337,8 +337,11 @@ static int run_program(int argc, char **argv)
 	(void)argc;
 	run->argv = argv;
 	/* Before anything changes: where it cannot be written is to be known by then. */
-	if (!check_options(run) && !run_prepare(run) && (!json_path || !begin_json(&json)))
-		code = go(run, json_path ? &json : NULL);
+	if (!check_options(run) && !run_prepare(run) && (!json_path || !begin_json(&json))) {
+		code = run_look_for_program(run);
+		if (!code)
+			code = go(run, json_path ? &json : NULL);
+	}
 	file_drop(&json);
 	run_free(run);
 	return code;

@@ -221,6 +221,16 @@ int run_threads_parse(struct run *run);
 /* Isolates those that are there by now. */
 void run_threads_look(struct run *run, pid_t pid);
 
+/* As a shell has them. */
+#define EXIT_NOT_RUN 126
+#define EXIT_NOT_FOUND 127
+
+/* program.c: 0, or how run ends since there is no such program, said why. */
+int run_look_for_program(const struct run *run);
+
+/* The same of one that could not be started, by its errno. */
+int run_cannot_run(const char *name, int error);
+
 /* child.c */
 struct run_child {
 	pid_t pid;

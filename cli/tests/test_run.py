@@ -28,15 +28,27 @@ def test_exit_status(isolator: Path, lay: Lay, script: str, code: int,
 
 
 @pytest.mark.parametrize(("program", "code", "why"), [
-    ("/nowhere/at/all", 127, "No such file"), ("/etc/passwd", 126, "Permission denied")])
+    ("/nowhere/at/all", 127, "No such file"), ("/etc/passwd", 126, "Permission denied"),
+    ("no-such-program", 127, "No such file"), ("/etc", 126, "Permission denied")])
 def test_program_that_cannot_run(isolator: Path, lay: Lay, program: str, code: int,
                                  why: str) -> None:
-    """As a shell says it; all goes back."""
+    """As a shell says it, before anything is changed."""
     root = lay(STOCK)
     before = tree(root)
     done = Done(isolator, root, "--", program)
     assert done.code == code and f"cannot run {program}: {why}" in done.said
-    assert tree(root) == before and not done.document
+    assert "settings" not in done.said and tree(root) == before and not done.document
+
+
+def test_program_that_goes_meanwhile(isolator: Path, lay: Lay, tmp_path: Path) -> None:
+    """What only its start shows ends the same way; all goes back."""
+    root, program = lay(STOCK), tmp_path / "program"
+    before = tree(root)
+    program.write_text("#!/nowhere/interpreter\n")
+    program.chmod(0o755)
+    done = Done(isolator, root, "--", program)
+    assert done.code == 127 and f"cannot run {program}: No such file" in done.said
+    assert "settings" in done.said and tree(root) == before and not done.document
 
 
 @pytest.mark.parametrize("name", ["INT", "TERM", "HUP", "QUIT", "USR1"])
