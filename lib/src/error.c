@@ -2,6 +2,7 @@
 /* Error texts: what is wrong, and what makes it right. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -245,16 +246,47 @@ static const char *const ends[] = {
 	[ISOLATOR_END_ADMIN] = "an administrator took the CPU out of /proc/isolator/cpus, or another program ended it (isolator_stop_task())",
 };
 
-/* The last failure of this thread, and room for a text that is not in the table. */
-static __thread enum isolator_step failed_step;
-static __thread int failed_error;
+/* The last failures of this thread, and room for a text that is not in the table. */
+static __thread struct {
+	enum isolator_step step;
+	int error;	/* 0: none */
+} failures[8];
+static __thread unsigned int newest;
 static __thread char other[128];
+
+#define FAILURES (sizeof(failures) / sizeof(failures[0]))
 
 int isolator_failed(enum isolator_step step, int error)
 {
-	failed_step = step;
-	failed_error = error;
+	/* A program that polls fails the same way again and again. */
+	if (failures[newest].error != error || failures[newest].step != step) {
+		newest = (newest + 1) % FAILURES;
+		failures[newest].step = step;
+		failures[newest].error = error;
+	}
 	return -error;
+}
+
+/* What it meant when this thread met it last; NULL: no step has a text for that. */
+static const char *text_of(int error)
+{
+	const char *only = NULL;
+	unsigned int failure = newest;
+	bool met = false;
+
+	for (size_t i = 0; i < FAILURES && !met; i++) {
+		failure = (newest + FAILURES - i) % FAILURES;
+		met = failures[failure].error == error;
+	}
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (texts[i].error != error || (met && texts[i].step != failures[failure].step))
+			continue;
+		/* Of several steps none is meant rather than another. */
+		if (only)
+			return NULL;
+		only = texts[i].text;
+	}
+	return only;
 }
 
 EXPORT const char *isolator_strerror(int error)
@@ -265,16 +297,9 @@ EXPORT const char *isolator_strerror(int error)
 		error = -error;
 	if (error == 0)
 		return "no error";
-	/* An errno means another thing at each step: this thread's last failure
-	 * tells which, when it is the one asked for.
-	 */
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (failed_error == error && texts[i].step == failed_step &&
-		    texts[i].error == error)
-			return texts[i].text;
-	for (size_t i = 0; failed_error != error && i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (texts[i].step >= STEP_START && texts[i].error == error)
-			return texts[i].text;
+	name = text_of(error);
+	if (name)
+		return name;
 	name = strerrordesc_np(error);
 	snprintf(other, sizeof(other), "%s (errno %d)", name ? name : "unknown error", error);
 	return other;

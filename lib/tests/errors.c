@@ -2,6 +2,8 @@
 /* Every error that the kernel documents has a text of its own that names the fix. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
@@ -71,6 +73,44 @@ static void others(void)
 	CHECK(strstr(isolator_strerror(123456), "unknown error") != NULL);
 }
 
+/* What a failure meant is known though another call has failed since. */
+static void earlier(void)
+{
+	struct isolator_channel *channel;
+
+	fake.fail_start = EALREADY;
+	CHECK_EQUAL(isolator_start(ISOLATOR_MASK_ALL), -EALREADY);
+	CHECK(isolator_channel_open(-1, 0, &channel) < 0);
+	CHECK(strstr(isolator_strerror(EALREADY), "another thread") != NULL);
+	for (int i = 0; i < 8; i++) {
+		CHECK(isolator_stop() == -ESRCH);
+		CHECK(isolator_channel_open(-1, 0, &channel) < 0);
+	}
+	/* Too many since, and several calls return it: nothing that may be wrong. */
+	CHECK(strstr(isolator_strerror(EALREADY), "errno 114") != NULL);
+}
+
+static void *ask(void *text)
+{
+	*(const char **)text = strdup(isolator_strerror(EALREADY));
+	return NULL;
+}
+
+/* Of another thread's failure nothing is known. */
+static void of_another_thread(void)
+{
+	const char *text = NULL;
+	pthread_t thread;
+
+	fake.fail_start = EALREADY;
+	CHECK_EQUAL(isolator_start(ISOLATOR_MASK_ALL), -EALREADY);
+	fake.fail_start = 0;
+	CHECK(strstr(isolator_strerror(EALREADY), "another thread") != NULL);
+	CHECK(!pthread_create(&thread, NULL, ask, &text) && !pthread_join(thread, NULL));
+	CHECK(text && strstr(text, "errno 114") != NULL);
+	free((void *)text);
+}
+
 static void ends(void)
 {
 	for (unsigned int end = ISOLATOR_END_NONE; end <= ISOLATOR_END_ADMIN; end++) {
@@ -84,6 +124,8 @@ static const struct test tests[] = {
 	{ "each error of start names its fix", each_start_error },
 	{ "errors of tick and stop", tick_and_stop_errors },
 	{ "no error, foreign errors", others },
+	{ "an earlier failure", earlier },
+	{ "another thread's failure", of_another_thread },
 	{ "every end has a text", ends },
 };
 
