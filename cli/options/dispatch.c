@@ -81,7 +81,7 @@ static int run(const struct command *command, int argc, char **argv)
 	error_command(command->name);
 	switch (options_parse(command, argc, argv)) {
 	case OPTIONS_WRONG:
-		return EXIT_ERROR;
+		return command->failed ? command->failed : EXIT_ERROR;
 	case OPTIONS_WANT_HELP:
 		help_print(stdout, command, NULL);
 		return EXIT_PASS;

@@ -67,6 +67,7 @@ struct command {
 	const struct option_spec *options;
 	const char *const *examples;	/* pairs: a command line, what it does; NULL ends */
 	const char *const *exits;	/* pairs: a code, what it says; NULL ends */
+	int failed;		/* its exit code for wrong options; 0: EXIT_ERROR */
 	bool hidden;		/* for the build, not for users */
 	int (*run)(int argc, char **argv);	/* the operands; returns the exit code */
 };

@@ -103,7 +103,7 @@ static int become(const struct run *run, pid_t parent)
 	if (!error && prctl(PR_SET_PDEATHSIG, SIGKILL))
 		error = errno;
 	if (!error && getppid() != parent)
-		_exit(EXIT_ERROR);
+		_exit(EXIT_OWN);
 	return error;
 }
 
@@ -113,22 +113,22 @@ static void live(const struct run *run, int go, int said, pid_t parent)
 
 	/* Whoever made this is gone, or does not want it any more. */
 	if (read(go, &byte, 1) != 1)
-		_exit(EXIT_ERROR);
+		_exit(EXIT_OWN);
 	/* Below another root the CPUs are another machine's. */
 	if (root_live(run->root) && (!say(said, run, STAGE_PIN, pin(run)) ||
 				     !say(said, run, STAGE_POLICY, schedule(run))))
-		_exit(EXIT_ERROR);
+		_exit(EXIT_OWN);
 	if (!say(said, run, STAGE_LOCK, lift_limits(run)) ||
 	    (run->preload_counts && !say(said, run, STAGE_PRELOAD, run_preload_enter(run))) ||
 	    (!run->keep_malloc && !say(said, run, STAGE_USER, keep_memory())) ||
 	    !say(said, run, STAGE_TERMINAL, run_terminal_enter(&run->terminal)) ||
 	    !say(said, run, STAGE_USER, become(run, parent)))
-		_exit(EXIT_ERROR);
+		_exit(EXIT_OWN);
 	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &outside, NULL);
 	execvp(run->argv[0], run->argv);
 	say(said, run, STAGE_EXEC, errno);
-	_exit(EXIT_ERROR);
+	_exit(EXIT_OWN);
 }
 
 static void block_signals(const struct run *run)
@@ -227,7 +227,7 @@ static int tell(const struct said *said, const struct run *run)
 	case STAGE_EXEC:
 		return run_cannot_run(run->argv[0], said->error);
 	}
-	return run->best_effort && said->stage < STAGE_LOCK ? 0 : EXIT_ERROR;
+	return run->best_effort && said->stage < STAGE_LOCK ? 0 : EXIT_OWN;
 }
 
 int run_child_go(struct run_child *child, const struct run *run)

@@ -204,12 +204,12 @@ static int attend(struct run *run, struct run_child *child, struct run_end *end,
 			error_say("cannot move the program into %s: %s", run->group.path,
 				  strerror(error));
 			run_child_drop(child);
-			return EXIT_ERROR;
+			return EXIT_OWN;
 		}
 	}
 	if (run_start_arm(run, child->pid)) {
 		run_child_drop(child);
-		return EXIT_ERROR;
+		return EXIT_OWN;
 	}
 	run_tell_begin(run);
 	interrupts_read(&before, run->root, INTERRUPTS_PATH, &run->cpus);
@@ -224,7 +224,7 @@ static int attend(struct run *run, struct run_child *child, struct run_end *end,
 		interrupts_read(&end->softirqs, run->root, SOFTIRQS_PATH, &run->cpus);
 		interrupts_since(&end->interrupts, &before);
 		interrupts_since(&end->softirqs, &softirqs_before);
-		code = run->unisolated ? EXIT_ERROR : end->code;
+		code = run->unisolated ? EXIT_OWN : end->code;
 	}
 	interrupts_free(&before);
 	interrupts_free(&softirqs_before);
@@ -296,16 +296,16 @@ static int go(struct run *run, struct file_new *json)
 	struct run_child child;
 	struct run_end end = { 0 };
 	bool ran = false;
-	int code = EXIT_ERROR, asked;
+	int code = EXIT_OWN, asked;
 
 	if (run->isolate && run->preload && run_preload_make(run))
-		return EXIT_ERROR;
+		return EXIT_OWN;
 	/* Before the journal: so it has no descriptor that shall be closed with this process. */
 	if (run_terminal_make(run))
-		return EXIT_ERROR;
+		return EXIT_OWN;
 	if (run_child_make(&child, run)) {
 		run_terminal_end(&run->terminal);
-		return EXIT_ERROR;
+		return EXIT_OWN;
 	}
 	run_terminal_made(&run->terminal);
 	if (run_quieten(run)) {
@@ -321,18 +321,18 @@ static int go(struct run *run, struct file_new *json)
 	if (ran) {
 		run_tell_end(run, &end);
 		if (json && end_json(json, run, &end))
-			code = code ? code : EXIT_ERROR;
+			code = code ? code : EXIT_OWN;
 	}
 	interrupts_free(&end.interrupts);
 	interrupts_free(&end.softirqs);
-	return code || run->restored ? code : EXIT_ERROR;
+	return code || run->restored ? code : EXIT_OWN;
 }
 
 static int run_program(int argc, char **argv)
 {
 	struct run *run = &run_one;
 	struct file_new json = { 0 };
-	int code = EXIT_ERROR;
+	int code = EXIT_OWN;
 
 	(void)argc;
 	run->argv = argv;
@@ -371,10 +371,11 @@ const struct command run_command = {
 	},
 	.exits = (const char *const []){
 		"N", "that of the program; 128 and its number if a signal ended it",
-		"1", "an error, which says what to do about it; also if not all could be put back",
+		"125", "an error of run itself, which says what to do about it; also if not all could be put back",
 		"126", "the program cannot be run",
 		"127", "the program was not found",
 		NULL,
 	},
+	.failed = EXIT_OWN,
 	.run = run_program,
 };

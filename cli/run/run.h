@@ -221,7 +221,8 @@ int run_threads_parse(struct run *run);
 /* Isolates those that are there by now. */
 void run_threads_look(struct run *run, pid_t pid);
 
-/* As a shell has them. */
+/* As env(1) and timeout(1) have them: what may be the program's own is none of run's. */
+#define EXIT_OWN 125
 #define EXIT_NOT_RUN 126
 #define EXIT_NOT_FOUND 127
 

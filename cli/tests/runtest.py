@@ -24,6 +24,7 @@ THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 RUNTIME = "/proc/sys/kernel/sched_rt_runtime_us"
 NUMA = "/proc/sys/kernel/numa_balancing"
 KTHREADD, BOUND, KSWAPD, SHELL = "/proc/2", "/proc/20", "/proc/40", "/proc/311"
+OWN = 125  # the exit code of run where it has failed, and not the program
 Lay = Callable[..., Path]
 Changes = dict[str, str | bytes | None]
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from clitest import NOBODY, PATIENCE_S, valid
 from runtest import (
+    OWN,
     STOCK,
     Changes,
     Done,
@@ -129,7 +130,7 @@ def test_attached_is_left_alone(kernel: Path, lay: Lay) -> None:
     other = command(kernel, root, "attach", "4711", "-c", "2", code=1)
     assert "isolator detach 4711 first" in other["said"]
     done = Done(kernel, root, "--", "true")
-    assert done.code == 1 and 'CPU 3 is taken: PID 4711 runs "control" there' in done.said
+    assert done.code == OWN and 'CPU 3 is taken: PID 4711 runs "control" there' in done.said
     assert restore(kernel, root)["journals"][0]["state"] == "alive"
     assert cleared(root) == during
     assert Done(kernel, root, "--", "true", cpu="2").code == 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtest import DEVICE, STOCK, Done, Lay, asked, cleared, files, tree
+from runtest import DEVICE, OWN, STOCK, Done, Lay, asked, cleared, files, tree
 
 
 def test_program_is_isolated(kernel: Path, lay: Lay) -> None:
@@ -70,7 +70,7 @@ def test_wrong_times(kernel: Path, lay: Lay, option: str, value: str) -> None:
     root = lay(files())
     before = tree(root)
     done = Done(kernel, root, option, value, "--", "true")
-    assert done.code == 1 and f"{option} wants a time" in done.said and tree(root) == before
+    assert done.code == OWN and f"{option} wants a time" in done.said and tree(root) == before
 
 
 @pytest.mark.parametrize("arguments", [["--no-isolation"], ["--no-settings"]])
@@ -101,7 +101,7 @@ def test_refused_before_the_program(kernel: Path, lay: Lay, error: int, fix: str
     before = cleared(root)
     variables = {**os.environ, "ARM": str(error)}
     done = Done(kernel, root, "--", "echo", "ran", env=variables)
-    assert done.code == 1 and not done.out and not done.document
+    assert done.code == OWN and not done.out and not done.document
     assert os.strerror(error) in done.said and fix in done.said and cleared(root) == before
     done = Done(kernel, root, "--best-effort", "--", "echo", "ran", env=variables)
     assert done.code == 0 and done.out == "ran\n" and fix in done.said
@@ -133,7 +133,7 @@ def _refused(kernel: Path, root: Path, error: int, fix: str) -> None:
     before = cleared(root)
     variables = {**os.environ, "START": str(error)}
     done = Done(kernel, root, "--", "sleep", "30", env=variables)
-    assert done.code == 1 and os.strerror(error) in done.said and fix in done.said
+    assert done.code == OWN and os.strerror(error) in done.said and fix in done.said
     assert "the program is ended" in done.said and done.document["signal"] == 9
     assert cleared(root) == before
     # It ends when it was asked again; and a moment later, for the answer.
@@ -314,10 +314,10 @@ def test_wrong_arguments(kernel: Path, lay: Lay, arguments: list[str], why: str)
     before = tree(root)
     done = subprocess.run([kernel, "run", "--root", root, "-c", "3", *arguments, "true"],
                           capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and why in done.stderr and tree(root) == before
+    assert done.returncode == OWN and why in done.stderr and tree(root) == before
 
 
 def test_not_the_device(isolator: Path, lay: Lay) -> None:
     """Whatever is found there is asked, and not believed."""
     done = Done(isolator, lay(files()), "--", "true")
-    assert done.code == 1 and "/dev/isolator is not its device" in done.said
+    assert done.code == OWN and "/dev/isolator is not its device" in done.said

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from clitest import PATIENCE_S, ROOT, valid
-from runtest import CGROUP, GOVERNOR, STOCK, Done, Lay, command, running, tree
+from runtest import CGROUP, GOVERNOR, OWN, STOCK, Done, Lay, command, running, tree
 
 
 @pytest.mark.parametrize(("script", "code", "signalled"), [
@@ -151,7 +151,7 @@ def test_user(isolator: Path, lay: Lay) -> None:
     assert "give --user" in Done(isolator, root, *show, env=sudo).said
     assert Done(isolator, root, "--user", "root", *show, env=sudo).out.startswith("0\n")
     done = Done(isolator, root, "--user", "no-such-user", "--", "true")
-    assert done.code == 1 and 'no user "no-such-user"' in done.said
+    assert done.code == OWN and 'no user "no-such-user"' in done.said
 
 
 def test_rest(isolator: Path, lay: Lay) -> None:
@@ -187,7 +187,7 @@ def test_what_lies_where_json_goes(isolator: Path, lay: Lay, tmp_path: Path) -> 
         return done.stdout + done.stderr
 
     for path in (link, fifo, Path("/dev/full")):
-        said = run(path, 1, "echo", "it ran")
+        said = run(path, OWN, "echo", "it ran")
         assert f"{path} is no ordinary file" in said and "it ran" not in said
     other.hardlink_to(victim)
     run(other, 127, "/nowhere/program")
@@ -218,5 +218,5 @@ def test_wrong_arguments(isolator: Path, lay: Lay, arguments: list[str], why: st
     before = tree(root)
     done = subprocess.run([isolator, "run", "--root", root, *arguments], capture_output=True,
                           text=True, check=False)
-    assert done.returncode == 1 and why in done.stderr
+    assert done.returncode == OWN and why in done.stderr
     assert tree(root) == before

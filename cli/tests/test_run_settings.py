@@ -16,6 +16,7 @@ from runtest import (
     GOVERNOR,
     IRQ,
     NUMA,
+    OWN,
     QUIET,
     RUNTIME,
     STOCK,
@@ -58,7 +59,7 @@ def test_rights_that_nothing_needs(isolator: Path) -> None:
     done = subprocess.run(
         confined(isolator, "run", "-c", str(max(os.sched_getaffinity(0))), "--", "true",
                  without="sys_resource,-sys_nice"), capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "nothing was changed" in done.stderr
+    assert done.returncode == OWN and "nothing was changed" in done.stderr
     assert "CAP_SYS_NICE: missing" in done.stderr and "CAP_SYS_RESOURCE" not in done.stderr
 
 
@@ -190,7 +191,7 @@ def test_undo_that_does_not_stick(stubborn: Path, isolator: Path, lay: Lay) -> N
     before = tree(root)
     variables = {**os.environ, "KEPT": NUMA}
     done = Done(stubborn, root, "--", "true", env=variables)
-    assert done.code == 1 and not done.document["restored"]
+    assert done.code == OWN and not done.document["restored"]
     assert f'{NUMA} was set to "1" again, but shows "0' in done.said
     assert "not all could be put back" in done.said and "isolator restore" in done.said
     assert {p for p, v in tree(root).items() if before.get(p) != v} == {NUMA, "/run/isolator/run.1"}
@@ -224,7 +225,7 @@ def test_without_the_right(isolator: Path, lay: Lay) -> None:
     root.parent.chmod(0o777)
     before = tree(root)
     done = Done(isolator, root, "--policy", "fifo", "--", "true", **NOBODY)
-    assert done.code == 1 and not done.document and tree(root) == before
+    assert done.code == OWN and not done.document and tree(root) == before
     assert "run it as root: sudo isolator run" in done.said and "nothing was changed" in done.said
     for path in [*set(QUIET) - {THP}, CGROUP]:
         assert f"  {path}: Permission denied\n" in done.said
@@ -241,6 +242,6 @@ def test_without_a_journal(isolator: Path, lay: Lay) -> None:
     no_journal(root)
     before = tree(root)
     done = Done(isolator, root, "--", "true", **NOBODY)
-    assert done.code == 1 and "  /run: Permission denied\n" in done.said
+    assert done.code == OWN and "  /run: Permission denied\n" in done.said
     done = Done(isolator, root, "--best-effort", "--", "cat", root / THP[1:], **NOBODY)
     assert done.code == 0 and done.out == STOCK[THP] and tree(root) == before

@@ -107,7 +107,7 @@ with running("-c", "1", "--rest", "3") as process:
     check(cpus(program) == {1}, f"the program is where it was: {cpus(program)}")
     check(programs(group) == [str(program)], "alone")
     second = isolator("run", "-c", "1", "--", "true")
-    check(second.returncode == 1 and "CPU 1,3 is taken" in second.stderr,
+    check(second.returncode == 125 and "CPU 1,3 is taken" in second.stderr,
           "another run is refused the CPU", second.stderr)
     with running("-c", "2") as other:
         states = [read(f"{path}/cpuset.cpus.partition") for path in groups()]
