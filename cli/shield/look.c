@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What of the machine is against the rule now: tasks and interrupts choose as they like. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -69,6 +70,7 @@ static void look_around(struct shield_look *look, struct capture *capture)
 	const struct capture_file *file = capture_read(capture,
 						       "/sys/devices/system/cpu/nohz_full");
 
+	look->never_tickless = file->error == ENOENT;
 	if (file->error || !cpulist_read(file->value, &look->tickless))
 		look->tickless = (struct cpulist){ .given = true };
 	if (capture_process(capture, "irqbalance"))

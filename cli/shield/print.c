@@ -103,6 +103,7 @@ static void put_timers(FILE *out, const struct shield_look *look)
 	put_list(out, &ticking);
 	fputs(look->isolator ?
 	      ", but where a task is isolated (isolator run, isolator attach)\n" :
+	      look->never_tickless ? ": boot a kernel with CONFIG_NO_HZ_FULL=y\n" :
 	      ": boot with nohz_full= and these CPUs\n", out);
 }
 

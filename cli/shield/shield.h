@@ -59,6 +59,7 @@ struct shield_look {
 	struct shield_file *files;	/* may come there and go elsewhere */
 	size_t nr_files;
 	struct cpulist tickless;	/* their tick stops while one task runs (nohz_full) */
+	bool never_tickless;	/* the kernel was built without CONFIG_NO_HZ_FULL */
 	bool isolator;	/* the kernel has it */
 	char *balancer;	/* a process that moves interrupts; NULL: none runs */
 };

@@ -327,6 +327,9 @@ def test_tick(isolator: Path, lay: Lay) -> None:
     assert shield(isolator, root, "set", "--timers", "1,3")["ticking"] == [1]
     assert "the tick stays on CPU 1: boot with nohz_full=" in said(isolator, root, "show")
     assert "the tick" not in said(isolator, root, "set", "--timers", "3")
+    root = lay({**MACHINE, "/sys/devices/system/cpu/nohz_full": None}, "ticking")
+    assert "the tick stays on CPU 3: boot a kernel with CONFIG_NO_HZ_FULL=y" in \
+        said(isolator, root, "set", "--timers", "3")
     root = lay({**MACHINE, "/dev/isolator": ""}, "isolator")
     assert shield(isolator, root, "set", "--timers", "3")["isolator"]
     assert "but where a task is isolated" in said(isolator, root, "show")
