@@ -31,6 +31,17 @@ def report(
     )
 
 
+@pytest.mark.parametrize("pair", sorted(races.LINUX, key=sorted), ids=" ".join)
+def test_a_race_of_linux_is_none_of_its_callers(pair: frozenset[str]) -> None:
+    """Only between these two, and only as long as no patch changes one of them."""
+    one, other = sorted(pair)
+    assert races.LINUX[pair] and not pair & races.patched()
+    assert dmesg.scan(report((one, "isolator_lend"), (other, "isolator_lend"))) == []
+    for name in pair:
+        assert [f.line for f in dmesg.scan(report((name, "isolator_lend")))] == [2]
+        assert dmesg.scan(report((name, "isolator_lend"), ("isolator_stamp", "x")))
+
+
 @pytest.mark.parametrize(
     "one",
     [

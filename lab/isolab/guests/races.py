@@ -5,6 +5,8 @@ KCSAN finds races all over a stock kernel.  One is ours if a function of Isolato
 as one of the two or as a caller; or if one of the two is a function of Linux that a patch changes.
 Which these are is read from the patches.  One that the compiler has put into its caller goes by
 the caller's name: there only the other side, and what Isolator's own functions do, tells.
+
+Linux's own races in functions that a patch changes, or that Isolator calls, are in LINUX, by pair.
 """
 
 from __future__ import annotations
@@ -25,6 +27,18 @@ BEHIND = {
     ("kernel/stop_machine.c", "unlock"): "cpu_stop_queue_two_works",
     ("kernel/workqueue.c", "retry"): "__queue_work",
     ("net/core/dev.c", "try_rps"): "get_rps_cpu",
+}
+
+# Linux's own, between two functions of which no patch changes one, whoever calls them.  With each,
+# why Linux may have it.
+LINUX = {
+    frozenset(pair): why
+    for pair, why in {
+        ("hrtimer_wakeup", "schedule_hrtimeout_range_clock"):
+            "the sleeper looks at t.task without a lock; its state decides whether it sleeps",
+        ("__hrtimer_run_queues", "hrtimer_active"):
+            "base->running is read without the lock, and again if the sequence count has changed",
+    }.items()
 }
 
 _FILE = re.compile(r"^\+\+\+ [^/]+/(\S+)")
@@ -139,4 +153,7 @@ def _racing(report: str) -> set[str]:
 def ours(report: str) -> bool:
     """Whether a report of KCSAN, from line to line, is of a race of ours."""
     said = report.partition(_TRAILER)[0]
+    title = _TITLE.search(said)
+    if title and frozenset(title[1].strip().split(" / ")) in LINUX:
+        return False
     return "isolator" in said or bool(_racing(said) & patched())
