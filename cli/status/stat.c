@@ -30,7 +30,7 @@ static const struct option_spec specs[] = {
 	  { .cpus = &options.only }, 0 },
 	{ "interval", 0, OPTION_SECONDS, "SEC", "the time between samples, in seconds (default 1)",
 	  { .ns = &options.interval_ns }, 0 },
-	{ "count", 0, OPTION_NUMBER, "N", "end after N samples (default: when interrupted; 1 if the output is no terminal and --interval is not given)",
+	{ "count", 'n', OPTION_NUMBER, "N", "end after N samples (default: when interrupted; 1 if the output is no terminal and --interval is not given)",
 	  { .number = &options.count }, 1 },
 	{ "top", 0, OPTION_NUMBER, "N", "at most N rows of senders for each CPU, 0 for all (default 10); JSON always has all",
 	  { .number = &options.top }, 0 },
