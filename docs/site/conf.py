@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 # written by tools/sitepages.py.
 NAVIGATION = {
     "Begin": ["docs/how-it-works", "docs/install", "docs/kernel-package", "docs/first-hour",
-              "docs/application", "docs/programs"],
+              "docs/commands", "docs/application", "docs/programs"],
     "Measure": ["docs/measure", "docs/report", "docs/metrics"],
     "Measure from outside": ["docs/scope", "docs/scope-protocol"],
     "Look after it": ["docs/security", "docs/containers", "docs/troubleshooting"],
-    "The evidence": ["docs/lab", "docs/catalogue", "docs/review", "docs/STATUS",
+    "The evidence": ["docs/lab", "docs/catalogue", "docs/review", "docs/STATUS", "docs/transcripts",
                      "docs/bench-channel", "docs/bench-alloc", "docs/bench-measure"],
     "Contribute": ["docs/architecture", "CONTRIBUTING"],
     "Look up": ["man/index", "sources/index"],

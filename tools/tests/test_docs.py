@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import re
 import subprocess
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 import pytest
 from isolab import header
 from steps import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+README, TRANSCRIPTS = ROOT / "README.md", ROOT / "docs/transcripts.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def test_drawings_are_what_the_script_draws() -> None:
@@ -44,26 +47,60 @@ def test_model_faults_are_named() -> None:
         assert re.search(rf"^{re.escape(case)}\s", listed, re.MULTILINE), case
 
 
-def test_readme_has_its_transcript() -> None:
-    """tools/readme-transcript finds exactly one place, and has filled it."""
-    readme = (ROOT / "README.md").read_text()
-    assert len(re.findall(r"<!-- transcript: (?:begin|end)", readme)) == 2
-    assert "$ make run\n" in readme
+def filled(page: Path, mark: str) -> str:
+    """What stands between the marks of that name, of which there is one pair."""
+    found = re.findall(rf"<!-- {mark}: begin [^\n]*-->\n(.*?)<!-- {mark}: end -->",
+                       page.read_text(), re.DOTALL)
+    assert len(found) == 1
+    return str(found[0])
+
+
+def test_the_figures_are_those_of_the_transcript() -> None:
+    """README's table, written by tools/transcripts, is of the run that the page shows."""
+    shown = re.findall(r"^(?:stock|tuned|isolator) +(\d+) interruptions in (\d+) s",
+                       filled(TRANSCRIPTS, "run"), re.MULTILINE)
+    table = re.findall(r" (\d+) in (\d+) s \|$", filled(README, "figures"), re.MULTILINE)
+    assert len(shown) == 3 and shown == table
+
+
+def test_transcripts_are_filled_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                   capsys: pytest.CaptureFixture[str]) -> None:
+    """Each between its marks, and a page without a place for it is an error."""
+    loader = SourceFileLoader("transcripts", str(ROOT / "tools/transcripts"))
+    spec = spec_from_loader(loader.name, loader)
+    assert spec
+    tool = module_from_spec(spec)
+    loader.exec_module(tool)
+    config = {"kernel_entries": 7, "window_s": 13.6}
+    page, readme = tmp_path / "page", tmp_path / "readme"
+    page.write_text("<!-- run: begin x -->\nold\n<!-- run: end -->\n")
+    readme.write_text("<!-- figures: begin x -->\n<!-- figures: end -->\n")
+    for name, value in {
+        "PAGE": page, "README": readme, "check_text": lambda: "",
+        "run_report": lambda: {"configs": dict.fromkeys(tool.NAMES, config)},
+        "run_text": lambda document: "a table  \n",
+    }.items():
+        monkeypatch.setattr(tool, name, value)
+    monkeypatch.setattr("sys.argv", ["transcripts"])
+    assert tool.main() == 0 and "filled: make run" in capsys.readouterr().out
+    assert page.read_text() == \
+        "<!-- run: begin x -->\n```\n$ make run\na table\n```\n<!-- run: end -->\n"
+    assert readme.read_text().count("| 7 in 14 s |\n") == 3
+    monkeypatch.setattr(tool, "check_text", lambda: "ok x\n")
+    with pytest.raises(SystemExit, match="check: begin"):
+        tool.main()
 
 
 def test_the_transcript_is_of_this_state() -> None:
     """Its steps are those of tools/check, its triggers and their classes those of the lab."""
-    readme = (ROOT / "README.md").read_text()
-    shown = dict(re.findall(r"```\n\$ make (run|check)\n(.*?)```", readme, re.DOTALL))
-    if "check" in shown:
-        listed = subprocess.run([ROOT / "tools/check", "--list"], check=True,
-                                capture_output=True, text=True).stdout
-        steps = [line.split()[1] for line in listed.splitlines() if line.strip()]
-        ok = re.findall(r"^ok      (\S+)", shown["check"], re.MULTILINE)
-        assert sorted(ok) == sorted(steps)
+    listed = subprocess.run([ROOT / "tools/check", "--list"], check=True,
+                            capture_output=True, text=True).stdout
+    steps = [line.split()[1] for line in listed.splitlines() if line.strip()]
+    ok = re.findall(r"^ok      (\S+)", filled(TRANSCRIPTS, "check"), re.MULTILINE)
+    assert sorted(ok) == sorted(steps)
     triggers = {t.name: t.cls for t in header.triggers() if "run" in t.used_in}
-    assert {name: cls for name, cls in re.findall(r"^(\S+) +(\S+) ", shown["run"], re.MULTILINE)
-            if cls in header.CLASSES} == triggers
+    rows = re.findall(r"^(\S+) +(\S+) ", filled(TRANSCRIPTS, "run"), re.MULTILINE)
+    assert {name: cls for name, cls in rows if cls in header.CLASSES} == triggers
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every command that docs/first-hour.md and README.md show is run, or listed by who runs it."""
+"""Every command that docs/first-hour.md, README.md and docs/commands.md show is run, or listed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from runtest import STOCK
 from steps import ROOT
 
 PAGE = ROOT / "docs/first-hour.md"
-README = ROOT / "README.md"
+SHOWING = (ROOT / "README.md", ROOT / "docs/commands.md")
 ANY = "…"  # in a line: any text; a line of it alone: any lines
 # Where a subcommand finds a recorded machine.
 BY_ROOT = {"audit", "run", "restore", "shield"}
@@ -35,17 +35,16 @@ ELSEWHERE = {
     "apt purge isolator isolator-bpf isolator-report libisolator-dev libisolator0":
         "tools/deb-test",
 }
-README_ELSEWHERE = {
+SHOWN_ELSEWHERE = {
     "make deb": "tools/deb-test",
     "tools/deb user && sudo apt install ./out/deb/*.deb": "tools/deb-test",
-    "make run": "the transcript in the page is its output",
-    "make check": "the transcript in the page is its output",
+    "make run": "docs/transcripts.md is its output",
+    "make check": "docs/transcripts.md is its output",
     "make matrix": "make check, step matrix",
     "make hunt": "make check, step hunt",
     "make scope": "make check, step scope-live",
     "make scope-report": "guest test scope-proof",
     "make deb-kernel RT=1 && sudo apt install ./out/deb/kernel/*.deb": "guest test deb",
-    "meson setup build/lib lib && meson install -C build/lib": "lib/tests/installed.sh",
     "cc program.c $(pkg-config --cflags --libs libisolator)": "lib/tests/installed.sh",
     "isolator attach 4711 -c 3": "cli/tests/test_attach.py, guest test programs",
     "isolator top": "cli/tests/test_top.py",
@@ -166,26 +165,26 @@ def test_agrees() -> None:
     assert not agrees(page, ["a b c", "end", "more"]) and not agrees(["a", "b"], ["a"])
 
 
-def readme_commands() -> list[str]:
-    """The lines of README's blocks without a language, but for the transcript."""
-    text = re.sub(r"<!-- transcript: begin.*?<!-- transcript: end -->", "", README.read_text(),
-                  flags=re.DOTALL)
-    # Fences in turn begin and end a block.
-    parts = re.split(r"^```(.*)\n", text, flags=re.MULTILINE)
-    blocks = [parts[i + 1] for i in range(1, len(parts) - 1, 4) if not parts[i]]
-    lines = [re.sub(r"\s{2,}#.*", "", line).strip() for block in blocks
-             for line in block.splitlines()]
-    return [line for line in lines if line]
+def shown_commands() -> list[str]:
+    """The lines of blocks without a language, in README and on the page of commands."""
+    lines = []
+    for page in SHOWING:
+        # Fences in turn begin and end a block.
+        parts = re.split(r"^```(.*)\n", page.read_text(), flags=re.MULTILINE)
+        blocks = [parts[i + 1] for i in range(1, len(parts) - 1, 4) if not parts[i]]
+        lines += [re.sub(r"\s{2,}#.*", "", line).strip() for block in blocks
+                  for line in block.splitlines()]
+    return [line for line in dict.fromkeys(lines) if line]
 
 
-def test_readme(machines: Machines) -> None:
-    """Each command in README does something here, or is listed by who runs it."""
-    commands = readme_commands()
+def test_shown_commands(machines: Machines) -> None:
+    """Each does something here, or is listed by who runs it."""
+    commands = shown_commands()
     assert len(commands) > 20
     for program in ("spin", "server"):
         (machines.directory / program).symlink_to("/bin/true")
     for line in commands:
-        if line in README_ELSEWHERE:
+        if line in SHOWN_ELSEWHERE:
             continue
         name = line.split()[1] if line.startswith("isolator ") else ""
         command = line.replace("FILE", str(machines.directory / "saved"))
@@ -201,4 +200,4 @@ def test_readme(machines: Machines) -> None:
         # 2 and 3 are verdicts about this machine.
         assert code in (0, 2, 3), f"{line}: exit code {code}\n" + "\n".join(lines)
         assert lines, f"{line} prints nothing"
-    assert set(README_ELSEWHERE) <= set(commands), "a list of what is not shown"
+    assert set(SHOWN_ELSEWHERE) <= set(commands), "a list of what is not shown"
