@@ -25,8 +25,8 @@ CONFIG = Path("/boot/grub/grub.cfg")
 TREES = ("/etc/default", "/etc/grub.d", "/boot/grub", "/var/lib/isolator")
 AUDIT = ("audit", "-c", "1", "--json")
 # What this kernel needs and was booted without.
-WANTED = ["preempt=full", "nohz_full=1", "isolcpus=domain,managed_irq,1", "rcu_nocbs=1"]
-IDS = {"kernel.preemption", "boot.nohz-full", "boot.isolcpus", "boot.rcu-nocbs"}
+WANTED = ["nohz_full=1", "isolcpus=domain,managed_irq,1", "rcu_nocbs=1"]
+IDS = {"boot.nohz-full", "boot.isolcpus", "boot.rcu-nocbs"}
 KEXEC_FILE_LOAD = 320
 RELEASE = os.uname().release
 
