@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import re
 import subprocess
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 import pytest
+import script
 from isolab import header
 from steps import ROOT
 
@@ -66,11 +65,7 @@ def test_the_figures_are_those_of_the_transcript() -> None:
 def test_transcripts_are_filled_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                    capsys: pytest.CaptureFixture[str]) -> None:
     """Each between its marks, and a page without a place for it is an error."""
-    loader = SourceFileLoader("transcripts", str(ROOT / "tools/transcripts"))
-    spec = spec_from_loader(loader.name, loader)
-    assert spec
-    tool = module_from_spec(spec)
-    loader.exec_module(tool)
+    tool = script.load("transcripts")
     config = {"kernel_entries": 7, "window_s": 13.6}
     page, readme = tmp_path / "page", tmp_path / "readme"
     page.write_text("<!-- run: begin x -->\nold\n<!-- run: end -->\n")

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+import script
 from processes import gone
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -18,13 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @pytest.fixture(name="mutants", scope="module")
 def _mutants() -> ModuleType:
-    loader = importlib.machinery.SourceFileLoader("mutants", str(ROOT / "tools/mutants"))
-    spec = importlib.util.spec_from_loader("mutants", loader)
-    assert spec
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["mutants"] = module
-    loader.exec_module(module)
-    return module
+    return script.load("mutants")
 
 
 def test_each_can_be_planted(mutants: ModuleType) -> None:

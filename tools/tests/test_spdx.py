@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from steps import ROOT
+import script
 
 TAG = "SPDX-License-" + "Identifier"
 
@@ -17,12 +15,7 @@ TAG = "SPDX-License-" + "Identifier"
 @pytest.fixture(scope="module")
 def spdx() -> ModuleType:
     """tools/spdx as a module; it has no .py in its name."""
-    loader = importlib.machinery.SourceFileLoader("spdx", str(ROOT / "tools/spdx"))
-    spec = importlib.util.spec_from_loader("spdx", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return script.load("spdx")
 
 
 @pytest.mark.parametrize(
