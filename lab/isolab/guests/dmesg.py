@@ -99,11 +99,10 @@ def scan(log: str) -> list[Finding]:
     def blank(splat: re.Match[str]) -> str:
         return "\n" * splat.group().count("\n")
 
-    def blank_selftest(splat: re.Match[str]) -> str:
-        return blank(splat) if all(s in splat.group() for s in _SELFTEST) else splat.group()
-
-    def blank_miscounted(splat: re.Match[str]) -> str:
-        """The sleep is in the log still: it goes after this."""
+    def blank_known(splat: re.Match[str]) -> str:
+        """Of a self-test; or of scftorture's count, whose sleep is in the log still."""
+        if all(s in splat.group() for s in _SELFTEST):
+            return blank(splat)
         thread = re.search(r" PID: (\d+) Comm: scftorture_", splat.group())
         slept = _SLEPT.findall(splat.string[: splat.start()])
         caller = _CALLER.search(splat.group())
@@ -121,8 +120,7 @@ def scan(log: str) -> list[Finding]:
         return blank(backtrace) if good else backtrace.group()
 
     log = _NOCB.sub(blank, _INTERRUPTED.sub(blank, log))
-    log = _SPLAT.sub(blank_miscounted, _SPLAT.sub(blank_selftest, log))
-    log = _SCFTORTURE.sub(blank, log)
+    log = _SCFTORTURE.sub(blank, _SPLAT.sub(blank_known, log))
     log = _BACKTRACE.sub(blank_asked, _KCSAN.sub(blank_stock_race, log))
     return [
         Finding(i, line.strip())

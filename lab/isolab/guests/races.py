@@ -32,13 +32,10 @@ BEHIND = {
 # Linux's own, between two functions of which no patch changes one, whoever calls them.  With each,
 # why Linux may have it.
 LINUX = {
-    frozenset(pair): why
-    for pair, why in {
-        ("hrtimer_wakeup", "schedule_hrtimeout_range_clock"):
-            "the sleeper looks at t.task without a lock; its state decides whether it sleeps",
-        ("__hrtimer_run_queues", "hrtimer_active"):
-            "base->running is read without the lock, and again if the sequence count has changed",
-    }.items()
+    frozenset(("hrtimer_wakeup", "schedule_hrtimeout_range_clock")):
+        "the sleeper looks at t.task without a lock; its state decides whether it sleeps",
+    frozenset(("__hrtimer_run_queues", "hrtimer_active")):
+        "base->running is read without the lock, and again if the sequence count has changed",
 }
 
 _FILE = re.compile(r"^\+\+\+ [^/]+/(\S+)")
