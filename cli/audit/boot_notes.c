@@ -14,19 +14,6 @@
 
 #define BESIDE ".isolator-new"
 
-/* The directory that @path is in; -1 with errno.  *@name is what follows. */
-static int open_parent(const char *root, const char *path, const char **name)
-{
-	char *directory = text_format("%.*s", (int)(strrchr(path, '/') - path), path);
-	int fd = root_open(root, *directory ? directory : "/", O_RDONLY | O_DIRECTORY);
-	int error = errno;
-
-	*name = strrchr(path, '/') + 1;
-	free(directory);
-	errno = error;
-	return fd;
-}
-
 /* Closes @fd; the errno of what was done there, or of putting it on the disk. */
 static int close_synced(int fd, int error)
 {
@@ -55,7 +42,7 @@ static int inherit(int fd, const struct stat *old)
 int boot_replace(const char *root, const char *path, const char *text)
 {
 	const char *name;
-	int directory = open_parent(root, path, &name), fd, error = 0;
+	int directory = root_open_parent(root, path, O_RDONLY, &name), fd, error = 0;
 	struct stat status;
 	bool there;
 	char *beside;
@@ -92,7 +79,7 @@ int boot_replace(const char *root, const char *path, const char *text)
 int boot_remove(const char *root, const char *path, bool directory)
 {
 	const char *name;
-	int fd = open_parent(root, path, &name), error = 0;
+	int fd = root_open_parent(root, path, O_RDONLY, &name), error = 0;
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : errno;
@@ -104,7 +91,7 @@ int boot_remove(const char *root, const char *path, bool directory)
 int boot_make_directory(const char *root, const char *path)
 {
 	const char *name;
-	int fd = open_parent(root, path, &name), error;
+	int fd = root_open_parent(root, path, O_RDONLY, &name), error;
 
 	if (fd < 0)
 		return errno;

@@ -43,6 +43,20 @@ static bool is_built_with(struct audit *audit, const char *option)
 	return value && !strcmp(value, "y");
 }
 
+/* A finding, if the kernel is built with @option; else NULL. */
+static struct audit_finding *find_option(struct audit *audit, const char *option)
+{
+	struct audit_finding *finding;
+	char *line;
+
+	if (!is_built_with(audit, option))
+		return NULL;
+	line = text_format("CONFIG_%s=y", option);
+	finding = audit_find(audit, audit_config_file(audit)->path, line);
+	free(line);
+	return finding;
+}
+
 static void find_debugging(struct audit *audit)
 {
 	static const char *const options[] = {
@@ -53,16 +67,14 @@ static void find_debugging(struct audit *audit)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
-		char *line, *fix;
+		struct audit_finding *finding = find_option(audit, options[i]);
+		char *fix;
 
-		if (!is_built_with(audit, options[i]))
+		if (!finding)
 			continue;
-		line = text_format("CONFIG_%s=y", options[i]);
 		fix = text_format("boot a kernel that is built without CONFIG_%s", options[i]);
-		audit_advise(audit_find(audit, audit_config_file(audit)->path, line), REMEDY_NONE,
-			     fix, "boot the present kernel");
+		audit_advise(finding, REMEDY_NONE, fix, "boot the present kernel");
 		free(fix);
-		free(line);
 	}
 }
 
@@ -185,6 +197,7 @@ static struct audit_finding *not_preempted(struct audit *audit, bool is_asked)
 	};
 	const struct capture_file *now = capture_read(audit->capture,
 						      "/sys/kernel/debug/sched/preempt");
+	struct audit_finding *finding = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(models) && !now->error; i++)
 		if (strstr(now->value, models[i].shown))
@@ -197,16 +210,9 @@ static struct audit_finding *not_preempted(struct audit *audit, bool is_asked)
 	if (is_asked && (audit_booted(audit, "preempt", "full") ||
 			 audit_booted(audit, "preempt", "lazy")))
 		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(models); i++)
-		if (is_built_with(audit, models[i].option)) {
-			char *line = text_format("CONFIG_%s=y", models[i].option);
-			struct audit_finding *finding =
-				audit_find(audit, audit_config_file(audit)->path, line);
-
-			free(line);
-			return finding;
-		}
-	return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(models) && !finding; i++)
+		finding = find_option(audit, models[i].option);
+	return finding;
 }
 
 static void find_no_preemption(struct audit *audit)

@@ -11,21 +11,10 @@
 #include "base/setting.h"
 #include "base/text.h"
 
-/* The directory that @path is in; -1 with errno. */
-static int above(const char *root, const char *path)
-{
-	char *name = text_format("%.*s", (int)(strrchr(path, '/') + 1 - path), path);
-	int fd = root_open(root, name, O_PATH | O_DIRECTORY), error = errno;
-
-	free(name);
-	errno = error;
-	return fd;
-}
-
 static int change(const char *root, const char *path, bool make)
 {
-	const char *name = strrchr(path, '/') + 1;
-	int fd = above(root, path), error = 0;
+	const char *name;
+	int fd = root_open_parent(root, path, O_PATH, &name), error = 0;
 
 	if (fd < 0 || (make ? mkdirat(fd, name, 0755) : unlinkat(fd, name, AT_REMOVEDIR)))
 		error = errno;
@@ -46,8 +35,8 @@ int directory_remove(const char *root, const char *path)
 
 void directory_file(const char *root, const char *path, const char *text)
 {
-	const char *name = strrchr(path, '/') + 1;
-	int directory = above(root, path), fd;
+	const char *name;
+	int directory = root_open_parent(root, path, O_PATH, &name), fd;
 
 	if (directory < 0)
 		return;

@@ -93,6 +93,20 @@ int root_open(const char *root, const char *path, int flags)
 	return fd;
 }
 
+int root_open_parent(const char *root, const char *path, int flags, const char **name)
+{
+	char *directory;
+	int fd, error;
+
+	*name = strrchr(path, '/') + 1;
+	directory = text_format("%.*s", (int)(*name - path), path);
+	fd = root_open(root, directory, flags | O_DIRECTORY);
+	error = errno;
+	free(directory);
+	errno = error;
+	return fd;
+}
+
 char *root_read(const char *root, const char *path, size_t *size)
 {
 	return file_read_close(root_open(root, path, O_RDONLY), size);
@@ -132,12 +146,11 @@ static bool exchange(int own, int parent, const char *name, const char *text,
 
 bool root_replace(const char *root, const char *path, const char *text)
 {
-	const char *name = strrchr(path, '/') + 1;
-	char *above = text_format("%.*s", (int)(name - path), path);
+	const char *name;
 	/* Whoever may not write it may not replace it. */
 	int old = root_open(root, path, O_WRONLY | O_NOFOLLOW);
 	int own = root_open(root, ROOT_OWN, O_PATH | O_DIRECTORY);
-	int parent = root_open(root, above, O_PATH | O_DIRECTORY);
+	int parent = root_open_parent(root, path, O_PATH, &name);
 	struct stat status;
 	bool good = old >= 0 && own >= 0 && parent >= 0 && !fstat(old, &status) &&
 		S_ISREG(status.st_mode) && exchange(own, parent, name, text, &status);
@@ -148,6 +161,5 @@ bool root_replace(const char *root, const char *path, const char *text)
 		close(own);
 	if (old >= 0)
 		close(old);
-	free(above);
 	return good;
 }

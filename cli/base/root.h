@@ -31,6 +31,12 @@ int root_refuse(const char *root);
  */
 int root_open(const char *root, const char *path, int flags);
 
+/*
+ * The directory that @path is in, by root_open() with @flags: a descriptor, or -1 with errno.
+ * *@name is what follows.
+ */
+int root_open_parent(const char *root, const char *path, int flags, const char **name);
+
 /* All of the file, with a NUL behind it, to be freed; NULL with errno. */
 char *root_read(const char *root, const char *path, size_t *size);
 

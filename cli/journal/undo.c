@@ -26,12 +26,12 @@ static bool is_held(const struct undo_context *context, const char *name)
 	return false;
 }
 
-/* Is it no change, but says whose the journal is? */
-static bool names_owner(char **fields)
+/* The kind of a line that is no change, but says whose the journal is; NULL: it is another one. */
+static const struct undo_kind *names_owner(char **fields)
 {
 	const struct undo_kind *kind = undo_kind(fields[JOURNAL_WHAT]);
 
-	return kind && !kind->undo;
+	return kind && !kind->undo ? kind : NULL;
 }
 
 /* What @text notes comes before what older journals note of the same. */
@@ -82,16 +82,15 @@ static void undo_text(struct undo_context *context, const char *text, FILE *left
 
 	while ((line = journal_line_last(text, &end))) {
 		char *copy = text_format("%s", line), *fields[JOURNAL_FIELDS];
+		const struct undo_kind *owner;
 		bool stays = true;
 
 		if (!journal_line_fields(copy, fields)) {
-			undo_damaged(context, "a line of it is damaged, and was left out");
+			undo_damaged_line(context);
 			journal->failed++;
-		} else if (names_owner(fields)) {
-			const struct undo_kind *kind = undo_kind(fields[JOURNAL_WHAT]);
-
+		} else if ((owner = names_owner(fields))) {
 			/* The last of them: all that they began from are as they were. */
-			if (kind->rest && !kind->rest(context, text))
+			if (owner->rest && !owner->rest(context, text))
 				journal->failed++;
 			stays = journal->failed || journal->waiting;
 		} else {

@@ -30,6 +30,11 @@ bool undo_damaged(struct undo_context *context, const char *why)
 	return undo_fail(context, context->journal->path, "", why);
 }
 
+bool undo_damaged_line(struct undo_context *context)
+{
+	return undo_damaged(context, "a line of it is damaged, and was left out");
+}
+
 bool undo_set(struct undo_context *context, char **fields)
 {
 	const char *root = context->root, *path = fields[JOURNAL_NAME];
@@ -92,7 +97,7 @@ bool undo_task(struct undo_context *context, char **fields)
 	int error = 0;
 
 	if (!cpulist_read(list, &cpus))
-		return undo_damaged(context, "a line of it is damaged, and was left out");
+		return undo_damaged_line(context);
 	/* It has ended; maybe another has its number. */
 	if (!task_read(&task, context->root, tid))
 		return true;

@@ -56,6 +56,7 @@ bool undo_fail_task(struct undo_context *context, const char *tid, const char *l
 
 /* Of the journal, or a line of it: says so, and keeps it.  Returns false. */
 bool undo_damaged(struct undo_context *context, const char *why);
+bool undo_damaged_line(struct undo_context *context);
 
 /* Kinds that are no one room's: a file, an instance of the tracer, a task's affinity. */
 bool undo_set(struct undo_context *context, char **fields);

@@ -50,7 +50,7 @@ bool run_undo_attach(struct undo_context *context, char **fields)
 	if (!cpulist_read(list, &cpus) ||
 	    sscanf(text + strlen(list), "%u %u", &policy, &priority) != 2) {
 		free(list);
-		return undo_damaged(context, "a line of it is damaged, and was left out");
+		return undo_damaged_line(context);
 	}
 	if (!task_read(&task, context->root, tid)) {
 		free(list);

@@ -50,75 +50,6 @@ static int give_back(const char *root, const char *tid, const char *start,
 	return error == ESRCH ? 0 : error;
 }
 
-/* A task that did not get back what it would have, its text to be freed. */
-struct heir {
-	char *tid;
-	char *list;
-	int error;
-};
-
-/* One round; false: nothing was changed. */
-static bool one_round(const char *root, const struct shield_notes *notes,
-		      const struct tasks *tasks, unsigned int *restored,
-		      struct heir **failed, size_t *count)
-{
-	bool changed = false;
-
-	for (size_t i = 0; i < *count; i++) {
-		free((*failed)[i].tid);
-		free((*failed)[i].list);
-	}
-	*count = 0;
-	for (size_t i = 0; i < tasks->count; i++) {
-		const struct tasks_one *one = &tasks->list[i];
-		struct cpulist was;
-		int error;
-
-		if (one->task.bound || shield_notes_has(notes, one) ||
-		    !shield_notes_task(notes, tasks, one, &was) ||
-		    cpulist_same(&was, &one->task.cpus))
-			continue;
-		error = give_back(root, one->task.tid, one->task.start, &was,
-					 &one->task.cpus);
-		if (error) {
-			*ARRAY_ADD(*failed, *count) = (struct heir){
-				text_format("%s", one->task.tid), cpulist_text(&was), error,
-			};
-		} else {
-			(*restored)++;
-			changed = true;
-		}
-	}
-	return changed;
-}
-
-/*
- * The same for the tasks that have taken something over, by the journal @text, and are in
- * none of its lines.  0, or the errno: nothing was looked at.
- */
-static int give_heirs_back(const char *root, const char *text, unsigned int *restored,
-		      struct heir **failed, size_t *count)
-{
-	struct shield_notes notes;
-	bool changed = true;
-	int error = 0;
-
-	*failed = NULL;
-	*count = 0;
-	shield_notes_read(&notes, text);
-	for (int i = 0; changed && !error && i < ROUNDS; i++) {
-		struct tasks tasks;
-
-		error = tasks_read(&tasks, root);
-		if (error)
-			break;
-		changed = one_round(root, &notes, &tasks, restored, failed, count);
-		tasks_free(&tasks);
-	}
-	shield_notes_free(&notes);
-	return error;
-}
-
 bool shield_undo_task(struct undo_context *context, char **fields)
 {
 	const char *tid = fields[JOURNAL_NAME], *text = fields[JOURNAL_TEXT];
@@ -127,7 +58,7 @@ bool shield_undo_task(struct undo_context *context, char **fields)
 	int error;
 
 	if (!shield_note_lists(text, &was, &now))
-		return undo_damaged(context, "a line of it is damaged, and was left out");
+		return undo_damaged_line(context);
 	error = give_back(context->root, tid, fields[JOURNAL_VALUE], &was, &now);
 	if (!error)
 		return true;
@@ -154,19 +85,77 @@ bool shield_undo_file(struct undo_context *context, char **fields)
 	return good;
 }
 
+/* Tasks that did not get back what they would have. */
+struct heirs {
+	struct heir {
+		char *tid;
+		char *list;
+		int error;
+	} *list;
+	size_t count;
+};
+
+static void forget(struct heirs *heirs)
+{
+	for (size_t i = 0; i < heirs->count; i++) {
+		free(heirs->list[i].tid);
+		free(heirs->list[i].list);
+	}
+	heirs->count = 0;
+}
+
+/* The tasks that are in no line of @notes; false: nothing was changed. */
+static bool one_round(struct undo_context *context, const struct shield_notes *notes,
+		      const struct tasks *tasks, struct heirs *failed)
+{
+	bool changed = false;
+
+	forget(failed);
+	for (size_t i = 0; i < tasks->count; i++) {
+		const struct tasks_one *one = &tasks->list[i];
+		struct cpulist was;
+		int error;
+
+		if (one->task.bound || shield_notes_has(notes, one) ||
+		    !shield_notes_task(notes, tasks, one, &was) ||
+		    cpulist_same(&was, &one->task.cpus))
+			continue;
+		error = give_back(context->root, one->task.tid, one->task.start, &was,
+				  &one->task.cpus);
+		if (error) {
+			*ARRAY_ADD(failed->list, failed->count) = (struct heir){
+				text_format("%s", one->task.tid), cpulist_text(&was), error,
+			};
+		} else {
+			context->journal->restored++;
+			changed = true;
+		}
+	}
+	return changed;
+}
+
 bool shield_undo_heirs(struct undo_context *context, const char *text)
 {
-	struct heir *failed;
-	size_t count;
-	bool good = !give_heirs_back(context->root, text, &context->journal->restored, &failed,
-				       &count);
+	struct heirs failed = { 0 };
+	struct shield_notes notes;
+	bool changed = true, good = true;
 
-	for (size_t i = 0; i < count; i++) {
-		good = undo_fail_task(context, failed[i].tid, failed[i].list, failed[i].error);
-		free(failed[i].tid);
-		free(failed[i].list);
+	shield_notes_read(&notes, text);
+	for (int i = 0; changed && i < ROUNDS; i++) {
+		struct tasks tasks;
+
+		good = !tasks_read(&tasks, context->root);
+		if (!good)
+			break;
+		changed = one_round(context, &notes, &tasks, &failed);
+		tasks_free(&tasks);
 	}
-	free(failed);
+	shield_notes_free(&notes);
+	for (size_t i = 0; i < failed.count; i++)
+		good = undo_fail_task(context, failed.list[i].tid, failed.list[i].list,
+				      failed.list[i].error);
+	forget(&failed);
+	free(failed.list);
 	return good;
 }
 
