@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -140,13 +141,20 @@ def running(program: Path, root: Path, *arguments: str, cpu: str = "3",
         process.communicate()
 
 
-def killed_at_each_change(*words: str | Path) -> Iterator[int]:
-    """Kills the command before its first change, then its second, until it is through."""
+def killed_at_each_change(root: Path, *words: str | Path) -> Iterator[Path]:
+    """Kills the command before its first change, then its second, until it is through.
+
+    Each time on a copy of the machine @root, which is named instead of it.
+    """
+    copy = root.with_name(f"{root.name}-copy")
     for change in itertools.count(1):
-        done = subprocess.run(words, capture_output=True, text=True, check=False,
+        shutil.copytree(root, copy, symlinks=True)
+        done = subprocess.run([copy if word == root else word for word in words],
+                              capture_output=True, text=True, check=False,
                               env={**os.environ, "KILLED_AT": str(change)})
         assert done.returncode in (0, -signal.SIGKILL), done.stderr
-        yield change
+        yield copy
+        shutil.rmtree(copy)
         if not done.returncode:
             return
 

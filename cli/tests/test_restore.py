@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
 import subprocess
 import time
@@ -71,27 +70,25 @@ def test_kill_before_each_change(isolator: Path, mortal: Path, lay: Lay) -> None
     root = lay(STOCK)
     before = tree(root)
     changes = 0
-    for changes in killed_at_each_change(*command(mortal, root, "--policy", "fifo", "true")):
-        restore(isolator, root)
-        assert tree(root) == before and not (root / "run/isolator").exists(), changes
+    words = command(mortal, root, "--policy", "fifo", "true")
+    for changes, copy in enumerate(killed_at_each_change(root, *words), 1):
+        restore(isolator, copy)
+        assert tree(copy) == before and not (copy / "run/isolator").exists(), changes
     assert changes > 50
 
 
-def test_kill_of_restore_before_each_change(isolator: Path, mortal: Path, lay: Lay,
-                                            tmp_path: Path) -> None:
+def test_kill_of_restore_before_each_change(isolator: Path, mortal: Path, lay: Lay) -> None:
     """Neither when that which puts all back is killed: another one does."""
-    root, copy = lay(STOCK), tmp_path / "copy"
+    root = lay(STOCK)
     before = tree(root)
     with running(isolator, root) as process:
         process.kill()
         process.wait()
     changes = 0
-    shutil.copytree(root, copy, symlinks=True)
-    for changes in killed_at_each_change(mortal, "restore", "--root", copy):
+    words = (mortal, "restore", "--root", root)
+    for changes, copy in enumerate(killed_at_each_change(root, *words), 1):
         restore(isolator, copy)
         assert tree(copy) == before and not (copy / "run/isolator").exists(), changes
-        shutil.rmtree(copy)
-        shutil.copytree(root, copy, symlinks=True)
     assert changes > 50
 
 

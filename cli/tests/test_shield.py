@@ -381,24 +381,22 @@ def test_undo_that_does_not_stick(stubborn: Path, lay: Lay) -> None:
     (["set", "--all", "3"], ["set", "--all", "1-2"]),
     (["set", "--all", "3"], ["clear"]),
 ])
-def test_kill_before_each_change(isolator: Path, mortal: Path, lay: Lay, tmp_path: Path,
-                                 begun: list[str], then: list[str]) -> None:
+def test_kill_before_each_change(isolator: Path, mortal: Path, lay: Lay, begun: list[str],
+                                 then: list[str]) -> None:
     """After SIGKILL of set, of set with other masks, or of clear: restore puts all back."""
     many = {p: t for tid in range(500, 504) for p, t in task(tid, "0-3").items()}
-    root, copy = lay({**MACHINE, **many}), tmp_path / "copy"
+    root = lay({**MACHINE, **many})
     before = tree(root)
     if begun:
         shield(isolator, root, *begun)
     changes = 0
-    shutil.copytree(root, copy, symlinks=True)
-    for changes in killed_at_each_change(mortal, "shield", *then, "--root", copy):
+    words: list[str | Path] = [mortal, "shield", *then, "--root", root]
+    for changes, copy in enumerate(killed_at_each_change(root, *words), 1):
         shown = subprocess.run([isolator, "shield", "show", "--root", copy], check=False,
                                capture_output=True, text=True)
         assert shown.returncode in (0, 2), shown.stderr
         assert [s for _, s in states(restore(isolator, copy))] in ([], ["restored"])
         assert tree(copy) == before and not (copy / "run/isolator").exists(), changes
-        shutil.rmtree(copy)
-        shutil.copytree(root, copy, symlinks=True)
     assert changes > 20
 
 
