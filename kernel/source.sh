@@ -7,7 +7,8 @@
 #   cache     where trees lie
 #   checkout  the name of the tree: none is used by two builds at a time
 #   package, version, pristine  Debian's package of the source, its version, its place below $cache
-#   series    the list of patches
+#   series    the list of patches, and of the new files that each brings
+#   staged    empty
 #
 # and the functions die and say.
 # shellcheck shell=sh disable=SC2154
@@ -32,19 +33,68 @@ unpack() {
 	exec 8>&-
 }
 
+# Where the folders of new files have their place in the tree.
+overlay_tops='isolator:kernel/isolator include:include arch:arch
+	Documentation:Documentation selftests:tools/testing/selftests/isolator'
+
 # overlay file -> its place in the tree, one pair a line
 overlay() {
 	[ -z "$stock" ] || return 0
-	for top in isolator:kernel/isolator include:include arch:arch; do
+	for top in $overlay_tops; do
 		[ -d "$here/${top%%:*}" ] || continue
 		(cd "$here/${top%%:*}" && find . -type f ! -name '*.swp' ! -name '*~') | sort |
 			sed "s|^\./\(.*\)|$here/${top%%:*}/\1 ${top#*:}/\1|"
 	done
 }
 
+# Those that change a file of Debian's, in order: what is indented are the new files of one.
 patches() {
 	[ -z "$stock" ] && [ -e "$series" ] || return 0
-	sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "$series"
+	sed 's/#.*//; s/[[:space:]]*$//; /^$/d; /^[[:space:]]/d' "$series" | while read -r p; do
+		! grep -q '^diff --git ' "$here/patches/$line/$p" || echo "$p"
+	done
+}
+
+# What is not as Debian has it: the files in $staged/tree, their names in $staged/list.
+stage() {
+	[ -z "$stock$staged" ] || return 0
+	unpack
+	staged=$(mktemp -d "$cache/staged.XXXXXX")
+	trap 'rm -rf "$staged"' EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	{
+		for p in $(patches); do
+			sed -n -e 's|^+++ [^/]*/\([^[:space:]]*\).*|\1|p' \
+				-e 's|^--- [^/]*/\([^[:space:]]*\).*|\1|p' "$here/patches/$line/$p"
+		done
+		overlay | cut -d ' ' -f 2
+	} | grep -v '^dev/null$' | sort -u >"$staged/list"
+	while read -r f; do
+		mkdir -p "$staged/tree/$(dirname "$f")"
+		[ ! -e "$pristine/$f" ] || cp -p "$pristine/$f" "$staged/tree/$f"
+	done <"$staged/list"
+	for p in $(patches); do
+		patch -d "$staged/tree" -p1 --fuzz=0 --no-backup-if-mismatch -s -f \
+			<"$here/patches/$line/$p" >&2 ||
+			die "patch $p does not apply to $package $version"
+	done
+	overlay | while read -r file to; do
+		mkdir -p "$staged/tree/$(dirname "$to")"
+		cp "$file" "$staged/tree/$to"
+	done
+}
+
+# What of that a kernel is made of, for its key: it is the same kernel however it is cut into
+# patches, and no build reads documentation, self-tests or MAINTAINERS.
+staged_content() {
+	[ -z "$stock" ] || return 0
+	(cd "$staged/tree" && find . -type f ! -path './Documentation/*' \
+		! -path './tools/testing/*' ! -path ./MAINTAINERS | LC_ALL=C sort |
+		while read -r f; do
+			echo "== $f"
+			cat "$f"
+		done)
 }
 
 # The tree that is built from.  Only files whose content changed are written, so
@@ -55,6 +105,7 @@ prepare_tree() {
 		tree=$pristine
 		return
 	fi
+	stage
 	tree=$cache/tree/$checkout-$version
 	if [ ! -e "$tree/.touched" ]; then
 		say "copying the source"
@@ -65,32 +116,9 @@ prepare_tree() {
 			-exec cp -al -t "$tree" {} +
 		: >"$tree/.touched"
 	fi
-	staged=$tree/.staged
-	rm -rf "$staged"
-	mkdir -p "$staged"
-	{
-		for p in $(patches); do
-			sed -n -e 's|^+++ [^/]*/\([^[:space:]]*\).*|\1|p' \
-				-e 's|^--- [^/]*/\([^[:space:]]*\).*|\1|p' "$here/patches/$line/$p"
-		done
-		overlay | cut -d ' ' -f 2
-	} | grep -v '^dev/null$' | sort -u >"$tree/.touching"
-	while read -r f; do
-		mkdir -p "$staged/$(dirname "$f")"
-		[ ! -e "$pristine/$f" ] || cp -p "$pristine/$f" "$staged/$f"
-	done <"$tree/.touching"
-	for p in $(patches); do
-		patch -d "$staged" -p1 --fuzz=0 --no-backup-if-mismatch -s -f \
-			<"$here/patches/$line/$p" >&2 ||
-			die "patch $p does not apply to $package $version"
-	done
-	overlay | while read -r file to; do
-		mkdir -p "$staged/$(dirname "$to")"
-		cp "$file" "$staged/$to"
-	done
-	sort -u "$tree/.touching" "$tree/.touched" | while read -r f; do
-		want=$staged/$f
-		grep -qxF "$f" "$tree/.touching" || want=$pristine/$f
+	sort -u "$staged/list" "$tree/.touched" | while read -r f; do
+		want=$staged/tree/$f
+		grep -qxF "$f" "$staged/list" || want=$pristine/$f
 		if [ ! -e "$want" ]; then
 			rm -f "$tree/$f"
 		elif ! cmp -s "$want" "$tree/$f"; then
@@ -99,8 +127,7 @@ prepare_tree() {
 			cp "$want" "$tree/$f"
 		fi
 	done
-	mv "$tree/.touching" "$tree/.touched"
-	rm -rf "$staged"
+	cp "$staged/list" "$tree/.touched"
 }
 
 # Every option of the fragments on standard input must stand in the configuration $1; those
