@@ -21,10 +21,11 @@ NAVIGATION = {
     "Measure": ["docs/measure", "docs/report", "docs/metrics"],
     "Measure from outside": ["docs/scope", "docs/scope-protocol"],
     "Look after it": ["docs/security", "docs/containers", "docs/troubleshooting"],
-    "The evidence": ["docs/lab", "docs/catalogue", "docs/review", "docs/STATUS", "docs/transcripts",
-                     "docs/bench-channel", "docs/bench-alloc", "docs/bench-measure"],
-    "Contribute": ["docs/architecture", "CONTRIBUTING"],
-    "Look up": ["man/index", "sources/index"],
+    "The evidence": ["docs/lab", "docs/catalogue", "docs/review", "docs/STATUS", "docs/evidence",
+                     "docs/transcripts", "docs/bench-channel", "docs/bench-alloc",
+                     "docs/bench-measure"],
+    "Contribute": ["docs/architecture", "CONTRIBUTING", "docs/writing"],
+    "Look up": ["docs/glossary", "man/index", "sources/index"],
 }
 
 project = "Isolator"
