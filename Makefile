@@ -56,7 +56,7 @@ lint: ## the linters only
 	@tools/check --group prepare --group lint
 
 units: ## unit tests and the model only
-	@tools/check --group unit
+	@tools/check --group prepare --group unit
 
 test: ## one part's tests, or one test: make test T=cli/shield, T=lib/start, T=guest/mmap-lock
 	@tools/test $(if $(T),$(T),--help) --kernel $(KERNEL)
