@@ -56,5 +56,5 @@ the median over the rounds of the longest call of a round, p99.99 of all calls; 
 {found['timer_ns']:.0f} ns of reading the counter in it. malloc is that of libc, told neither to
 trim nor to map; what a program touches first is not counted. The worst calls are those that
 something else on this machine interrupted: what a call can take by itself is its count of
-instructions, which does not grow with the pool (`tools/lib-test` counts them).
+instructions, which does not grow with the pool (`tools/unit-test` counts them).
 """)

@@ -26,7 +26,6 @@ ROOT = HERE.parent
 
 OUT = ROOT / "out/bench-channel.json"
 BUILD = ROOT / "build/bench"
-LIBRARY = ROOT / "build/lib"
 ROUNDS_LEAST = 15
 LIMIT_S = 120
 
@@ -70,15 +69,12 @@ def run(command: list[str | Path]) -> str:
 
 def build() -> Path:
     """libisolator and the measuring program."""
-    run(["tools/install-packages", "bench", "lib"])
-    for where, source, more in (
-            (LIBRARY, "lib", []),
-            (BUILD, "bench", ["--pkg-config-path", str(LIBRARY / "meson-uninstalled")])):
-        if not (where / "build.ninja").exists():
-            shutil.rmtree(where, ignore_errors=True)
-            run(["meson", "setup", "--werror", *more, where, source])
-        run(["meson", "compile", "-C", where])
-    return BUILD / "channel-trip"
+    run(["tools/install-packages", "build", "bench"])
+    if not (BUILD / "build.ninja").exists():
+        shutil.rmtree(BUILD, ignore_errors=True)
+        run(["meson", "setup", "--werror", "-Dpeers=true", "-Dscope=false", BUILD, ROOT])
+    run(["meson", "compile", "-C", BUILD, "channel-trip"])
+    return BUILD / "bench/channel-trip"
 
 
 def measure(program: Path, peer: Peer, cpus: str) -> dict[str, float]:

@@ -73,7 +73,7 @@ theirs beside it, two a round.
 *Theirs against itself*: what that median would be by chance, in 99 % of all cases, if ours were a
 second one of theirs. From round to round two runs of theirs follow each other. As many of their
 differences as there are of ours are drawn, with either sign, since which of two neighbours is
-called ours would be a toss; 10 000 times. Ours has to lie within; p50 is allowed 1 us instead.
+called ours would be a toss; 10 000 times. Ours must lie within; p50 is allowed 1 us instead.
 Where theirs is further from itself than what is allowed, or than its own figure, the bar would not
 be seen missed: inconclusive.
 
@@ -81,8 +81,8 @@ Both wait by `clock_nanosleep` for absolute times a period apart (`--phase fixed
 those that they ran over (`--late missing`). cyclictest counts ns here (`-N`) and sets nothing of
 the machine (`--default-system`). A loop of policy idle keeps the CPU from halting meanwhile: how
 long a host takes to wake a virtual CPU changes from minute to minute. What is beyond the end of
-its histogram, 1 ms, and of oslat's, 1024 us, counts as so much in both; how many there were stands
-beside each run.
+its histogram, 1 ms, and of oslat's, 1024 us, counts as so much in both; each run says how
+many there were.
 
 ## The same without a host
 
@@ -109,9 +109,9 @@ The test is `{exact['test']}`.
 {instructions}
 
 Instructions a sample, counted by the lab's observer in one guest of one CPU, whose time follows
-its instructions (`tools/isolab cost`): a run of 2500 samples less one of 500, medians of the
+its instructions (`tools/isolab cost sample`): a run of 2500 samples less one of 500, medians of the
 rounds. All that the program does is in it, its main thread too. cyclictest's looks 100 times a
-second whether it shall end; the isolator's once, and then it copies and judges what there is, which
+second whether it must end; the isolator's once, and then it copies and judges what there is, which
 is why it has more user mode and fewer entries into the kernel. Its measuring thread alone has more
 user mode than cyclictest's too: it keeps the largest values with their times and a timeline, and
 draws random phases. The system call of a sleep is the same for both, and most of the cost.
@@ -122,7 +122,7 @@ draws random phases. The system call of a sleep is the same for both, and most o
 ## Where
 
 {where['cpu']}, Linux {where['kernel']}, virtual machine: {where['virtual']};
-rt-tests {report['rt_tests']}. Each run stands in `out/measure-bench.json`, with the load of its
+rt-tests {report['rt_tests']}. Each run is in `out/measure-bench.json`, with the load of its
 moment. With a load before, other programs had a part of the same CPUs, and the figures of both
 programs are those of a busy machine.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """All benchmarks, one after the other, in one file: out/bench.json.
 
-kernel     instructions of the patched kernel, counted from outside: tools/isolab bench
+kernel     instructions of the patched kernel, counted from outside: tools/isolab cost kernel
 channel    round trips between two processes, beside other queues: tools/bench-channel
 allocator  isolator_alloc() and isolator_free() beside malloc() and free()
 tick       isolator_tick() with nothing due, beside one load
@@ -24,7 +24,7 @@ from rounds import ERROR, EXCEEDED, INCONCLUSIVE, PASS
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "out"
-LIBRARY = ROOT / "build/lib"
+BUILD = ROOT / "build/host"
 MINUTES = 30
 # The one that says most about a run with several ends.
 WORST = (ERROR, EXCEEDED, INCONCLUSIVE, PASS)
@@ -55,17 +55,9 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text())
 
 
-def library() -> None:
-    """libisolator with its own benchmarks, built."""
-    call(["tools/install-packages", "lib"])
-    if not (LIBRARY / "build.ninja").exists():
-        call(["meson", "setup", "--werror", LIBRARY, "lib"])
-    call(["meson", "compile", "-C", LIBRARY, "bench-alloc", "bench-tick"])
-
-
 def measure_kernel(_docs: bool) -> tuple[int, Any]:
     """Writes out/bench.json itself, the rest is added to it."""
-    code = call(["tools/isolab", "bench"], (PASS, EXCEEDED, INCONCLUSIVE))
+    code = call(["tools/isolab", "cost", "kernel"], (PASS, EXCEEDED, INCONCLUSIVE))
     return code, None
 
 
@@ -78,11 +70,11 @@ def measure_channel(docs: bool) -> tuple[int, Any]:
 
 def measure_allocator(docs: bool) -> tuple[int, Any]:
     """With its table and picture in docs/."""
-    library()
+    call(["tools/build", "bench/bench-alloc"])
     path = OUT / "bench-alloc.json"
-    call([LIBRARY / "bench/alloc/bench-alloc", "--tuned", "--json", path])
+    call([BUILD / "bench/bench-alloc", "--tuned", "--json", path])
     found = read(path)
-    jsonschema.validate(found, read(ROOT / "lib/bench/alloc/schema.json"))
+    jsonschema.validate(found, read(ROOT / "bench/schema/alloc.json"))
     print(alloc.table(found))
     if docs:
         alloc.write(found, ROOT / "docs")
@@ -91,8 +83,8 @@ def measure_allocator(docs: bool) -> tuple[int, Any]:
 
 def measure_tick(_docs: bool) -> tuple[int, Any]:
     """ns, on any kernel: with nothing due a tick does not enter it."""
-    library()
-    done = subprocess.run([LIBRARY / "bench/tick/bench-tick"], cwd=ROOT, capture_output=True,
+    call(["tools/build", "bench/bench-tick"])
+    done = subprocess.run([BUILD / "bench/bench-tick"], cwd=ROOT, capture_output=True,
                           text=True, check=False, timeout=MINUTES * 60)
     if done.returncode:
         raise BenchError(f"bench-tick failed ({done.returncode}): {done.stderr.strip()}")

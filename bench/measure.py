@@ -34,7 +34,7 @@ from rounds import ERROR, EXCEEDED, INCONCLUSIVE, PASS
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 OUT = ROOT / "out"
-BUILD = ROOT / "build/cli"
+BUILD = ROOT / "build/host/cli"
 FILE = "measure-bench.json"
 MINUTES = 30
 SAMPLES = 5000
@@ -82,9 +82,7 @@ def call(command: Sequence[str | Path], codes: tuple[int, ...] = (PASS,)) -> int
 def build() -> Path:
     """The command, and the programs that it is set beside."""
     call(["tools/install-packages", "cli"])
-    if not (BUILD / "build.ninja").exists():
-        call(["meson", "setup", "--werror", BUILD, "cli"])
-    call(["meson", "compile", "-C", BUILD, "isolator"])
+    call(["tools/build", "cli/isolator"])
     return BUILD / "isolator"
 
 
@@ -206,7 +204,7 @@ def measure_noise(arguments: argparse.Namespace) -> Part:
 
 def measure_cost(_arguments: argparse.Namespace) -> Part:
     """In a guest, by the lab's observer."""
-    code = call(["tools/isolab", "cost"], (PASS, EXCEEDED, INCONCLUSIVE))
+    code = call(["tools/isolab", "cost", "sample"], (PASS, EXCEEDED, INCONCLUSIVE))
     if code == INCONCLUSIVE:
         return code, {"text": "inconclusive: no guest came to its end"}
     found = json.loads((OUT / "measure-cost.json").read_text())

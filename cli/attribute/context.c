@@ -90,18 +90,15 @@ static uint64_t key(const struct trace_event *event)
 	}
 }
 
-bool context_patches_text(const char *function)
+/* Is it a function that another CPU calls such that this one sees changed code? */
+static bool patches_text(const char *function)
 {
 	/* x86, others */
 	return function && (!strcmp(function, "do_sync_core") || !strcmp(function, "do_nothing"));
 }
 
-const char *context_softirq(uint64_t number)
-{
-	return number < ARRAY_SIZE(softirqs) ? softirqs[number] : NULL;
-}
-
-struct actor context_vector(const char *call)
+/* What an interrupt of the processor's own is, by the name that tracing gives it. */
+static struct actor vector(const char *call)
 {
 	struct actor actor = { CAUSE_INTERRUPT, -1, 0, call };
 
@@ -131,7 +128,7 @@ static struct actor actor_of(const struct trace_event *event, struct names *name
 		break;
 	case TRACE_VECTOR_ENTRY:
 	case TRACE_VECTOR_EXIT:
-		return context_vector(event->call);
+		return vector(event->call);
 	case TRACE_IPI_ENTRY:
 	case TRACE_IPI_EXIT:
 		actor.kind = CAUSE_IPI;
@@ -139,14 +136,15 @@ static struct actor actor_of(const struct trace_event *event, struct names *name
 		break;
 	case TRACE_CALL_ENTRY:
 	case TRACE_CALL_EXIT:
-		actor.kind = context_patches_text(names_function(names, number)) ? CAUSE_TEXT_PATCH :
+		actor.kind = patches_text(names_function(names, number)) ? CAUSE_TEXT_PATCH :
 			CAUSE_IPI;
 		actor.function = number;
 		break;
 	case TRACE_SOFTIRQ_ENTRY:
 	case TRACE_SOFTIRQ_EXIT:
 		actor.kind = CAUSE_SOFTIRQ;
-		actor.text = context_softirq(number);
+		if (number < ARRAY_SIZE(softirqs))
+			actor.text = softirqs[number];
 		break;
 	case TRACE_TASKLET_ENTRY:
 	case TRACE_TASKLET_EXIT:

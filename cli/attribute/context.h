@@ -70,13 +70,4 @@ bool context_orphan(const struct context *context, const struct trace_event *eve
  */
 struct actor context_task(const struct context *context);
 
-/* What an interrupt of the processor's own is, by the name that tracing gives it. */
-struct actor context_vector(const char *call);
-
-/* A softirq's name; NULL: there is none of that number. */
-const char *context_softirq(uint64_t number);
-
-/* Is it a function that another CPU calls such that this one sees changed code? */
-bool context_patches_text(const char *function);
-
 #endif

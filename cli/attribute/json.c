@@ -58,18 +58,6 @@ static void put_finding(struct json *json, const struct finding *finding)
 	json_close(json, '}');
 }
 
-void ranking_json(struct json *json, const struct ranking *ranking)
-{
-	json_open(json, "causes", '[');
-	for (size_t i = 0; i < ranking->count; i++)
-		put_total(json, &ranking->totals[i]);
-	json_close(json, ']');
-	json_open(json, "excesses", '[');
-	for (size_t i = 0; i < ranking->nr_findings; i++)
-		put_finding(json, ranking->findings[i]);
-	json_close(json, ']');
-}
-
 void attribute_json(struct json *json, const char *key, struct attribute *attribute,
 		    const struct attribute_overhead *overhead)
 {
@@ -82,6 +70,13 @@ void attribute_json(struct json *json, const char *key, struct attribute *attrib
 	json_number(json, "looked", attribute->looked);
 	json_number(json, "lost", attribute->lost);
 	put_overhead(json, overhead);
-	ranking_json(json, ranking);
+	json_open(json, "causes", '[');
+	for (size_t i = 0; i < ranking->count; i++)
+		put_total(json, &ranking->totals[i]);
+	json_close(json, ']');
+	json_open(json, "excesses", '[');
+	for (size_t i = 0; i < ranking->nr_findings; i++)
+		put_finding(json, ranking->findings[i]);
+	json_close(json, ']');
 	json_close(json, '}');
 }

@@ -21,10 +21,4 @@ struct attribute {
 	uint64_t seen, looked, lost;
 };
 
-/* The keys "causes" and "excesses". */
-void ranking_json(struct json *json, const struct ranking *ranking);
-
-/* For people: the ranked causes, and the @most worst excesses. */
-void ranking_text(FILE *out, const struct ranking *ranking, size_t most, bool colours);
-
 #endif

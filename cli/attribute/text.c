@@ -67,7 +67,8 @@ static void put_finding(FILE *out, const struct finding *finding)
 			INDENT, "", term_time(time, length - finding->explained_ns));
 }
 
-void ranking_text(FILE *out, const struct ranking *ranking, size_t most, bool colours)
+/* The ranked causes, and the @most worst excesses. */
+static void put_ranking(FILE *out, const struct ranking *ranking, size_t most, bool colours)
 {
 	for (size_t i = 0; i < ranking->count && i < RANKS; i++)
 		put_total(out, i, &ranking->totals[i], colours);
@@ -96,5 +97,5 @@ void attribute_text(FILE *out, struct attribute *attribute, size_t most, bool co
 		fprintf(out, ", %" PRIu64 " events of theirs overwritten before that",
 			attribute->lost);
 	fputs("\n\n", out);
-	ranking_text(out, ranking, most, colours);
+	put_ranking(out, ranking, most, colours);
 }

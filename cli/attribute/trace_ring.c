@@ -50,10 +50,15 @@ bool trace_page_open(struct trace_page *page, const void *data, size_t size,
 	page->end = page->at + committed;
 	if (commit & MISSED_EVENTS) {
 		page->missed = TRACE_MISSED_SOME;
-		/* How many stands behind the records, if there was room. */
+		/*
+		 * How many stands behind the records, if there was room: a long of the traced
+		 * kernel, as the commit word is.
+		 */
 		if (commit & MISSED_STORED &&
-		    (size_t)(bytes + size - page->end) >= sizeof(page->missed))
-			memcpy(&page->missed, page->end, sizeof(page->missed));
+		    (size_t)(bytes + size - page->end) >= layout->commit_size) {
+			page->missed = 0;
+			memcpy(&page->missed, page->end, layout->commit_size);
+		}
 		if (!page->missed)
 			page->missed = TRACE_MISSED_SOME;
 	}

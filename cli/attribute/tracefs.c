@@ -3,29 +3,23 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/magic.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "attribute/tracefs.h"
 #include "attribute/tracefs_file.h"
 #include "base/file.h"
+#include "base/root.h"
 #include "base/text.h"
 #include "machine/instance.h"
 
 #define PREFIX "isolator-"
 #define LEAST_KIB 4
 #define SENDER_KIB 256
-
-static const char *const mount_points[] = {
-	"/sys/kernel/tracing", "/sys/kernel/debug/tracing", NULL,
-};
 
 void tracefs_init(struct tracefs *fs)
 {
@@ -52,46 +46,9 @@ static const char *remedy(int error)
 		return ": it is for root";
 	case EPERM:
 		return ": it needs CAP_SYS_ADMIN, and a kernel that is not locked down (/sys/kernel/security/lockdown)";
-	case ENODEV:
-		return ": this kernel is built without tracing (CONFIG_TRACING)";
 	default:
 		return "";
 	}
-}
-
-/* Attached to this process, and seen by nobody else; -1 with errno. */
-static int attach(void)
-{
-	int context = fsopen("tracefs", FSOPEN_CLOEXEC), mount = -1, error;
-
-	if (context < 0)
-		return -1;
-	if (!fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
-		mount = fsmount(context, FSMOUNT_CLOEXEC, 0);
-	error = errno;
-	close(context);
-	errno = error;
-	return mount;
-}
-
-static int find(struct tracefs *fs)
-{
-	struct statfs type;
-
-	for (size_t i = 0; mount_points[i]; i++) {
-		fs->root = open(mount_points[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fs->root >= 0 && !fstatfs(fs->root, &type) && type.f_type == TRACEFS_MAGIC)
-			return 0;
-		if (fs->root < 0 && errno == EACCES)
-			return fail(fs, "%s is not readable: it is for root", mount_points[i]);
-		if (fs->root >= 0)
-			close(fs->root);
-	}
-	fs->root = attach();
-	if (fs->root < 0)
-		return fail(fs, "tracefs is not mounted, and cannot be: %s%s", strerror(errno),
-			    remedy(errno));
-	return 0;
 }
 
 /* Of runs that were killed; the kernel itself keeps one that is in use. */
@@ -187,8 +144,11 @@ static int set_rings(struct tracefs *fs, int instance, const struct cpulist *cpu
 int tracefs_open(struct tracefs *fs, const struct tracefs_wanted *wanted)
 {
 	tracefs_init(fs);
-	if (find(fs))
+	if (instance_tracefs(&fs->why))
 		return -1;
+	fs->root = root_open("/", INSTANCE_TRACEFS, O_RDONLY | O_DIRECTORY);
+	if (fs->root < 0)
+		return fail(fs, INSTANCE_TRACEFS ": %s%s", strerror(errno), remedy(errno));
 	sweep(fs);
 	snprintf(fs->name, sizeof(fs->name), INSTANCE_CAUSES, getpid());
 	snprintf(fs->sender_name, sizeof(fs->sender_name), INSTANCE_SENDERS, getpid());

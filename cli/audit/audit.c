@@ -14,7 +14,6 @@
 static struct {
 	struct cpulist cpus;
 	bool fix, boot;
-	const char *update;	/* NULL: update-grub */
 	const char *save;	/* NULL: not given */
 	const char *root;
 	unsigned int least;	/* enum audit_severity */
@@ -30,9 +29,9 @@ static const struct option_spec specs[] = {
 	  { .cpus = &options.cpus }, 0 },
 	{ "fix", 0, OPTION_FLAG, NULL, "apply what can be applied at run time, look whether it holds, and note the old values in /run/isolator/journal",
 	  { .flag = &options.fix }, 0 },
-	{ "boot", 0, OPTION_FLAG, NULL, "with --fix: write boot parameters too, for GRUB on Debian or a Raspberry Pi; they take effect at the next boot, and isolator restore undoes them",
+	{ "boot", 0, OPTION_FLAG, NULL, "with --fix: write boot parameters too, for GRUB on Debian; they take effect at the next boot, and isolator restore undoes them",
 	  { .flag = &options.boot }, 0 },
-	{ "update-grub", 0, OPTION_FILE, "PROGRAM", NULL, { .text = &options.update }, 0 },
+	{ "update-grub", 0, OPTION_FILE, "PROGRAM", NULL, { .text = &boot_updater }, 0 },
 	{ "save", 0, OPTION_FILE, "FILE", "put all that was read into FILE, a tar archive, to be judged elsewhere or attached to a report",
 	  { .text = &options.save }, 0 },
 	{ "root", 0, OPTION_FILE, "DIR", "judge the machine whose files are in DIR, or a file that --save wrote (default /)",
@@ -65,7 +64,7 @@ static int report(struct audit *audit)
 	if (options.fix)
 		error = audit_fix(audit, view.least);
 	if (options.boot && !error)
-		error = boot_apply(&boot, audit, view.least, options.update);
+		error = boot_apply(&boot, audit, view.least);
 	if (options.json)
 		audit_json(stdout, &view);
 	else
@@ -97,7 +96,7 @@ static int run(int argc, char **argv)
 		root_refuse(options.root);
 		code = EXIT_ERROR;
 	} else {
-		switch (audit_run(&audit, &capture, &options.cpus)) {
+		switch (audit_run(&audit, &capture, &options.cpus, NULL)) {
 		case 0:
 			code = report(&audit);
 			audit_free(&audit);
@@ -115,7 +114,7 @@ static int run(int argc, char **argv)
 
 const struct command audit_command = {
 	.name = "audit",
-	.summary = "is this machine fit to isolate CPUs, and what is to be changed",
+	.summary = "is this machine fit to isolate CPUs, and what to change",
 	.about = "Looks at the kernel, how it was built and booted, clocks, power management, interrupts, scheduling, memory management and tracing, and says for each thing that will disturb an isolated CPU where it was read, why it matters, what mends it and what undoes that. What Isolator keeps away anyhow is only a note where the kernel has it.",
 	.options = specs,
 	.examples = (const char *const []){

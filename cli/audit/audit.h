@@ -74,7 +74,8 @@ struct audit {
 	struct capture *capture;
 	struct cpulist online;
 	struct cpulist cpus;	/* those to be isolated */
-	struct cpulist rest;	/* online without them */
+	struct cpulist rest;	/* where all else may go: online without them, and without
+				 * those that are other runs' */
 	const char *chosen;	/* why these: a word of the schema */
 	bool isolator;		/* the kernel has it */
 	const struct audit_group *group;	/* of the check that runs */
@@ -88,10 +89,12 @@ struct audit {
 
 /*
  * Fills @audit from @capture with all findings, for @cpus, or those that the machine
- * is set up for if they are not given.  0; -1, said why: these CPUs are not there;
- * 1, said why: it does not even say which CPUs there are.
+ * is set up for if they are not given.  Nothing is to be moved to @taken; NULL: there are no
+ * such CPUs.  0; -1, said why: these CPUs are not there; 1, said why: it does not even say
+ * which CPUs there are.
  */
-int audit_run(struct audit *audit, struct capture *capture, const struct cpulist *cpus);
+int audit_run(struct audit *audit, struct capture *capture, const struct cpulist *cpus,
+	      const struct cpulist *taken);
 
 void audit_free(struct audit *audit);
 

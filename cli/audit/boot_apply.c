@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Writes what is for the next boot, and looks whether the boot loader has it. */
+/* Gives GRUB a file of parameters, or takes it away again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -9,35 +9,40 @@
 #include <unistd.h>
 
 #include "audit/boot.h"
-#include "audit/boot_notes.h"
 #include "base/error.h"
 #include "base/root.h"
 #include "base/setting.h"
 #include "base/text.h"
 #include "journal/change.h"
+#include "journal/journal.h"
 #include "journal/line.h"
-#include "journal/store.h"
 
 #define UPDATE_GRUB "/usr/sbin/update-grub"
 #define GRUB_CONFIG "/boot/grub/grub.cfg"
+#define BESIDE BOOT_FILE ".new"	/* GRUB reads *.cfg */
+#define NONE "-"		/* the text of a file that is not there */
 #define NO_PROGRAM 127
 
+const char *boot_updater;
+
 /* What is to be run for @root; NULL: nothing is. */
-static const char *program(const char *root, const char *update)
+static const char *updater(const char *root)
 {
-	return update ? update : root_live(root) ? UPDATE_GRUB : NULL;
+	return boot_updater ? boot_updater : root_live(root) ? UPDATE_GRUB : NULL;
 }
 
-bool boot_can_update(const char *root, const char *update)
+/* Is there none, where one is to be run? */
+static bool lacks_updater(const char *root)
 {
-	const char *name = program(root, update);
+	const char *name = updater(root);
 
-	return !name || !access(name, X_OK);
+	return name && access(name, X_OK);
 }
 
-char *boot_update(const char *root, const char *update)
+/* Why it failed, to be freed; NULL: it did not, or nothing is to be run. */
+static char *update(const char *root)
 {
-	const char *name = program(root, update);
+	const char *name = updater(root);
 	pid_t child;
 	int status;
 
@@ -88,141 +93,105 @@ static const char *lacking(const struct boot *boot, const char *root)
 	return lacks;
 }
 
-static void refuse(struct boot *boot, const char *path, int error)
+/* @text is NULL for no file.  0 or the errno. */
+static int put(const char *root, const char *text)
 {
-	boot->state = BOOT_REFUSED;
-	boot->why = text_format("%s: %s%s", path, strerror(error), change_hint(path, error));
+	return text ? root_replace(root, BOOT_FILE, BESIDE, 0644, text) :
+		root_remove(root, BOOT_FILE, BESIDE);
 }
 
-/* The directory that the file is in, to be freed. */
-static char *directory_of(const struct boot *boot)
+/* Says why in the plan.  Returns false. */
+static bool refuse(struct boot *boot, char *why)
 {
-	return text_format("%.*s", (int)(strrchr(boot->path, '/') - boot->path), boot->path);
-}
-
-/* As it was before; what was noted is forgotten if it is so again. */
-static void take_back(struct boot *boot, const char *root, const char *notes, bool made)
-{
-	char *directory = directory_of(boot);
-	int error = boot->before ? boot_replace(root, boot->path, boot->before) :
-		boot_remove(root, boot->path, false);
-
-	if (!error && made)
-		error = boot_remove(root, directory, true);
-	/* A file that cannot be reached was not written either. */
-	if (!error || error == EROFS || error == EACCES || error == ELOOP)
-		boot_notes_write(root, notes);
-	free(directory);
-}
-
-/* Notes it, and writes it: 0; -1, said why; 1, refused. */
-static int write_file(struct boot *boot, const char *root, bool *made)
-{
-	char *directory = directory_of(boot), *now;
-	int fd = root_open(root, directory, O_PATH | O_DIRECTORY), error = 0;
-
-	/* Nothing is written by halves: the way there is made first, and noted. */
-	if (fd < 0 && errno == ENOENT) {
-		error = boot_note(root, BOOT_DIRECTORY, directory, "-", "-");
-		if (!error && (error = boot_make_directory(root, directory))) {
-			refuse(boot, directory, error);
-			free(directory);
-			return 1;
-		}
-		*made = !error;
-	} else if (fd >= 0) {
-		close(fd);
-	}
-	free(directory);
-	if (!error)
-		error = boot_note(root, boot->before ? BOOT_CHANGED : BOOT_MADE, boot->path,
-				  boot->after, boot->before ? boot->before : "-");
-	if (error) {
-		error_say("%s%s: %s, and without it nothing is changed%s", root_live(root) ? "" : root,
-			  BOOT_NOTES, strerror(error), change_hint(BOOT_NOTES, error));
-		return -1;
-	}
-	error = boot_replace(root, boot->path, boot->after);
-	if (error) {
-		refuse(boot, boot->path, error);
-		return 1;
-	}
-	now = setting_read(root, boot->path);
-	if (!now || strcmp(now, boot->after)) {
-		boot->state = BOOT_REFUSED;
-		boot->why = text_format("%s: it was written, but another text was read back",
-					boot->path);
-	}
-	free(now);
-	return boot->state == BOOT_REFUSED;
-}
-
-/* update-grub, and whether it has come to where it counts: true. */
-static bool update(struct boot *boot, const char *root, const char *update_grub)
-{
-	char *why = boot_update(root, update_grub);
-	const char *lacks = why ? NULL : lacking(boot, root);
-
-	if (lacks)
-		why = text_format("update-grub was run, but no line of " GRUB_CONFIG " has %s: does a later file in /etc/default/grub.d set GRUB_CMDLINE_LINUX anew?",
-				  lacks);
-	if (!why)
-		return true;
 	boot->state = BOOT_REFUSED;
 	boot->why = why;
 	return false;
 }
 
-static int apply(struct boot *boot, const char *root, const char *update_grub)
+/* Has the file this text, or is it not there if that is NULL? */
+static bool shows(const char *root, const char *text)
 {
-	char *notes = boot_notes_read(root);
-	bool stood = boot->state == BOOT_STANDS, made = false;
-	int error = 0;
+	char *now = setting_read(root, BOOT_FILE);
+	bool same = now ? text && !strcmp(now, text) : !text && errno == ENOENT;
 
-	if (!notes && errno != ENOENT) {
-		error_say("%s: %s", BOOT_NOTES, errno == EBADMSG ?
-			  "it is damaged, or of another version of this command: move it away" :
-			  strerror(errno));
-		return -1;
-	}
-	if (!notes)
-		notes = text_format(JOURNAL_FIRST_LINE);
-	if (!stood)
-		error = write_file(boot, root, &made);
-	/* Also where it stood: a crash may have come between the file and this. */
-	if (!error && boot->grub && !update(boot, root, update_grub))
-		error = 1;
-	if (error && !stood) {
-		take_back(boot, root, notes, made);
-		/* As GRUB had it before, as far as it can be had. */
-		if (error > 0 && boot->grub)
-			free(boot_update(root, update_grub));
-	} else if (!error && !stood) {
-		boot->state = BOOT_WRITTEN;
-	}
-	free(notes);
-	return error < 0 ? -1 : 0;
+	free(now);
+	return same;
 }
 
-int boot_apply(struct boot *boot, struct audit *audit, enum audit_severity least,
-	       const char *update_grub)
+/* 0 or the errno; nothing is written then. */
+static int write_file(struct boot *boot, const char *root)
+{
+	int error = put(root, boot->after);
+
+	if (error == ENOENT)
+		refuse(boot, text_format(BOOT_FILE ": there is no such directory, so this GRUB reads none: add it to GRUB_CMDLINE_LINUX in /etc/default/grub, then run update-grub"));
+	else if (error)
+		refuse(boot, text_format(BOOT_FILE ": %s%s", strerror(error),
+					 change_hint(BOOT_FILE, error)));
+	return error;
+}
+
+/* Runs update-grub; has the parameters come to where they count? */
+static bool update_config(struct boot *boot, const char *root)
+{
+	char *why = update(root);
+	const char *lacks = why ? NULL : lacking(boot, root);
+
+	if (lacks)
+		why = text_format("update-grub was run, but no line of " GRUB_CONFIG " has %s: does a later file in /etc/default/grub.d set GRUB_CMDLINE_LINUX anew?",
+				  lacks);
+	return !why || refuse(boot, why);
+}
+
+/* 0; -1, said why: it cannot be noted. */
+static int apply(struct boot *boot, const char *root, struct journal *journal)
+{
+	if (boot->state == BOOT_STANDS) {
+		/* A kill may have come between the file and this. */
+		update_config(boot, root);
+		return 0;
+	}
+	/* It was read when the machine was looked at: somebody may have made one since. */
+	if (!shows(root, boot->before)) {
+		refuse(boot, text_format(BOOT_FILE ": it has changed since it was looked at: do this again"));
+		return 0;
+	}
+	if (journal_note(journal, JOURNAL_GRUB, BOOT_FILE, boot->after,
+			 boot->before ? boot->before : NONE))
+		return -1;
+	if (write_file(boot, root)) {
+		journal_forget(journal);
+	} else if ((shows(root, boot->after) ||
+		    refuse(boot, text_format(BOOT_FILE ": it was written, but another text was read back"))) &&
+		   update_config(boot, root)) {
+		boot->state = BOOT_WRITTEN;
+	} else {
+		if (!put(root, boot->before))
+			journal_forget(journal);
+		/* As GRUB had it before, as far as it can be had. */
+		free(update(root));
+	}
+	return 0;
+}
+
+int boot_apply(struct boot *boot, struct audit *audit, enum audit_severity least)
 {
 	const char *root = audit->capture->root;
-	int directory, error = 0;
+	struct journal journal;
+	int error = 0;
 
 	if (!boot->count)
 		return 0;
-	if (!boot->why && boot->grub && !boot_can_update(root, update_grub))
-		boot->why = text_format("there is no %s: apt install grub2-common, or if GRUB is not what boots this machine, add it where that has its parameters",
-					update_grub ? update_grub : UPDATE_GRUB);
+	if (!boot->why && lacks_updater(root))
+		boot->why = text_format("there is no %s: apt install grub2-common, or if GRUB is not what boots this machine, add the parameters where that has them",
+					updater(root));
 	if (boot->why) {
 		boot->state = BOOT_REFUSED;
 	} else {
-		directory = store_lock(root, true, false);
-		if (directory < 0)
+		if (journal_open_boot(&journal, root))
 			return -1;
-		error = apply(boot, root, update_grub);
-		store_close(root, directory);
+		error = apply(boot, root, &journal);
+		journal_close(&journal);
 	}
 	for (size_t i = 0; i < audit->count && !error; i++) {
 		struct audit_finding *finding = &audit->findings[i];
@@ -235,4 +204,47 @@ int boot_apply(struct boot *boot, struct audit *audit, enum audit_severity least
 					   finding->parameter);
 	}
 	return error;
+}
+
+/* Says so, and keeps it noted.  Returns false. */
+static bool fail(struct undo_context *context, const char *path, const char *should,
+		 const char *why)
+{
+	error_say("%s: %s", path, why);
+	return undo_fail(context, path, should, why);
+}
+
+bool boot_undo(struct undo_context *context, char **fields)
+{
+	const char *root = context->root, *new = fields[JOURNAL_VALUE];
+	const char *old = strcmp(fields[JOURNAL_TEXT], NONE) ? fields[JOURNAL_TEXT] : NULL;
+	const char *should = old ? old : "no such file";
+	char *now, *why;
+	int error;
+	bool good;
+
+	if (strcmp(fields[JOURNAL_NAME], BOOT_FILE))
+		return undo_damaged_line(context);
+	now = setting_read(root, BOOT_FILE);
+	error = now || errno == ENOENT ? 0 : errno;
+	/* Gone or as it was: a kill came before the file was written, or update-grub failed. */
+	if (!error && now && strcmp(now, new) && (!old || strcmp(now, old))) {
+		free(now);
+		return fail(context, BOOT_FILE, should,
+			    "it was changed since isolator audit --fix --boot wrote it: remove it if nobody wants it, then restore again");
+	}
+	if (!error)
+		error = put(root, now ? old : NULL);
+	free(now);
+	if (error) {
+		why = text_format("%s%s", strerror(error), change_hint(BOOT_FILE, error));
+		good = fail(context, BOOT_FILE, should, why);
+	} else {
+		why = lacks_updater(root) ?
+			text_format("there is no update-grub: apt install grub2-common; until then the next boot has what was written") :
+			update(root);
+		good = !why || fail(context, GRUB_CONFIG, "as update-grub writes it", why);
+	}
+	free(why);
+	return good;
 }

@@ -10,13 +10,13 @@
 
 #define GRUB "/etc/default/grub"
 #define GRUB_DIRECTORY "/etc/default/grub.d"
-#define GRUB_FILE GRUB_DIRECTORY "/isolator.cfg"
 #define VARIABLE "GRUB_CMDLINE_LINUX"
 #define OURS VARIABLE "=\"$" VARIABLE " "
 
 /* Between words of a command line, or around them in a file of shell variables. */
 #define ENDS " \t\n\"'"
 
+/* How a file begins that this command has written. */
 static const char head[] =
 	"# Written by isolator audit --fix --boot; isolator restore takes it away.\n";
 
@@ -145,29 +145,30 @@ static void put_kept(FILE *out, const struct boot *boot)
 
 static void plan_grub(struct boot *boot, struct audit *audit)
 {
-	const struct capture_file *ours = capture_read(audit->capture, GRUB_FILE);
+	const struct capture_file *ours = capture_read(audit->capture, BOOT_FILE);
 	size_t count, size;
 	char **names;
 	FILE *out;
 
 	boot->loader = "grub";
-	boot->path = GRUB_FILE;
-	boot->grub = true;
+	boot->path = BOOT_FILE;
 	meet_grub(boot, audit, GRUB);
 	names = audit_names(audit, &count, GRUB_DIRECTORY);
 	for (size_t i = 0; i < count; i++) {
 		char *path = text_format(GRUB_DIRECTORY "/%s", names[i]);
 		size_t length = strlen(names[i]);
 
-		if (strcmp(path, GRUB_FILE) && length > 4 &&
+		if (strcmp(path, BOOT_FILE) && length > 4 &&
 		    !strcmp(names[i] + length - 4, ".cfg"))
 			meet_grub(boot, audit, path);
 		free(path);
 	}
 	capture_names_free(names, count);
-	if (ours->error && ours->error != ENOENT && !boot->why)
-		boot->why = text_format(GRUB_FILE ": %s", strerror(ours->error));
 	boot->before = ours->error ? NULL : text_format("%s", ours->text);
+	if (!boot->why && ours->error && ours->error != ENOENT)
+		boot->why = text_format(BOOT_FILE ": %s", strerror(ours->error));
+	else if (!boot->why && boot->before && strncmp(boot->before, head, strlen(head)))
+		boot->why = text_format(BOOT_FILE " is there, but this command has not written it: give it another name that ends in .cfg, then do this again");
 	out = text_open(&boot->after, &size);
 	fputs(head, out);
 	fputs(VARIABLE "=\"$" VARIABLE, out);
@@ -181,38 +182,13 @@ static void plan_grub(struct boot *boot, struct audit *audit)
 		boot->state = BOOT_STANDS;
 }
 
-/* One line of words, as the firmware reads it. */
-static void plan_firmware(struct boot *boot, const struct capture_file *file)
-{
-	size_t length = strcspn(file->text, "\n"), size;
-	FILE *out;
-
-	boot->loader = "raspberry-pi";
-	boot->path = file->path;
-	boot->before = text_format("%s", file->text);
-	if (file->text[length] && file->text[length + 1])
-		boot->why = text_format("%s has more than one line, and the firmware reads the first only: make it one line",
-					file->path);
-	else
-		meet(boot, file, file->text);
-	out = text_open(&boot->after, &size);
-	while (length && strchr(" \t\r", file->text[length - 1]))
-		length--;
-	fprintf(out, "%.*s", (int)length, file->text);
-	for (size_t i = 0; i < boot->count; i++)
-		if (!(boot->elsewhere >> i & 1))
-			fprintf(out, "%s%s", length ? " " : "", boot->parameters[i]);
-	fputs(file->text + strcspn(file->text, "\n"), out);
-	fclose(out);
-}
-
 static bool is_there(struct audit *audit, const char *path)
 {
 	return !capture_read(audit->capture, path)->error;
 }
 
 /* Boot loaders that are only named. */
-static bool name_other(struct boot *boot, struct audit *audit)
+static void name_other(struct boot *boot, struct audit *audit)
 {
 	static const struct {
 		const char *file, *loader, *where;
@@ -232,42 +208,46 @@ static bool name_other(struct boot *boot, struct audit *audit)
 			continue;
 		boot->loader = others[i].loader;
 		boot->why = text_format("%s", others[i].where);
-		return true;
+		return;
 	}
-	return false;
+	boot->why = text_format("no boot loader is known here: add it to the kernel's command line, wherever that comes from");
+}
+
+/* The firmware of a Raspberry Pi, in one of two places: where the newer is, the older names it. */
+static void name_firmware(struct boot *boot, struct audit *audit)
+{
+	static const char *const places[] = { "/boot/firmware", "/boot" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(places) && !boot->loader; i++) {
+		char *line = text_format("%s/cmdline.txt", places[i]);
+		char *config = text_format("%s/config.txt", places[i]);
+
+		if (is_there(audit, line) && is_there(audit, config)) {
+			bool made = is_there(audit, "/etc/default/raspi-firmware");
+
+			boot->loader = made ? "raspi-firmware" : "raspberry-pi";
+			boot->why = made ? text_format("add it to /etc/default/raspi-extra-cmdline, from which Debian's raspi-firmware writes %s: dpkg-reconfigure raspi-firmware",
+						       line) :
+				text_format("add it to the line of %s, which stays one line", line);
+		}
+		free(config);
+		free(line);
+	}
 }
 
 void boot_plan(struct boot *boot, struct audit *audit, enum audit_severity least)
 {
-	/* Where the newer of the two is, the older one only names it. */
-	static const char *const places[] = { "/boot/firmware", "/boot" };
-
 	*boot = (struct boot){ 0 };
 	for (size_t i = 0; i < audit->count; i++)
 		if (audit->findings[i].parameter && audit->findings[i].severity >= least)
 			want(boot, audit->findings[i].parameter);
 	if (!boot->count)
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(places) && !boot->loader; i++) {
-		char *lines = text_format("%s/cmdline.txt", places[i]);
-		char *config = text_format("%s/config.txt", places[i]);
-		const struct capture_file *file = capture_read(audit->capture, lines);
-
-		if (!file->error && is_there(audit, config) &&
-		    is_there(audit, "/etc/default/raspi-firmware")) {
-			boot->loader = "raspi-firmware";
-			boot->why = text_format("add it to /etc/default/raspi-extra-cmdline, from which Debian's raspi-firmware writes %s: dpkg-reconfigure raspi-firmware",
-						lines);
-		} else if (!file->error && is_there(audit, config)) {
-			plan_firmware(boot, file);
-		}
-		free(config);
-		free(lines);
-	}
+	name_firmware(boot, audit);
 	if (!boot->loader && is_there(audit, GRUB))
 		plan_grub(boot, audit);
-	if (!boot->loader && !name_other(boot, audit))
-		boot->why = text_format("no boot loader is known here: add it to the kernel's command line, wherever that comes from");
+	else if (!boot->loader)
+		name_other(boot, audit);
 	if (boot->why)
 		boot->state = BOOT_SHOWN;
 	else if (boot->before && !strcmp(boot->before, boot->after))

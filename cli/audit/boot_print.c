@@ -23,7 +23,6 @@ static char *words(const struct boot *boot)
 
 void boot_text(FILE *out, const struct boot *boot)
 {
-	const char *update = boot->grub ? ", runs update-grub" : "";
 	char *all;
 
 	if (!boot->count)
@@ -34,16 +33,16 @@ void boot_text(FILE *out, const struct boot *boot)
 	fputc('\n', out);
 	free(all);
 	if (boot->state == BOOT_WRITTEN)
-		fprintf(out, "  written%s: it takes effect at the next boot; isolator restore undoes it:\n",
-			boot->grub ? ", and update-grub was run" : "");
+		fputs("  written, and update-grub was run: it takes effect at the next boot; isolator restore undoes it:\n",
+		      out);
 	else if (boot->state == BOOT_STANDS)
-		fprintf(out, "  it is written already, and takes effect at the next boot%s\n",
-			boot->grub ? ", if update-grub was run since" : "");
+		fputs("  it is written already, and takes effect at the next boot, if update-grub was run since\n",
+		      out);
 	else if (boot->why)
 		fputs(boot->path ? "  not changed: " : "  by hand: ", out);
 	else
-		fprintf(out, "  --fix --boot writes this%s, and it takes effect at the next boot:\n",
-			update);
+		fputs("  --fix --boot writes this, runs update-grub, and it takes effect at the next boot:\n",
+		      out);
 	if (boot->state == BOOT_STANDS)
 		return;
 	if (boot->why && boot->state != BOOT_WRITTEN) {

@@ -9,8 +9,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
-
-#define ONLINE "/sys/devices/system/cpu/online"
+#include "machine/online.h"
 
 static const struct audit_group *const groups[] = {
 	&audit_machine, &audit_boot, &audit_timer, &audit_power, &audit_irq, &audit_sched,
@@ -62,23 +61,9 @@ static int no_cpus(const struct audit *audit, const struct capture_file *online)
 	const char *root = audit->capture->root;
 
 	error_say("%s%s: %s: without it nothing can be judged%s", strcmp(root, "/") ? root : "",
-		  ONLINE, online->error ? strerror(online->error) : "it is no list of CPUs",
+		  ONLINE_PATH, online->error ? strerror(online->error) : "it is no list of CPUs",
 		  strcmp(root, "/") ? "; is it a capture of a machine?" : "; mount /sys");
 	return 1;
-}
-
-static int no_such_cpus(const struct audit *audit, const struct cpulist *cpus)
-{
-	struct cpulist missing = *cpus;
-	char *lacking, *online;
-
-	cpulist_minus(&missing, &audit->online);
-	lacking = cpulist_text(&missing);
-	online = cpulist_text(&audit->online);
-	error_say("--cpu: %s not online here; these are: %s", lacking, online);
-	free(lacking);
-	free(online);
-	return -1;
 }
 
 static void run_check(struct audit *audit, const struct audit_check *check)
@@ -108,9 +93,10 @@ static void sort(struct audit *audit)
 	audit->findings = sorted;
 }
 
-int audit_run(struct audit *audit, struct capture *capture, const struct cpulist *cpus)
+int audit_run(struct audit *audit, struct capture *capture, const struct cpulist *cpus,
+	      const struct cpulist *taken)
 {
-	const struct capture_file *online = capture_read(capture, ONLINE);
+	const struct capture_file *online = capture_read(capture, ONLINE_PATH);
 
 	*audit = (struct audit){ .capture = capture };
 	if (online->error || !cpulist_read(online->value, &audit->online) ||
@@ -118,14 +104,16 @@ int audit_run(struct audit *audit, struct capture *capture, const struct cpulist
 		return no_cpus(audit, online);
 	if (!cpus->given) {
 		choose(audit);
-	} else if (cpulist_within(cpus, &audit->online)) {
+	} else if (online_check("cpu", cpus, &audit->online)) {
+		return -1;
+	} else {
 		audit->cpus = *cpus;
 		audit->chosen = "option";
-	} else {
-		return no_such_cpus(audit, cpus);
 	}
 	audit->rest = audit->online;
 	cpulist_minus(&audit->rest, &audit->cpus);
+	if (taken)
+		cpulist_minus(&audit->rest, taken);
 	audit->isolator = capture_read(capture, "/proc/isolator/status")->error != ENOENT;
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
 		audit->group = groups[i];

@@ -104,7 +104,7 @@ static void find_resting_timers(struct audit *audit)
 
 static const struct audit_check checks[] = {
 	{ "timer.clocksource", AUDIT_ERROR, false,
-	  "this clock is read through a slow bus by a system call, and the kernel has given up the TSC or was told to; then a tick may run for ever",
+	  "this clock is read through a slow bus by a system call, and the kernel has given up the TSC or was told to; then a tick may never stop",
 	  find_slow_clock },
 	{ "timer.clock-watchdog", AUDIT_WARNING, true,
 	  "the kernel does not trust the TSC: a timer that compares it goes round all CPUs twice a second, and may give it up, which stops all CPUs",

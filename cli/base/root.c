@@ -9,6 +9,7 @@
 
 #include <linux/openat2.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/root.h"
@@ -71,6 +72,30 @@ int root_refuse(const char *root)
 	return -1;
 }
 
+/* What root_graft() was told. */
+static struct {
+	const char *path;	/* NULL: nothing */
+	int fd;
+} graft;
+
+void root_graft(const char *path, int fd)
+{
+	graft.path = path;
+	graft.fd = fd;
+}
+
+/* As open(2). */
+static int open_live(const char *path, int flags)
+{
+	size_t length = graft.path ? strlen(graft.path) : 0;
+
+	if (!length || strncmp(path, graft.path, length) || (path[length] && path[length] != '/'))
+		return open(path, flags);
+	path += length;
+	path += strspn(path, "/");
+	return openat(graft.fd, *path ? path : ".", flags);
+}
+
 int root_open(const char *root, const char *path, int flags)
 {
 	struct open_how how = {
@@ -82,7 +107,7 @@ int root_open(const char *root, const char *path, int flags)
 	if (!(flags & O_PATH))
 		how.flags |= O_NONBLOCK | O_NOCTTY;
 	if (root_live(root))
-		return open(path, (int)how.flags);
+		return open_live(path, (int)how.flags);
 	top = open_top(root);
 	if (top < 0)
 		return -1;
@@ -112,54 +137,96 @@ char *root_read(const char *root, const char *path, size_t *size)
 	return file_read_close(root_open(root, path, O_RDONLY), size);
 }
 
-/* Of @old, so that nobody may do more with it than before. */
-static bool inherit(int fd, const struct stat *old)
+/* As @old is, so that nobody may do more with it than before: 0 or the errno. */
+static int inherit(int fd, const struct stat *old)
 {
 	struct stat new;
 
-	return !fstat(fd, &new) &&
-		((new.st_uid == old->st_uid && new.st_gid == old->st_gid) ||
-		 !fchown(fd, old->st_uid, old->st_gid)) &&
-		!fchmod(fd, old->st_mode & 07777);
+	if (fstat(fd, &new))
+		return errno;
+	if ((new.st_uid != old->st_uid || new.st_gid != old->st_gid) &&
+	    fchown(fd, old->st_uid, old->st_gid))
+		return errno;
+	return fchmod(fd, old->st_mode & 07777) ? errno : 0;
 }
 
-/* @text as a file of @own's that takes the place of @name in @parent. */
-static bool exchange(int own, int parent, const char *name, const char *text,
-		     const struct stat *old)
+/* May @path be replaced?  0, and *@status is how it is, or shall be; or the errno. */
+static int look_at(const char *root, const char *path, mode_t mode, struct stat *status)
 {
-	char *beside = text_format(ROOT_NEW "%d", (int)getpid());
-	bool good = false;
-	int fd;
-
-	/* Of one who was killed and had this number. */
-	unlinkat(own, beside, 0);
-	fd = openat(own, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0) {
-		good = inherit(fd, old) && !file_write_fd(fd, text, strlen(text));
-		good = !close(fd) && good && !renameat(own, beside, parent, name);
-		if (!good)
-			unlinkat(own, beside, 0);
-	}
-	free(beside);
-	return good;
-}
-
-bool root_replace(const char *root, const char *path, const char *text)
-{
-	const char *name;
 	/* Whoever may not write it may not replace it. */
-	int old = root_open(root, path, O_WRONLY | O_NOFOLLOW);
-	int own = root_open(root, ROOT_OWN, O_PATH | O_DIRECTORY);
-	int parent = root_open_parent(root, path, O_PATH, &name);
-	struct stat status;
-	bool good = old >= 0 && own >= 0 && parent >= 0 && !fstat(old, &status) &&
-		S_ISREG(status.st_mode) && exchange(own, parent, name, text, &status);
+	int fd = root_open(root, path, O_WRONLY | O_NOFOLLOW), error = 0;
 
-	if (parent >= 0)
-		close(parent);
+	if (fd < 0 && errno == ENOENT && mode) {
+		*status = (struct stat){ .st_mode = mode, .st_uid = geteuid(),
+					 .st_gid = getegid() };
+		return 0;
+	}
+	if (fd < 0)
+		return errno;
+	if (fstat(fd, status))
+		error = errno;
+	else if (!S_ISREG(status->st_mode))
+		error = EINVAL;
+	close(fd);
+	return error;
+}
+
+/* @text as a file @name of @directory's, on the disk if @sync: 0 or the errno. */
+static int make(int directory, const char *name, const char *text, const struct stat *status,
+		bool sync)
+{
+	int fd, error;
+
+	/* Of one who was killed. */
+	unlinkat(directory, name, 0);
+	fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return errno;
+	error = inherit(fd, status);
+	if (!error)
+		error = file_write_fd(fd, text, strlen(text));
+	if (!error && sync && fsync(fd))
+		error = errno;
+	if (close(fd) && !error)
+		error = errno;
+	return error;
+}
+
+int root_replace(const char *root, const char *path, const char *beside, mode_t mode,
+		 const char *text)
+{
+	const char *name, *new;
+	struct stat status;
+	int error = look_at(root, path, mode, &status), parent, own;
+
+	if (error)
+		return error;
+	parent = root_open_parent(root, path, O_PATH, &name);
+	own = parent < 0 ? -1 : root_open_parent(root, beside, O_PATH, &new);
+	error = own < 0 ? errno : make(own, new, text, &status, mode);
+	if (!error && renameat(own, new, parent, name))
+		error = errno;
+	if (error && own >= 0)
+		unlinkat(own, new, 0);
 	if (own >= 0)
 		close(own);
-	if (old >= 0)
-		close(old);
-	return good;
+	if (parent >= 0)
+		close(parent);
+	return error;
+}
+
+int root_remove(const char *root, const char *path, const char *beside)
+{
+	const char *const paths[] = { beside, path };
+	int error = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		const char *name;
+		int parent = root_open_parent(root, paths[i], O_PATH, &name);
+
+		error = parent < 0 || unlinkat(parent, name, 0) ? errno : 0;
+		if (parent >= 0)
+			close(parent);
+	}
+	return error == ENOENT ? 0 : error;
 }

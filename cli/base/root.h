@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* Where commands keep what is theirs, below a root. */
 #define ROOT_OWN "/run/isolator"
@@ -32,6 +33,12 @@ int root_refuse(const char *root);
 int root_open(const char *root, const char *path, int flags);
 
 /*
+ * What is below the directory @path of the running machine is from now on in that of @fd, which
+ * stays open.  Both have to last; to be called before there are threads, for one path.
+ */
+void root_graft(const char *path, int fd);
+
+/*
  * The directory that @path is in, by root_open() with @flags: a descriptor, or -1 with errno.
  * *@name is what follows.
  */
@@ -41,10 +48,16 @@ int root_open_parent(const char *root, const char *path, int flags, const char *
 char *root_read(const char *root, const char *path, size_t *size);
 
 /*
- * The file @path of a machine that does not run gets @text, all of it at once: of whoever is
- * killed amid that, no half is left.  Meanwhile it is in ROOT_OWN, on the same file system.
- * False: where it cannot be done so, nothing is changed.
+ * The file @path gets @text, all of it at once: of whoever is killed amid that, no half is left.
+ * Meanwhile it is @beside, on the same file system; what of that is there goes.  It keeps its
+ * owner and permissions.  With @mode it is made where it is not there, and is on the disk
+ * before it is at @path; if that is 0, it has to be there.  0; or the errno, and nothing is
+ * changed.
  */
-bool root_replace(const char *root, const char *path, const char *text);
+int root_replace(const char *root, const char *path, const char *beside, mode_t mode,
+		 const char *text);
+
+/* It is not there any more, nor is what root_replace() had in @beside.  0 or the errno. */
+int root_remove(const char *root, const char *path, const char *beside);
 
 #endif

@@ -16,8 +16,8 @@ enum screen_key {
 bool screen_possible(void);
 
 /*
- * Takes the terminal at stdin and stdout: keys come one by one, and what was shown
- * comes back with screen_close().  After wait_prepare().  0, or -1, said why.
+ * Takes such a terminal: keys come one by one, and what was shown comes back with
+ * screen_close().  After wait_prepare().  0, or -1, said why.
  */
 int screen_open(void);
 

@@ -84,8 +84,14 @@ int setting_write_text(const char *root, const char *path, const char *text)
 	int fd, error;
 
 	/* A file of the kernel's takes a text at once; of others a kill would leave none. */
-	if (!root_live(root) && root_replace(root, path, text))
-		return 0;
+	if (!root_live(root)) {
+		char *beside = text_format(ROOT_OWN "/" ROOT_NEW "%d", (int)getpid());
+
+		error = root_replace(root, path, beside, 0, text);
+		free(beside);
+		if (!error)
+			return 0;
+	}
 	/* Some files are emptied by being opened so (set_event); no other minds. */
 	fd = root_open(root, path, O_WRONLY | O_TRUNC);
 	if (fd < 0)

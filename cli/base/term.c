@@ -140,20 +140,23 @@ unsigned int term_fold(FILE *out, const char *text, unsigned int columns)
 		fprintf(out, "%*s", (int)indent, "");
 		text += indent;
 		while (text < end) {
-			const char *word = text + strcspn(text, " \n");
-			unsigned int length = width(text, word);
+			unsigned int gap = (unsigned int)strspn(text, " ");
+			const char *word = text + gap;
+			const char *next = word + strcspn(word, " \n");
+			unsigned int length = width(word, next);
 
-			if (column > indent && column + 1 + length > columns) {
+			if (column > indent && column + gap + length > columns) {
 				fprintf(out, "\n%*s", (int)indent, "");
 				column = indent;
+				gap = 0;
 				lines++;
-			} else if (column > indent) {
-				fputc(' ', out);
-				column++;
 			}
-			fwrite(text, 1, (size_t)(word - text), out);
-			column += length;
-			text = word + strspn(word, " ");
+			text = next;
+			if (word == next)
+				break;	/* blanks that end a line */
+			fprintf(out, "%*s", (int)gap, "");
+			fwrite(word, 1, (size_t)(next - word), out);
+			column += gap + length;
 		}
 		fputc('\n', out);
 		lines++;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -68,27 +67,12 @@ bool wait_until(uint64_t when_ns)
 enum wait_end wait_input(int file, uint64_t when_ns)
 {
 	struct pollfd input = { .fd = file, .events = POLLIN };
-
-	return wait_files(&input, 1, when_ns);
-}
-
-enum wait_end wait_files(struct pollfd *files, nfds_t count, uint64_t when_ns)
-{
 	uint64_t left;
-	int ready = nap_until(when_ns, files, count, &left);
+	int ready = nap_until(when_ns, &input, 1, &left);
 
 	if (ended)
 		return WAIT_OVER;
 	if (ready > 0)
 		return WAIT_INPUT;
-	if (ready < 0 && errno == EINTR)
-		return WAIT_SIGNAL;
-	if (ready < 0) {
-		/* More files than the limit allows, or no memory: at once again would be for ever. */
-		uint64_t pause_ns = wait_clock_ns() + WAIT_SECOND;
-
-		if (!wait_until(pause_ns < when_ns ? pause_ns : when_ns))
-			return WAIT_OVER;
-	}
-	return WAIT_TIME;
+	return ready ? WAIT_SIGNAL : WAIT_TIME;
 }

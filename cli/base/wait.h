@@ -3,7 +3,6 @@
 #ifndef WAIT_H
 #define WAIT_H
 
-#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,19 +14,13 @@ bool wait_until(uint64_t when_ns);
 
 enum wait_end {
 	WAIT_TIME,	/* it is @when */
-	WAIT_INPUT,	/* @file can be read, or is closed on the other side; of @files, what was asked */
+	WAIT_INPUT,	/* @file can be read, or is closed on the other side */
 	WAIT_SIGNAL,	/* one that has a handler of its own */
 	WAIT_OVER,	/* one of those that wait_prepare() is for */
 };
 
 /* The same, until there is something to read from @file, or any signal. */
 enum wait_end wait_input(int file, uint64_t when_ns);
-
-/*
- * The same of @count files, each with what is waited for, as of poll(2). WAIT_TIME may come early
- * where the kernel cannot wait for so many: after a second, or at @when.
- */
-enum wait_end wait_files(struct pollfd *files, nfds_t count, uint64_t when_ns);
 
 #define WAIT_SECOND UINT64_C(1000000000)	/* in ns */
 

@@ -247,7 +247,7 @@ static int run(int argc, char **argv)
 
 const struct command configure_command = {
 	.name = "configure",
-	.summary = "give the kernel what /etc/isolator.conf allows, or check that file",
+	.summary = "give the kernel the limits of /etc/isolator.conf, or check them",
 	.about = "Reads which CPUs the administrator lets be isolated, and within which limits, from /etc/isolator.conf (isolator.conf(5)), checks every line, gives it to the kernel and reads it back; if the kernel refuses one of it, all goes back. isolator.service does that at boot. On a kernel without Isolator it says so, names an installed kernel that has it, and changes nothing.",
 	.options = specs,
 	.examples = (const char *const []){

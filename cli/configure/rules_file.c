@@ -11,13 +11,13 @@
 #include "base/root.h"
 #include "base/text.h"
 #include "configure/rules.h"
+#include "machine/online.h"
 
 #define MILLISECOND 1000000ULL
 #define SECOND 1000000000ULL
 #define HOUR (3600 * SECOND)
 #define DIGITS "0123456789"
 #define POSSIBLE "/sys/devices/system/cpu/possible"
-#define ONLINE "/sys/devices/system/cpu/online"
 
 /* The file while it is read. */
 struct reading {
@@ -212,7 +212,7 @@ static void check_cpus(struct reading *reading, const char *root)
 				 text);
 		free(text);
 	}
-	if (n && machine(root, ONLINE, &text, &list)) {
+	if (n && machine(root, ONLINE_PATH, &text, &list)) {
 		cpulist_minus(&list, cpus);
 		if (count(&list) < reading->housekeeping)
 			complain(reading, line, "cpus leaves %u of %s, which are online, for everything else, and %u must stay%s: take some out of it",

@@ -3,7 +3,7 @@
 #ifndef CPU_METRICS_H
 #define CPU_METRICS_H
 
-#include "export/exposition.h"
+#include "base/exposition.h"
 #include "proc/holder.h"
 #include "proc/limit.h"
 #include "proc/proc.h"

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/exposition.h"
 #include "export/crowd.h"
-#include "export/exposition.h"
 #include "proc/culprit.h"
 
 static void free_member(struct crowd_member *member)

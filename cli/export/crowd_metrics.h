@@ -3,8 +3,8 @@
 #ifndef CROWD_METRICS_H
 #define CROWD_METRICS_H
 
+#include "base/exposition.h"
 #include "export/crowd.h"
-#include "export/exposition.h"
 
 void crowd_metrics_callbacks(struct exposition *to, const struct crowd *crowd);
 void crowd_metrics_senders(struct exposition *to, const struct crowd *crowd);

@@ -158,10 +158,9 @@ static int put_available(struct exposition *to, const struct metrics_wish *wish)
 	return 0;
 }
 
-int metrics_text(const struct metrics_wish *wish, enum exposition_format format, char **text,
-		 size_t *size)
+int metrics_text(const struct metrics_wish *wish, char **text, size_t *size)
 {
-	struct exposition to = { .out = text_open(text, size), .format = format };
+	struct exposition to = { .out = text_open(text, size), .format = EXPOSITION_PROMETHEUS };
 	int available = metrics_available(wish), error = available < 0 ? -1 : 0;
 
 	if (available > 0)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "export/exposition.h"
+#include "base/exposition.h"
 
 struct metrics_wish {
 	const char *directory;	/* instead of /proc/isolator; NULL: that one, if there is one */
@@ -22,10 +22,9 @@ struct metrics_wish {
 int metrics_available(const struct metrics_wish *wish);
 
 /*
- * All of it, *@text to be freed: 0.  Of a kernel without Isolator it says that.  -1: something
+ * All of it, as node_exporter reads it, *@text to be freed: 0.  Of a kernel without Isolator it says that.  -1: something
  * cannot be read, said why, and there is no text.
  */
-int metrics_text(const struct metrics_wish *wish, enum exposition_format format, char **text,
-		 size_t *size);
+int metrics_text(const struct metrics_wish *wish, char **text, size_t *size);
 
 #endif

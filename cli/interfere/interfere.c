@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/wait.h"
 #include "interfere/interfere.h"
+#include "machine/online.h"
 #include "options/command.h"
 
 #define LOOK_NS (WAIT_SECOND / 10)	/* whether the loads are still there */
@@ -35,7 +36,7 @@ static struct {
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "cpu", 'c', OPTION_CPUS, "LIST", "the CPUs that the loads run on, such as 1 or 1,3-5; it has to be given",
+	{ "cpu", 'c', OPTION_CPUS, "LIST", "the CPUs that the loads run on, such as 1 or 1,3-5; required",
 	  { .cpus = &options.cpus }, 0 },
 	{ "time", 't', OPTION_SECONDS, "SEC", "how long, in seconds (default: until Ctrl-C)",
 	  { .ns = &options.window_ns }, 0 },
@@ -43,7 +44,7 @@ static const struct option_spec specs[] = {
 	  { .cpus = &options.targets }, 0 },
 	{ "level", 0, OPTION_WORD, "l1|l2|l3|memory", "of cache: as much memory as this cache has, or twice the last one (default: the last cache)",
 	  { .number = &options.level }, 0 },
-	{ "size", 0, OPTION_SIZE, "SIZE", "of cache and bandwidth: this much memory on each CPU, such as 64K or 8M",
+	{ "size", 0, OPTION_SIZE, "SIZE", "of cache: this much memory on each CPU, such as 64K or 8M",
 	  { .bytes = &options.bytes }, 0 },
 	{ "pattern", 0, OPTION_WORD, "random|stride|sequential", "of cache: in which order its lines are met (default random)",
 	  { .number = &options.pattern }, 0 },
@@ -74,7 +75,7 @@ static bool name_runs(struct interfere_view *view, char *names)
 	return true;
 }
 
-/* All loads that there are; of which class stress-ng runs is not said by its name. */
+/* All loads that there are; which stressors stress-ng runs is not said by its name. */
 static void list_runs(struct interfere_view *view)
 {
 	for (const struct load_type *const *type = load_types; *type; type++) {
@@ -299,12 +300,21 @@ static int report(const struct interfere_view *view)
 	return code;
 }
 
+/* Are the CPUs that were given online?  0, or -1, said which are not. */
+static int check_online(void)
+{
+	struct cpulist online;
+
+	if (online_read("/", &online) || online_check("cpu", &options.cpus, &online))
+		return -1;
+	return options.targets.given ? online_check("to", &options.targets, &online) : 0;
+}
+
 static int run_all(struct interfere_view *view)
 {
 	/* Nothing is begun by halves: a load that is missing would go unnoticed beside others. */
 	if (any_absent(view))
 		return report(view);
-	wait_prepare();
 	if (open_all(view) || start_all(view))
 		return EXIT_ERROR;
 	wait_all(view, isatty(STDERR_FILENO) && !options.json);
@@ -347,7 +357,9 @@ static int run(int argc, char **argv)
 		code = report(&view);
 	} else {
 		names = text_format("%s", argv[0]);
-		if (name_runs(&view, names))
+		/* Also while a program is asked what it can: it ends before this. */
+		wait_prepare();
+		if (!check_online() && name_runs(&view, names))
 			code = run_all(&view);
 	}
 	free_all(&view);
@@ -358,14 +370,14 @@ static int run(int argc, char **argv)
 const struct command interfere_command = {
 	.name = "interfere",
 	.operands = "LOAD[,LOAD...]",
-	.words = "cache bandwidth syscalls ipi compile netcopy media stress:",
+	.words = "cache ipi stress:",
 	.max_operands = 1,
-	.summary = "loads on chosen CPUs: caches, memory, system calls, interrupts between CPUs, programs",
+	.summary = "loads on chosen CPUs, which say what they did",
 	.about = "Disturbs CPUs on purpose, to see what that does to others, and says how much it has done on each. What it starts runs on the chosen CPUs alone, at an ordinary priority, and ends with it, however it ends; no file is left. A load that did nothing is an error of the run, not a quiet success.",
 	.options = specs,
 	.examples = (const char *const []){
 		"isolator interfere cache -c 1 --level l2 -t 10", "for 10 seconds, what CPU 1 has in its second cache goes",
-		"isolator interfere bandwidth,syscalls -c 0-1", "two loads on both CPUs, until Ctrl-C",
+		"isolator interfere cache,stress:sock -c 0-1", "two loads on both CPUs, until Ctrl-C",
 		"isolator interfere ipi -c 0 --to 3 -t 5", "from CPU 0, interrupt CPU 3 in each way that there is",
 		"isolator interfere stress:vm -c 1 -t 60", "stress-ng's stressors of virtual memory",
 		"isolator interfere --list", "what can run here",

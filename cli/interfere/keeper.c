@@ -161,42 +161,13 @@ static void finish(struct work *work, const char *why)
 	_exit(0);
 }
 
-/* Files for the load, made by a child, which may fail, or be killed, without the keeper. */
-static void prepare(struct work *work, const sigset_t *waited)
-{
-	char *why = work->type->files ? scratch_make(&work->scratch) : NULL;
-	pid_t keeper = getpid(), child;
-	int status = 0;
-
-	if (why)
-		work_fail(work, "%s", why);
-	if (!work->type->prepare)
-		return;
-	child = fork();
-	if (!child) {
-		follow(keeper);
-		work->type->prepare(work);
-		_exit(0);
-	}
-	if (child < 0)
-		finish(work, "no process for its files");
-	setpgid(child, child);
-	while (waitpid(child, &status, WNOHANG) != child) {
-		if (sigwaitinfo(waited, NULL) != KEEPER_STOP)
-			continue;
-		end_all(&child, 1);
-		finish(work, NULL);
-	}
-	if (status)
-		finish(work, "its files could not be made");
-}
-
 void keeper_run(struct work *work, pid_t parent)
 {
 	size_t wanted = work->type->whole ? 1 : work->shared->count, count = 0;
 	pid_t *workers = calloc(wanted, sizeof(*workers));
 	sigset_t waited;
 	int signal;
+	char *why;
 
 	leave_parent(parent, &waited);
 	do
@@ -204,7 +175,9 @@ void keeper_run(struct work *work, pid_t parent)
 	while (signal != KEEPER_START && signal != KEEPER_STOP);
 	if (signal == KEEPER_STOP)
 		_exit(0);
-	prepare(work, &waited);
+	why = work->type->files ? scratch_make(&work->scratch) : NULL;
+	if (why)
+		work_fail(work, "%s", why);
 	while (workers && count < wanted && (workers[count] = begin(work, count)) > 0)
 		count++;
 	/* None of them ends by itself. */

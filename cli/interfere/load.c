@@ -29,13 +29,11 @@ struct load {
 };
 
 static const struct work_type *const types[] = {
-	&work_cache, &work_bandwidth, &work_syscalls, &work_ipi, &work_compile, &work_netcopy,
-	&work_media, &work_stress,
+	&work_cache, &work_ipi, &work_stress,
 };
 
 const struct load_type *const load_types[] = {
-	&work_cache.type, &work_bandwidth.type, &work_syscalls.type, &work_ipi.type,
-	&work_compile.type, &work_netcopy.type, &work_media.type, &work_stress.type, NULL,
+	&work_cache.type, &work_ipi.type, &work_stress.type, NULL,
 };
 
 /* @name is that, or begins with it and ":". */
@@ -111,7 +109,7 @@ static bool within(const char *what, const struct cpulist *cpus, const struct cp
 		return true;
 	wrong = cpulist_text(&other);
 	right = cpulist_text(allowed);
-	error_say("%s: this process may not run on CPU %s, but on %s: is it online, and does taskset(1) or a cpuset keep it out (/proc/self/status, Cpus_allowed_list)?",
+	error_say("%s: this process may not run on CPU %s, but on %s: does taskset(1) or a cpuset keep it out (/proc/self/status, Cpus_allowed_list)?",
 		  what, wrong, right);
 	free(right);
 	free(wrong);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loads: what disturbs a CPU on purpose, and counts what it did.
+ * Loads: what disturbs a CPU on purpose, and counts what it did.  What stress-ng has it does;
+ * of this command's own are only those that it has not, of which one says to whom it sends
+ * interrupts, or in which cache it is.
  *
  * A load that is open is a process of its own, the keeper (keeper.h), which waits; what
  * runs for it are the keeper's children.  load_open() forks: call it before threads
@@ -29,7 +31,7 @@ struct load_order {
 	struct cpulist targets;		/* of ipi, whom it interrupts; not given: the cpus */
 	enum load_level level;		/* of cache */
 	enum load_pattern pattern;
-	uint64_t bytes;			/* of cache and bandwidth, on each CPU */
+	uint64_t bytes;			/* of cache, on each CPU */
 };
 
 struct load_type {

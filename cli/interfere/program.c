@@ -59,14 +59,14 @@ static int wait_for(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int program_run(struct work *work, const char *const *arguments, char said[WORK_TEXT], bool out)
+int program_run(struct work *work, const char *const *arguments, char said[WORK_TEXT])
 {
 	int text = memfd_create("said", MFD_CLOEXEC), status;
 	pid_t parent = getpid(), child = text < 0 ? -1 : fork();
 	ssize_t got;
 
 	if (!child)
-		become(arguments, parent, out ? text : -1, text);
+		become(arguments, parent, -1, text);
 	status = wait_for(child);
 	if (status < 0)
 		work_fail(work, "%s cannot begin: %s", arguments[0], strerror(errno));
@@ -75,15 +75,6 @@ int program_run(struct work *work, const char *const *arguments, char said[WORK_
 	said[strcspn(said, "\n")] = '\0';
 	close(text);
 	return status;
-}
-
-void program_must(struct work *work, const char *const *arguments)
-{
-	char said[WORK_TEXT];
-	int status = program_run(work, arguments, said, false);
-
-	if (status)
-		work_fail(work, "%s ended with %d: %.160s", arguments[0], status, said);
 }
 
 char *program_said(const char *const *arguments)

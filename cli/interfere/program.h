@@ -12,13 +12,10 @@ bool program_exists(const char *name);
 
 /*
  * Runs it to its end and returns its exit status, or 128 and the number of a signal.
- * It says nothing: what it writes to stderr, or to stdout if @out, is in @said.  It
- * gets SIGTERM if the calling process ends first.  Fails the load if it cannot begin.
+ * It says nothing: what it writes to stderr is in @said.  It gets SIGTERM if the calling
+ * process ends first.  Fails the load if it cannot begin.
  */
-int program_run(struct work *work, const char *const *arguments, char said[WORK_TEXT], bool out);
-
-/* The same, and any status but 0 fails the load. */
-void program_must(struct work *work, const char *const *arguments);
+int program_run(struct work *work, const char *const *arguments, char said[WORK_TEXT]);
 
 /* All that it writes to stdout and stderr, for missing(): to be freed; NULL: it fails. */
 char *program_said(const char *const *arguments);

@@ -17,7 +17,7 @@
 #define TRIES 16
 #define DEPTH 16	/* directories that are open at a time while it is removed */
 
-const char *scratch_place(void)
+static const char *scratch_place(void)
 {
 	const char *place = getenv("TMPDIR");
 

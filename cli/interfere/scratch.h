@@ -13,7 +13,4 @@ char *scratch_make(char **path);
 /* With all that is in it. */
 void scratch_remove(char *path);
 
-/* TMPDIR, or /tmp. */
-const char *scratch_place(void);
-
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The stressors of stress-ng: all of a class, one after another for a second each, on each
- * CPU its own.  What it calls bogo operations is counted.
+ * The stressors of stress-ng: one, or all of a class one after another, for a second each, on
+ * each CPU its own.  What it calls bogo operations is counted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,55 +15,55 @@
 #define SKIPPED_FIRST 2		/* its exit codes: failed, no resource, not implemented, ... */
 #define SKIPPED_LAST 7
 
-/* What it says of its classes, or of a class followed by "?"; to be freed. */
-static char *ask(const char *class)
+static char *ask(const char *option, const char *word)
 {
-	char *word = text_format("%s?", class);
-	char *said = program_said((const char *const []){ PROGRAM, "--class", word, NULL });
-
-	free(word);
-	return said;
+	return program_said((const char *const []){ PROGRAM, option, word, NULL });
 }
 
-/* The names behind "class 'NAME' stressors:"; NULL: there is no such class.  To be freed. */
-static char *stressors(const char *class)
+/* What it says behind @words when it is asked for the class @name; NULL: nothing.  To be freed. */
+static char *class_said(const char *name, const char *words)
 {
-	char *said = ask(class), *names = NULL;
-	const char *at = said ? strstr(said, "stressors: ") : NULL;
+	char *question = text_format("%s?", name), *said = ask("--class", question), *rest = NULL;
+	const char *at = said ? strstr(said, words) : NULL;
 
 	if (at)
-		names = text_trim(at + strlen("stressors: "));
+		rest = text_format("%.*s", (int)strcspn(at + strlen(words), "\n"),
+				   at + strlen(words));
 	free(said);
-	return names;
+	free(question);
+	return rest;
 }
 
-/* The classes that there are, in one line; to be freed. */
-static char *classes(void)
+/* The stressors that @name is: those of a class, or that one; NULL: none.  To be freed. */
+static char *stressors(const char *name)
 {
-	char *said = ask("no-such-class"), *all;
-	const char *at = said ? strstr(said, "available classes: ") : NULL;
+	char *names = class_said(name, "stressors: "), *all;
 
-	at = at ? at + strlen("available classes: ") : "";
-	all = text_format("%.*s", (int)strcspn(at, "\n"), at);
-	free(said);
-	return all;
+	if (names)
+		return names;
+	all = ask("--stressors", NULL);
+	if (all && text_has_word(all, name))
+		names = text_format("%s", name);
+	free(all);
+	return names;
 }
 
 static char *missing(const char *variant)
 {
-	char *names, *all, *why = NULL;
+	char *names, *classes, *why = NULL;
 
 	if (!program_exists(PROGRAM))
 		return text_format("stress-ng is not installed: apt install stress-ng");
 	if (!*variant)
-		return text_format("of which class?  stress:cpu, and so on: stress-ng --class list");
+		return text_format("which?  stress:sock, or a class as stress:network: stress-ng --stressors");
 	/* It would take another word for an option of its own. */
-	names = variant[strspn(variant, "abcdefghijklmnopqrstuvwxyz-")] || *variant == '-' ?
+	names = variant[strspn(variant, "abcdefghijklmnopqrstuvwxyz0123456789-")] || *variant == '-' ?
 		NULL : stressors(variant);
 	if (!names) {
-		all = classes();
-		why = text_format("stress-ng has no class \"%s\"; it has %s", variant, all);
-		free(all);
+		classes = class_said("no-such-class", "available classes: ");
+		why = text_format("stress-ng has no class or stressor \"%s\"; its classes are %s, its stressors what stress-ng --stressors shows",
+				  variant, classes ? classes : "not known");
+		free(classes);
 	}
 	free(names);
 	return why;
@@ -71,7 +71,7 @@ static char *missing(const char *variant)
 
 static int settle(struct work *work)
 {
-	work->words = text_format("stress-ng's class %s, a second for each stressor", work->variant);
+	work->words = text_format("stress-ng's %s, a second for each stressor", work->variant);
 	return 0;
 }
 
@@ -97,7 +97,7 @@ static void stress(struct work *work, const char *name, const char *cpu, const c
 	remove(yaml);
 	status = program_run(work, (const char *const []){ PROGRAM, option, "1", "--timeout", "1",
 		"--taskset", cpu, "--temp-path", work->scratch, "--metrics-brief", "--yaml", yaml,
-		"--no-rand-seed", NULL }, said, false);
+		"--no-rand-seed", NULL }, said);
 	free(option);
 	/* What this machine, or this user, cannot run is left out. */
 	if (status && (status < SKIPPED_FIRST || status > SKIPPED_LAST))
@@ -114,7 +114,7 @@ static void run(struct work *work)
 	char *yaml = text_format("%s/cpu%s.yaml", work->scratch, cpu);
 
 	if (!names)
-		work_fail(work, "stress-ng has no class \"%s\" any more", work->variant);
+		work_fail(work, "stress-ng has no \"%s\" any more", work->variant);
 	work_ready(work);
 	for (;;) {
 		uint64_t before = work->slot->operations;
@@ -129,7 +129,7 @@ static void run(struct work *work)
 			at += strspn(at, " \n");
 		}
 		if (work->slot->operations == before)
-			work_fail(work, "no stressor of stress-ng's class %s runs here",
+			work_fail(work, "none of stress-ng's %s runs here, for this user",
 				  work->variant);
 	}
 }
@@ -137,8 +137,8 @@ static void run(struct work *work)
 const struct work_type work_stress = {
 	.type = {
 		.name = "stress",
-		.variants = "CLASS",
-		.about = "the stressors of a class of stress-ng, one after another",
+		.variants = "CLASS|STRESSOR",
+		.about = "stress-ng: one of its stressors, or those of a class one after another",
 		.operation = "bogo operations",
 	},
 	.files = true,

@@ -48,14 +48,11 @@ struct work_type {
 	char *(*missing)(const char *variant);
 	/* Checks the order and fills words, targets and each slot's bytes: 0; -1, said why. */
 	int (*settle)(struct work *work);
-	/* Files, before the processes begin; in a process of its own.  May be NULL. */
-	void (*prepare)(struct work *work);
 	/* In a process on its CPU: until it is killed. */
 	void (*run)(struct work *work) __attribute__((noreturn));
 };
 
-extern const struct work_type work_bandwidth, work_cache, work_compile, work_ipi, work_media,
-	work_netcopy, work_stress, work_syscalls;
+extern const struct work_type work_cache, work_ipi, work_stress;
 
 /* The calling process cannot go on, and with it the whole load. */
 void work_fail(struct work *work, const char *format, ...)

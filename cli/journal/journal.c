@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -20,7 +21,7 @@
 
 static int fail(const struct journal *journal, const char *why)
 {
-	return store_fail(journal->root, journal->name, why);
+	return store_fail(journal->root, journal->place, journal->name, why);
 }
 
 /* All of @text at the end of the file, on its way to the disk: 0 or the errno. */
@@ -62,9 +63,7 @@ static int start(struct journal *journal, int flags)
 			     O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_CREAT |
 			     flags, 0600);
 	if (journal->fd < 0)
-		return fail(journal, errno == EACCES || errno == EPERM || errno == EROFS ?
-			"it cannot be written, and without it nothing is changed: run it as root" :
-			strerror(errno));
+		return fail(journal, store_refused(errno, true));
 	if (fstat(journal->fd, &status) || !S_ISREG(status.st_mode))
 		return fail(journal, "it is no file: move it away");
 	if (flock(journal->fd, LOCK_EX | LOCK_NB))
@@ -144,9 +143,13 @@ char *journal_attached(const char *root, const char *text)
 	return tid;
 }
 
-bool journal_is_attached(const char *root, const char *tid)
+/* What is asked of the journal @text of a run, or of the task @attached (NULL: of none). */
+typedef bool (*look_fn)(const char *text, const char *attached, void *data);
+
+/* Is @look true of the journal of a run or of a task that lives? */
+static bool any_living(const char *root, look_fn look, void *data)
 {
-	int directory = store_lock(root, false, true);
+	int directory = store_readable(root) ? store_lock(root, STORE_PATH, false, true) : -1;
 	struct store_entry *entries;
 	bool found = false;
 	size_t count;
@@ -155,51 +158,95 @@ bool journal_is_attached(const char *root, const char *tid)
 		return false;
 	entries = store_list(directory, &count);
 	for (size_t i = 0; i < count && !found; i++) {
-		bool alive;
+		bool alive = false;
 		int fd = store_open(directory, entries[i].name, &alive);
 		char *text = fd < 0 ? NULL : journal_line_all(fd);
 		char *attached = text ? journal_attached(root, text) : NULL;
 
-		found = attached && !strcmp(attached, tid);
+		found = text && (alive || attached) && look(text, attached, data);
 		free(attached);
 		free(text);
 		if (fd >= 0)
 			close(fd);
 	}
 	store_free(entries, count);
-	store_close(root, directory);
+	store_close(root, STORE_PATH, directory);
 	return found;
+}
+
+static bool has_task(const char *text, const char *attached, void *tid)
+{
+	(void)text;
+	return attached && !strcmp(attached, tid);
+}
+
+bool journal_is_attached(const char *root, const char *tid)
+{
+	return any_living(root, has_task, (void *)(uintptr_t)tid);
+}
+
+/*
+ * The line of the journal @text that names its run, taken apart into @fields; to be freed.
+ * NULL: it is none of a run.
+ */
+static char *run_line(const char *text, char *fields[JOURNAL_FIELDS])
+{
+	const char *end = NULL;
+	char *line;
+
+	while ((line = journal_line_last(text, &end))) {
+		if (journal_line_fields(line, fields) &&
+		    !strcmp(fields[JOURNAL_WHAT], JOURNAL_RUN))
+			break;
+		free(line);
+	}
+	return line;
+}
+
+static bool add_cpus(const char *text, const char *attached, void *data)
+{
+	struct cpulist *taken = data, cpus;
+	char *fields[JOURNAL_FIELDS], *line = run_line(text, fields);
+
+	(void)attached;
+	if (line && cpulist_read(fields[JOURNAL_VALUE], &cpus))
+		for (int cpu = -1; (cpu = cpulist_next(&cpus, cpu)) >= 0;)
+			cpulist_add(taken, cpu);
+	free(line);
+	return false;
+}
+
+struct cpulist journal_taken(const char *root)
+{
+	struct cpulist taken = { 0 };
+
+	any_living(root, add_cpus, &taken);
+	return taken;
 }
 
 /* Does the run whose journal is @text have one of these CPUs, or this task?  -1, said so. */
 static int conflict(const struct journal_owner *owner, const char *text)
 {
-	const char *end = NULL;
-	char *line;
-	int error = 0;
+	char *fields[JOURNAL_FIELDS], *line = run_line(text, fields);
+	struct cpulist cpus;
+	int error = -1;
 
-	while (!error && (line = journal_line_last(text, &end))) {
-		char *fields[JOURNAL_FIELDS];
-		struct cpulist cpus;
-
-		if (!journal_line_fields(line, fields) ||
-		    strcmp(fields[JOURNAL_WHAT], JOURNAL_RUN)) {
-			free(line);
-			continue;
-		}
-		if (strtol(fields[JOURNAL_NAME], NULL, 10) == owner->pid) {
-			error_say("%s is attached already, or is being attached just now: isolator detach %s first",
-				  fields[JOURNAL_NAME], fields[JOURNAL_NAME]);
-			error = -1;
-		} else if (cpulist_read(fields[JOURNAL_VALUE], &cpus) &&
-			   cpulist_common(&cpus, owner->cpus)) {
-			error_say("CPU %s is taken: PID %s runs \"%s\" there; wait until it has ended or is detached, or choose another CPU",
-				  fields[JOURNAL_VALUE], fields[JOURNAL_NAME],
-				  fields[JOURNAL_TEXT]);
-			error = -1;
-		}
-		free(line);
-	}
+	if (!line)
+		return 0;
+	if (strtol(fields[JOURNAL_NAME], NULL, 10) == owner->pid)
+		error_say("%s is attached already, or is being attached just now: isolator detach %s first",
+			  fields[JOURNAL_NAME], fields[JOURNAL_NAME]);
+	else if (!cpulist_read(fields[JOURNAL_VALUE], &cpus))
+		error = 0;
+	else if (cpulist_common(&cpus, owner->cpus))
+		error_say("CPU %s is taken: PID %s runs \"%s\" there; wait until it has ended or is detached, or choose another CPU",
+			  fields[JOURNAL_VALUE], fields[JOURNAL_NAME], fields[JOURNAL_TEXT]);
+	else if (owner->others && cpulist_common(&cpus, owner->others))
+		error_say("PID %s has begun to run \"%s\" on CPU %s meanwhile: try again",
+			  fields[JOURNAL_NAME], fields[JOURNAL_TEXT], fields[JOURNAL_VALUE]);
+	else
+		error = 0;
+	free(line);
 	return error;
 }
 
@@ -273,24 +320,25 @@ static int open_fix(struct journal *journal, const struct store_entry *entries, 
 	return open_lasting(journal, STORE_FIX, entries, count);
 }
 
-/* @shield: that of the shield, else that of @owner. */
-static int open_any(struct journal *journal, const char *root, const struct journal_owner *owner,
-		    bool shield)
+/* That of @owner's run, or if that is NULL the one @name; @wait as store_lock(). */
+static int open_any(struct journal *journal, const char *root, const char *place,
+		    const char *name, const struct journal_owner *owner, bool wait)
 {
 	struct store_entry *entries;
 	size_t count;
 	int error;
 
-	*journal = (struct journal){ .root = root, .fd = -1 };
-	journal->directory = store_lock(root, true, owner || shield);
+	*journal = (struct journal){ .root = root, .place = place, .fd = -1 };
+	journal->directory = store_lock(root, place, true, wait);
 	if (journal->directory < 0)
 		return -1;
 	entries = store_list(journal->directory, &count);
-	if (shield)
-		error = open_lasting(journal, STORE_SHIELD, entries, count);
+	if (owner)
+		error = open_run(journal, owner, entries, count);
+	else if (!strcmp(name, STORE_FIX))
+		error = open_fix(journal, entries, count);
 	else
-		error = owner ? open_run(journal, owner, entries, count) :
-			open_fix(journal, entries, count);
+		error = open_lasting(journal, name, entries, count);
 	store_free(entries, count);
 	if (error) {
 		/* What was made for a run that does not begin; a journal of before stays. */
@@ -306,12 +354,17 @@ static int open_any(struct journal *journal, const char *root, const struct jour
 
 int journal_open(struct journal *journal, const char *root, const struct journal_owner *owner)
 {
-	return open_any(journal, root, owner, false);
+	return open_any(journal, root, STORE_PATH, STORE_FIX, owner, owner);
 }
 
 int journal_open_shield(struct journal *journal, const char *root)
 {
-	return open_any(journal, root, NULL, true);
+	return open_any(journal, root, STORE_PATH, STORE_SHIELD, NULL, true);
+}
+
+int journal_open_boot(struct journal *journal, const char *root)
+{
+	return open_any(journal, root, STORE_LASTING, STORE_BOOT, NULL, false);
 }
 
 int journal_note(struct journal *journal, const char *what, const char *name, const char *value,
@@ -353,7 +406,7 @@ void journal_forget(struct journal *journal)
 void journal_settle(struct journal *journal)
 {
 	if (journal->directory >= 0)
-		store_close(journal->root, journal->directory);
+		store_close(journal->root, journal->place, journal->directory);
 	journal->directory = -1;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a command changes of a machine, noted in a file in ROOT/run/isolator (store.h):
+ * What a command changes of a machine, noted in a file in ROOT/run/isolator, or where a boot
+ * leaves it, in ROOT/var/lib/isolator (store.h):
  * written and on its way to the disk before each change, so that whatever ends the
  * program, all can be put back (undo.h).
  *
@@ -10,6 +11,7 @@
  *	controller PATH NAME TEXT
  *	group PATH ORIGIN -
  *	instance PATH - -
+ *	grub PATH NEW OLD
  *	task TID START LIST
  *	attach TID START LIST POLICY PRIORITY
  *	run PID CPUS PROGRAM
@@ -20,7 +22,8 @@
  * without the line's end, and TEXT all that the file showed.  controller: NAME was turned
  * on in PATH, which showed TEXT; others may have come and gone since.  group: the cgroup PATH was
  * made, and what runs in it goes back to the cgroup ORIGIN.  instance: the instance PATH of
- * the tracer was made.  task: the affinity of a
+ * the tracer was made.  grub: the file PATH, which had OLD, or - if it was not there, was given
+ * NEW, and update-grub was run.  task: the affinity of a
  * task, which began at START by the kernel's clock, was LIST.  attach: the same of a
  * task that was isolated, with its policy; the blanks are within the field.  As long as
  * that task lives the journal is that of a run that lives.  run: no change, but
@@ -45,6 +48,7 @@
 #define JOURNAL_CONTROLLER "controller"
 #define JOURNAL_GROUP "group"
 #define JOURNAL_INSTANCE "instance"
+#define JOURNAL_GRUB "grub"
 #define JOURNAL_TASK "task"
 #define JOURNAL_ATTACH "attach"
 #define JOURNAL_RUN "run"
@@ -60,11 +64,13 @@ struct task;
 struct journal_owner {
 	pid_t pid;
 	const struct cpulist *cpus;
+	const struct cpulist *others;	/* what leaves those goes here; NULL: nothing does */
 	const char *program;
 };
 
 struct journal {
 	const char *root;
+	const char *place;	/* the directory that it is in */
 	char *name;
 	int directory;	/* locked: nobody else changes settings; -1: no longer */
 	int fd;		/* locked until the command ends */
@@ -75,7 +81,8 @@ struct journal {
 /*
  * Opens a journal and locks others out: that of audit --fix if @owner is NULL, which is
  * refused as long as there is any of a run; else a new one, which is refused if a run
- * that lives has one of the CPUs.  What runs that live have set is noted in the new
+ * that lives has one of the CPUs, or one of those to which this run would send what it
+ * moves away.  What runs that live have set is noted in the new
  * one too: whoever ends last puts it back.  0, or -1, said why.
  */
 int journal_open(struct journal *journal, const char *root, const struct journal_owner *owner);
@@ -85,6 +92,9 @@ int journal_open(struct journal *journal, const char *root, const struct journal
  * as there is any of a run: that notes what the shield has set, and puts it back.
  */
 int journal_open_shield(struct journal *journal, const char *root);
+
+/* The same for that of the next boot, beside which any other may be. */
+int journal_open_boot(struct journal *journal, const char *root);
 
 /* To be called before a change: 0, or -1, said why, and nothing may change. */
 int journal_note(struct journal *journal, const char *what, const char *name, const char *value,
@@ -101,6 +111,9 @@ char *journal_attached(const char *root, const char *text);
 
 /* Does any journal below @root say so of this task? */
 bool journal_is_attached(const char *root, const char *tid);
+
+/* The CPUs of all runs that live; none where the journals cannot be read. */
+struct cpulist journal_taken(const char *root);
 
 /* The change that was noted last was not made. */
 void journal_forget(struct journal *journal);

@@ -11,38 +11,45 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/directory.h"
 #include "base/error.h"
 #include "base/root.h"
 #include "base/text.h"
 #include "journal/store.h"
 
-int store_fail(const char *root, const char *name, const char *why)
+int store_fail(const char *root, const char *place, const char *name, const char *why)
 {
-	error_say("the journal of settings, %s%s/%s: %s", root_live(root) ? "" : root, STORE_PATH,
+	error_say("the journal of settings, %s%s/%s: %s", root_live(root) ? "" : root, place,
 		  name, why);
 	return -1;
 }
 
 /* A directory of its own, which only root may look into; -1 with errno. */
-static int open_directory(const char *root, bool make)
+static int open_directory(const char *root, const char *place, bool make)
 {
-	static const char *const names[] = { "run", "isolator" };
-	int at = root_open(root, "/", O_PATH | O_DIRECTORY);
+	const char *name;
+	int above, fd = -1, error = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names) && at >= 0; i++) {
-		int up = at, error;
+	/* Those above it are everybody's. */
+	for (const char *at = place; make && (at = strchr(at + 1, '/'));) {
+		char *path = text_format("%.*s", (int)(at - place), place);
 
-		/* No link is followed: anybody may have made a capture. */
-		if (make && mkdirat(up, names[i], i ? 0700 : 0755) && errno != EEXIST)
-			at = -1;
-		else
-			at = openat(up, names[i], (i ? O_RDONLY : O_PATH) | O_DIRECTORY |
-				    O_NOFOLLOW | O_CLOEXEC);
-		error = errno;
-		close(up);
-		errno = error;
+		error = directory_make(root, path);
+		free(path);
+		if (error && error != EEXIST) {
+			errno = error;
+			return -1;
+		}
 	}
-	return at;
+	above = root_open_parent(root, place, O_PATH, &name);
+	if (above < 0)
+		return -1;
+	if (!make || !mkdirat(above, name, 0700) || errno == EEXIST)
+		fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	error = errno;
+	close(above);
+	errno = error;
+	return fd;
 }
 
 const char *store_lock_error(int error)
@@ -52,7 +59,26 @@ const char *store_lock_error(int error)
 		"it cannot be locked, and without it nothing is changed: has the kernel CONFIG_FILE_LOCKING, and this filesystem locks?";
 }
 
-int store_lock(const char *root, bool make, bool wait)
+const char *store_refused(int error, bool change)
+{
+	if (error == EACCES || error == EPERM)
+		return change ? "it may not be written, and without it nothing is changed: run it as root" :
+			"only root may read it: run it as root";
+	if (error == EROFS)
+		return "the filesystem is read-only, and without a journal nothing is changed";
+	return strerror(error);
+}
+
+bool store_readable(const char *root)
+{
+	int fd = open_directory(root, STORE_PATH, false);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+int store_lock(const char *root, const char *place, bool make, bool wait)
 {
 	struct stat status = { 0 };
 	int fd;
@@ -60,19 +86,16 @@ int store_lock(const char *root, bool make, bool wait)
 	if (!root_trusted(root))
 		return root_refuse(root);
 	for (;;) {
-		fd = open_directory(root, make);
+		fd = open_directory(root, place, make);
 		if (fd < 0 && errno == ENOENT && !make)
 			return -2;
 		if (fd < 0)
-			return store_fail(root, STORE_FIX,
-				errno == EACCES || errno == EPERM || errno == EROFS ?
-				"it cannot be written, and without it nothing is changed: run it as root" :
-				strerror(errno));
+			return store_fail(root, place, "", store_refused(errno, make));
 		if (flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB))) {
 			const char *why = store_lock_error(errno);
 
 			close(fd);
-			return store_fail(root, STORE_FIX, why);
+			return store_fail(root, place, "", why);
 		}
 		/* Who held the lock may have removed it meanwhile. */
 		if (!fstat(fd, &status) && status.st_nlink)
@@ -98,7 +121,7 @@ static long order_of(const char *name)
 	char *end;
 	long order;
 
-	if (!strcmp(name, STORE_FIX) || !strcmp(name, STORE_SHIELD))
+	if (!strcmp(name, STORE_FIX) || !strcmp(name, STORE_SHIELD) || !strcmp(name, STORE_BOOT))
 		return 0;
 	if (strncmp(name, STORE_RUN, length) || !isdigit((unsigned char)name[length]))
 		return -1;
@@ -154,13 +177,8 @@ int store_open(int directory, const char *name, bool *alive)
 	return fd;
 }
 
-void store_close(const char *root, int directory)
+void store_close(const char *root, const char *place, int directory)
 {
-	int top = root_open(root, "/", O_PATH | O_DIRECTORY);
-
-	if (top >= 0) {
-		unlinkat(top, STORE_PATH + 1, AT_REMOVEDIR);
-		close(top);
-	}
+	directory_remove(root, place);
 	close(directory);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The directory ROOT/run/isolator, where journals (journal.h) are: "journal" is that
- * of audit --fix, "shield" that of the shield, "run.N" that of a run, N grows.  The directory is locked while
- * settings change; a journal is locked while the command that writes it lives.
+ * The directories below ROOT where journals (journal.h) are.  In STORE_PATH, which is gone with
+ * the boot as the changes are: "journal" is that of audit --fix, "shield" that of the shield,
+ * "run.N" that of a run, N grows.  In STORE_LASTING, for what outlasts a boot: "boot" is that of
+ * audit --fix --boot.  A directory is locked while settings change; a journal is locked while the
+ * command that writes it lives.
  */
 #ifndef STORE_H
 #define STORE_H
@@ -17,22 +19,31 @@
 #define STORE_SHIELD "shield"
 #define STORE_RUN "run."
 
+#define STORE_LASTING "/var/lib/isolator"
+#define STORE_BOOT "boot"
+
 struct store_entry {
 	char *name;
 	unsigned int order;	/* of a run; 0: it is none of a run */
 };
 
-/* Says what is wrong with the journal @name.  Returns -1. */
-int store_fail(const char *root, const char *name, const char *why);
+/* Says what is wrong with the journal @name in @place.  Returns -1. */
+int store_fail(const char *root, const char *place, const char *name, const char *why);
 
 /* Why it, or a journal in it, could not be locked, by errno; with what helps. */
 const char *store_lock_error(int error);
 
+/* Why it cannot be opened, to @change something or to read it, by errno; with what helps. */
+const char *store_refused(int error, bool change);
+
+/* Is STORE_PATH there, for this user to read? */
+bool store_readable(const char *root);
+
 /*
- * Opens and locks the directory, which is made if @make; @wait: until nobody else has
+ * Opens and locks the directory @place, which is made if @make; @wait: until nobody else has
  * it.  A descriptor; -1, said why; -2: there is none.
  */
-int store_lock(const char *root, bool make, bool wait);
+int store_lock(const char *root, const char *place, bool make, bool wait);
 
 /*
  * The journals in it, the newest first: a shield begins after audit --fix and before any
@@ -46,6 +57,6 @@ void store_free(struct store_entry *entries, size_t count);
 int store_open(int directory, const char *name, bool *alive);
 
 /* Unlocks it; the directory goes away if nothing is in it. */
-void store_close(const char *root, int directory);
+void store_close(const char *root, const char *place, int directory);
 
 #endif

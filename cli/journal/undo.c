@@ -54,12 +54,17 @@ static void hold(struct undo_context *context, const char *text)
 static void name_owner(struct undo_journal *journal, const char *text)
 {
 	const char *at = text + strlen(JOURNAL_FIRST_LINE);
+	const struct undo_kind *first = NULL;
 	char *fields[JOURNAL_FIELDS], *line;
 
 	if (strlen(text) < strlen(JOURNAL_FIRST_LINE))
 		return;
 	line = text_format("%.*s", (int)strcspn(at, "\n"), at);
-	if (journal_line_fields(line, fields) && !strcmp(fields[JOURNAL_WHAT], JOURNAL_RUN)) {
+	if (journal_line_fields(line, fields))
+		first = undo_kind(fields[JOURNAL_WHAT]);
+	if (first && first->command && !first->cpus)
+		journal->program = text_format("%s", first->command);
+	if (first && !strcmp(first->what, JOURNAL_RUN)) {
 		journal->pid = text_format("%s", fields[JOURNAL_NAME]);
 		journal->cpus = text_format("%s", fields[JOURNAL_VALUE]);
 		journal->program = text_format("%s", fields[JOURNAL_TEXT]);
@@ -68,7 +73,8 @@ static void name_owner(struct undo_journal *journal, const char *text)
 		if (!kind->cpus)
 			continue;
 		journal->cpus = kind->cpus(text);
-		journal->program = journal->cpus ? text_format("%s", kind->command) : NULL;
+		if (journal->cpus)
+			journal->program = text_format("%s", kind->command);
 	}
 	free(line);
 }
@@ -187,7 +193,7 @@ static void look(struct undo_context *context, int directory, const struct store
 	struct undo_journal *journal;
 
 	journal = ARRAY_ADD(context->undo->journals, context->undo->count);
-	journal->path = text_format("%s/%s", STORE_PATH, entry->name);
+	journal->path = text_format("%s/%s", context->place, entry->name);
 	context->journal = journal;
 	if (!text) {
 		undo_damaged(context, errno == EBADMSG ?
@@ -221,15 +227,14 @@ static bool is_asked(const char *name, enum undo_which which)
 	return which == UNDO_SHIELD ? !strcmp(name, STORE_SHIELD) : which != UNDO_RUNS;
 }
 
-static int undo_all(struct undo_context *context, enum undo_which which)
+static int undo_place(struct undo_context *context, const char *place, enum undo_which which)
 {
-	struct undo *undo = context->undo;
 	const char *root = context->root;
-	int directory = store_lock(root, false, which == UNDO_RUNS || which == UNDO_SHIELD);
+	int directory = store_lock(root, place, false, which == UNDO_RUNS || which == UNDO_SHIELD);
 	struct store_entry *entries;
 	size_t count;
 
-	*undo = (struct undo){ 0 };
+	context->place = place;
 	if (directory < 0)
 		return directory == -2 ? 0 : -1;
 	entries = store_list(directory, &count);
@@ -237,11 +242,22 @@ static int undo_all(struct undo_context *context, enum undo_which which)
 		if (entries[i].order || is_asked(entries[i].name, which))
 			look(context, directory, &entries[i], which);
 	store_free(entries, count);
-	store_close(root, directory);
+	store_close(root, place, directory);
+	return 0;
+}
+
+static int undo_all(struct undo_context *context, enum undo_which which)
+{
+	int error;
+
+	*context->undo = (struct undo){ 0 };
+	error = undo_place(context, STORE_PATH, which);
+	if (!error && (which == UNDO_ENDED || which == UNDO_ALL))
+		error = undo_place(context, STORE_LASTING, which);
 	for (size_t i = 0; i < context->nr_held; i++)
 		free(context->held[i]);
 	free(context->held);
-	return 0;
+	return error;
 }
 
 int undo_journals(struct undo *undo, const char *root, enum undo_which which)

@@ -16,7 +16,7 @@
 enum undo_which {
 	UNDO_RUNS,	/* of runs that have ended; waits for others that change settings */
 	UNDO_SHIELD,	/* of the shield; waits as well, and leaves runs alone */
-	UNDO_ENDED,	/* of all commands that have ended */
+	UNDO_ENDED,	/* of all commands that have ended, and for the next boot */
 	UNDO_ALL,	/* those of commands that live, too */
 };
 

@@ -26,7 +26,7 @@ bool undo_fail(struct undo_context *context, const char *path, const char *shoul
 
 bool undo_damaged(struct undo_context *context, const char *why)
 {
-	store_fail(context->root, strrchr(context->journal->path, '/') + 1, why);
+	store_fail(context->root, context->place, strrchr(context->journal->path, '/') + 1, why);
 	return undo_fail(context, context->journal->path, "", why);
 }
 
@@ -127,8 +127,21 @@ const struct undo_kind *undo_kind(const char *what)
 bool undo_line(struct undo_context *context, char **fields)
 {
 	const struct undo_kind *kind = undo_kind(fields[JOURNAL_WHAT]);
+	const char *path = fields[JOURNAL_NAME];
+	char *why = NULL;
+	int error;
 
-	if (kind && kind->undo && (!kind->path || fields[JOURNAL_NAME][0] == '/'))
-		return kind->undo(context, fields);
-	return undo_damaged(context, "a line of it is damaged, or of a newer command, and was left out");
+	if (!kind || !kind->undo || (kind->path && *path != '/'))
+		return undo_damaged(context, "a line of it is damaged, or of a newer command, and was left out");
+	/* Whoever has changed it may have had tracefs for itself alone. */
+	error = kind->path ? instance_reach(context->root, path, &why) : 0;
+	/* Where there is none, nothing of it is left. */
+	if (error && error != ENODEV) {
+		error_say("%s: %s", path, why);
+		undo_fail(context, path, "as it was", why);
+		free(why);
+		return false;
+	}
+	free(why);
+	return kind->undo(context, fields);
 }

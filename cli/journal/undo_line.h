@@ -16,6 +16,7 @@ struct undo_context {
 	struct undo *undo;
 	struct undo_journal *journal;
 	const char *root;
+	const char *place;	/* the directory of the journal */
 	const char *detached;	/* the tid of a task whose journal is undone though it lives */
 	const struct stat *failed;	/* the journal of an attach that has failed is undone as well */
 	char **held;	/* what newer journals note, and therefore comes later: names */
@@ -34,7 +35,7 @@ struct undo_kind {
 	 * @text, to be freed, or NULL if it has no such line, and which command's it is.
 	 */
 	char *(*cpus)(const char *text);
-	const char *command;
+	const char *command;	/* also of a change whose journal has no such line */
 
 	/* What no line notes, once all are undone; false, said why: not all. */
 	bool (*rest)(struct undo_context *context, const char *text);

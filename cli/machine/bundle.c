@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The archive is read here and not unpacked by tar(1), since somebody else has made it: as root
+ * that would make the device nodes and links in it, and write through those links.  Nor does tar
+ * bound how many files there are, how large they are, or how long their paths.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

@@ -183,7 +183,7 @@ const char *counter_error(int error)
 	case ENODEV:
 	case ENXIO:
 	case EINVAL:
-		return "the CPU, or this virtual machine, has no such counter (no PMU)";
+		return "there is no such counter (no PMU)";
 	case EACCES:
 	case EPERM:
 		return "counting in the kernel is not allowed to this user: run it as root, or sysctl kernel.perf_event_paranoid=1";

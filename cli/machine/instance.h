@@ -14,6 +14,16 @@
 #define INSTANCE_CAUSES "isolator-%d"
 #define INSTANCE_SENDERS INSTANCE_CAUSES "-senders"
 
+/*
+ * Files of tracefs can be opened from now on by their paths below INSTANCE_TRACEFS, also where it
+ * is mounted elsewhere, or nowhere: then it is attached to this process, and seen by nobody else.
+ * To be called before there are threads.  0; or the errno, *@why says it, to be freed.
+ */
+int instance_tracefs(char **why);
+
+/* The same, if @path of @root's is such a file; else 0. */
+int instance_reach(const char *root, const char *path, char **why);
+
 /* The path of that of the process @pid for a tracer, to be freed. */
 char *instance_path(pid_t pid);
 

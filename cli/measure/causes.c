@@ -109,7 +109,8 @@ static int place(int cpu, uint64_t trigger)
 static bool note_instances(const char *root)
 {
 	const struct cpulist none = { .given = true };
-	const struct journal_owner owner = { getpid(), &none, "isolator measure" };
+	const struct journal_owner owner = { .pid = getpid(), .cpus = &none,
+					     .program = "isolator measure" };
 	char *paths[] = { instance_causes(getpid()), instance_senders(getpid()) };
 	bool good = undo_runs(root) && !journal_open(&causes.journal, root, &owner);
 

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/wait.h"
 #include "machine/affinity.h"
+#include "machine/online.h"
 #include "measure/measure.h"
 #include "measure/openmetrics.h"
 #include "measure/phases.h"
@@ -122,12 +123,15 @@ static int last_of(const struct cpulist *cpus)
 /* Those that were asked for, or what the measure has by itself; 0, or -1, said why. */
 static int choose_cpus(struct cpulist *cpus)
 {
-	struct cpulist allowed;
+	struct cpulist allowed, online;
 	char *text;
 	int error = affinity_get(&allowed);
 
 	if (error)
 		return error_say("the CPUs of this process are not known: %s", strerror(error)), -1;
+	if (options.cpus.given && (online_read("/", &online) ||
+				   online_check("cpu", &options.cpus, &online)))
+		return -1;
 	*cpus = options.cpus.given ? options.cpus : allowed;
 	if (!options.cpus.given && measure->one) {
 		*cpus = (struct cpulist){ .given = true };
@@ -287,7 +291,7 @@ static int audit_and_run(const struct order *order, struct result *result)
 
 	if ((!options.json && !options.output) || capture_open(&capture, options.root))
 		return run_order(order, result);
-	if (!audit_run(&audit, &capture, &order->cpus)) {
+	if (!audit_run(&audit, &capture, &order->cpus, NULL)) {
 		result->audit = &audit;
 		code = run_order(order, result);
 		audit_free(&audit);
@@ -328,7 +332,7 @@ const struct command measure_command = {
 	.words = "latency noise hardware rtc",
 	.min_operands = 1,
 	.max_operands = 1,
-	.summary = "how late a thread is, or what interrupts it, and whether that is within limits",
+	.summary = "how late a thread is, or what interrupts it; within limits?",
 	.about = "latency: puts a thread on each CPU that waits for a time, again and again, and looks how late it runs then. noise: puts a thread on a CPU that does nothing but look at the clock, and tells gaps in which something else had the CPU, and the share of each second that was lost so. hardware: looks with interrupts off, where what takes time is firmware, a hypervisor or an NMI. rtc: reads the real-time clock's periodic interrupts. Shows percentiles with the upper bounds that so many samples allow, a histogram, what it looks like, and what is lost where it has not the rights it wants. Each trigger has a value or is counted as missing: a run whose account is not even is invalid.",
 	.options = specs,
 	.examples = (const char *const []){

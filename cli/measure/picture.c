@@ -10,7 +10,6 @@
 #include "machine/machine.h"
 #include "measure/picture.h"
 #include "statistics/percentile.h"
-#include "statistics/shape.h"
 
 #define ROWS 24		/* of the histogram, at most */
 #define ROW_EDGES (12 * 10 + 2)
@@ -208,21 +207,17 @@ static void put_histogram(FILE *out, const struct hist *hist, uint64_t min, uint
 }
 
 /* Of all CPUs together. */
-static void put_shape(FILE *out, const struct picture *picture, const struct part *part)
+static void put_all(FILE *out, const struct picture *picture, const struct part *part)
 {
 	unsigned int digits = part->series[0]->hist->digits;
 	struct hist *all = malloc(hist_size(digits));
-	uint64_t min = UINT64_MAX, max = 0, overflow = 0;
-	double step = picture->result->timebase->resolution_ns;
-	struct shape shape;
-	char *words;
+	uint64_t min = UINT64_MAX, max = 0;
 
 	if (!all)
 		exit(error_say("no memory"));
 	hist_init(all, digits);
 	for (size_t i = 0; i < part->count; i++) {
 		hist_merge(all, part->series[i]->hist);
-		overflow += part->series[i]->overflow;
 		if (part->series[i]->min < min)
 			min = part->series[i]->min;
 		if (part->series[i]->max > max)
@@ -233,10 +228,6 @@ static void put_shape(FILE *out, const struct picture *picture, const struct par
 			"from", "count", "bars are logarithmic",
 			term_style(picture->colours, TERM_PLAIN));
 		put_histogram(out, all, min, max);
-		shape = shape_find(&(struct shape_of){ all, overflow, max, step > 1 ? step : 1 });
-		words = shape_words(&shape);
-		fprintf(out, "shape: %s\n", words);
-		free(words);
 	}
 	free(all);
 }
@@ -309,7 +300,7 @@ static void put_quantity(FILE *out, const struct picture *picture, const struct 
 	/* How many gaps there are is not for a run to choose. */
 	if (!lead->above_ns)
 		put_needs(out, &same);
-	put_shape(out, picture, &same);
+	put_all(out, picture, &same);
 	free(same.series);
 }
 

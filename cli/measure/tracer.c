@@ -38,13 +38,15 @@ void tracer_free(struct tracer_options *options)
 /* Why there is no such tracer; NULL: there is. */
 static char *missing(const struct tracer_options *options, const char *root)
 {
-	char *text = setting_read(root, AVAILABLE), *why = NULL;
+	char *text, *why = NULL;
 
+	if (instance_reach(root, AVAILABLE, &why))
+		return why;
+	text = setting_read(root, AVAILABLE);
 	if (!text && (errno == EACCES || errno == EPERM))
 		why = text_format("%s: %s: tracers are for root", AVAILABLE, strerror(errno));
 	else if (!text)
-		why = text_format("%s: %s: as root: mount -t tracefs nodev " INSTANCE_TRACEFS
-				  ", if this kernel is built with tracing", AVAILABLE,
+		why = text_format("%s: %s: has this kernel tracers (CONFIG_FTRACE)?", AVAILABLE,
 				  strerror(errno));
 	else if (!text_has_word(text, options->tracer))
 		why = text_format("this kernel is built without the tracer %s (%s); Debian's -rt kernels have it",
@@ -181,7 +183,7 @@ int tracer_arm(const void *data, const struct cpulist *cpus, const char *root,
 	const struct tracer_options *options = data;
 	/* It takes no CPU from anyone: no run is in its way. */
 	const struct cpulist none = { .given = true };
-	const struct journal_owner owner = { getpid(), &none, NAME };
+	const struct journal_owner owner = { .pid = getpid(), .cpus = &none, .program = NAME };
 	char *why = missing(options, root);
 	int error;
 

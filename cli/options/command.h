@@ -17,9 +17,7 @@ extern const struct command prove_command;
 extern const struct command restore_command;
 extern const struct command run_command;
 extern const struct command shield_command;
-extern const struct command stat_command;
 extern const struct command status_command;
-extern const struct command top_command;
 extern const struct command watch_command;
 extern const struct command why_command;
 

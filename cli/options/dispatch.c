@@ -39,8 +39,10 @@ int dispatch_help(int argc, char **argv)
 
 	if (argc && !command)
 		return EXIT_ERROR;
-	help_print(stdout, command ? command : running->command,
-		   command ? NULL : running->subcommands);
+	if (command)
+		help_command(stdout, command);
+	else
+		help_program(stdout, running);
 	return EXIT_PASS;
 }
 
@@ -83,7 +85,7 @@ static int run(const struct command *command, int argc, char **argv)
 	case OPTIONS_WRONG:
 		return command->failed ? command->failed : EXIT_ERROR;
 	case OPTIONS_WANT_HELP:
-		help_print(stdout, command, NULL);
+		help_command(stdout, command);
 		return EXIT_PASS;
 	default:
 		return command->run(argc - optind, argv + optind);
@@ -107,7 +109,7 @@ static int run_program(int argc, char **argv)
 		return EXIT_PASS;
 	}
 	if (optind == argc) {
-		help_print(stderr, running->command, running->subcommands);
+		help_program(stderr, running);
 		return EXIT_ERROR;
 	}
 	command = find(argv[optind]);

@@ -7,9 +7,16 @@
 
 #include "options/options.h"
 
+/* What subcommands are for that stand together, and the first of them. */
+struct heading {
+	const char *text;
+	const struct command *first;
+};
+
 struct program {
 	const struct command *command;	/* the program itself; nothing runs it */
 	const struct command *const *subcommands;	/* NULL ends */
+	const struct heading *headings;	/* in their order; a NULL ends */
 	const bool *want_version;	/* its option */
 };
 

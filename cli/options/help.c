@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "options/dispatch.h"
 #include "options/help.h"
 
 #define WIDTH 79
 #define INDENT 19	/* of what an option does */
+#define NARROW 14	/* of what a subcommand does */
 #define WORD 128	/* the longest word that is laid */
 
 /* A paragraph that is being laid into lines. */
@@ -88,14 +90,14 @@ static void print_usage(FILE *out, const struct command *command)
 }
 
 /* A term, and its explanation beside it, or below if it is long. */
-static void print_term(FILE *out, const char *term, const char *about)
+static void print_term(FILE *out, int indent, const char *term, const char *about)
 {
-	struct lines lines = { .out = out, .column = INDENT, .indent = INDENT };
+	struct lines lines = { .out = out, .column = (size_t)indent, .indent = (size_t)indent };
 
-	if (strlen(term) + 4 > INDENT)
-		fprintf(out, "  %s\n%*s", term, INDENT, "");
+	if ((int)strlen(term) + 4 > indent)
+		fprintf(out, "  %s\n%*s", term, indent, "");
 	else
-		fprintf(out, "  %-*s", INDENT - 2, term);
+		fprintf(out, "  %-*s", indent - 2, term);
 	words(&lines, about);
 }
 
@@ -110,30 +112,45 @@ static void print_options(FILE *out, const struct option_spec *spec)
 		snprintf(term, sizeof(term), "%s--%s%s%s", spec->letter ? letter : "",
 			 spec->name, spec->argument ? " " : "",
 			 spec->argument ? spec->argument : "");
-		print_term(out, term, spec->about);
+		print_term(out, INDENT, term, spec->about);
 	}
 }
 
-void help_print(FILE *out, const struct command *command,
-		const struct command *const *subcommands)
+static void print_head(FILE *out, const struct command *command)
 {
 	struct lines about = { .out = out };
 
 	print_usage(out, command);
 	fputc('\n', out);
 	words(&about, command->about);
-	if (subcommands)
-		fputs("\nsubcommands:\n", out);
-	for (; subcommands && *subcommands; subcommands++)
-		if (!(*subcommands)->hidden)
-			print_term(out, (*subcommands)->name, (*subcommands)->summary);
+}
+
+void help_program(FILE *out, const struct program *program)
+{
+	const struct heading *heading = program->headings;
+
+	print_head(out, program->command);
+	for (const struct command *const *c = program->subcommands; *c; c++) {
+		if (*c == heading->first) {
+			fprintf(out, "\n%s:\n", heading->text);
+			heading++;
+		}
+		if (!(*c)->hidden)
+			print_term(out, NARROW, (*c)->name, (*c)->summary);
+	}
+	print_options(out, program->command->options);
+}
+
+void help_command(FILE *out, const struct command *command)
+{
+	print_head(out, command);
 	print_options(out, command->options);
 	fputs("\nexamples:\n", out);
 	for (const char *const *line = command->examples; *line; line += 2)
 		fprintf(out, "  %s\n      %s\n", line[0], line[1]);
 	fputs("\nexit status:\n", out);
 	for (const char *const *line = command->exits; *line; line += 2)
-		print_term(out, line[0], line[1]);
+		print_term(out, INDENT, line[0], line[1]);
 }
 
 /* Text for the formatter: no dash that is not one, no line that is a request. */

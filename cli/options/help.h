@@ -7,9 +7,11 @@
 
 #include "options/options.h"
 
-/* --help of the program, which lists @subcommands, or of a subcommand: NULL. */
-void help_print(FILE *out, const struct command *command,
-		const struct command *const *subcommands);
+struct program;
+
+/* --help of the program, which lists its subcommands, and that of one of them. */
+void help_program(FILE *out, const struct program *program);
+void help_command(FILE *out, const struct command *command);
 
 /* The OPTIONS section of a manual page. */
 void help_manual(FILE *out, const struct command *command);

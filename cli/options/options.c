@@ -28,27 +28,13 @@ static bool to_number(const char *text, unsigned int min, unsigned int *number)
 	return true;
 }
 
-static bool to_ns(const char *text, uint64_t *ns)
-{
-	double seconds;
-	char *end;
-
-	/* No sign, no exponent, no nan: strtod() alone takes them all. */
-	if (text[strspn(text, DIGITS ".")])
-		return false;
-	seconds = strtod(text, &end);
-	if (end == text || *end || seconds < 1e-9 || seconds > SECONDS_MAX)
-		return false;
-	*ns = (uint64_t)(seconds * 1e9);
-	return true;
-}
-
 bool options_time(const char *text, const char *argument, uint64_t *ns)
 {
 	static const struct {
 		const char *name;
 		double ns;
-	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 },
+		    { "min", 60e9 }, { "h", 3600e9 } };
 	size_t digits = strspn(text, DIGITS "."), length = strcspn(argument, "|");
 	const char *unit = text[digits] ? text + digits : argument;
 	double number, most = SECONDS_MAX * 1e9;
@@ -131,9 +117,9 @@ static bool set(const struct option_spec *spec, const char *text)
 			  spec->min, text);
 		return false;
 	case OPTION_SECONDS:
-		if (to_ns(text, spec->to.ns))
+		if (options_time(text, "s", spec->to.ns))
 			break;
-		error_say("--%s wants seconds, more than 0, such as 1 or 0.5, not \"%s\"",
+		error_say("--%s wants a time, more than 0, such as 10 or 0.5 (seconds), 200ms, 5min or 1h, not \"%s\"",
 			  spec->name, text);
 		return false;
 	case OPTION_TIME:

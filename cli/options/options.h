@@ -22,7 +22,7 @@ enum option_type {
 	OPTION_HELP,
 	OPTION_FLAG,		/* to.flag becomes true */
 	OPTION_NUMBER,		/* to.number, at least min */
-	OPTION_SECONDS,		/* to.ns, more than 0; decimals are allowed */
+	OPTION_SECONDS,		/* to.ns, more than 0; in seconds, or with a unit */
 	OPTION_TIME,		/* to.ns, more than 0; argument, as "MS" or "MS|never", says
 				 * the unit of a bare number, and whether it may be UINT64_MAX */
 	OPTION_SIZE,		/* to.bytes, more than 0; K, M and G are powers of 1024 */

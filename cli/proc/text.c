@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
 #include <string.h>
 
 #include <linux/isolator.h>
 
 #include "base/array.h"
 #include "base/term.h"
+#include "base/text.h"
 #include "proc/text.h"
 
 void proc_text_nothing(FILE *out, const struct proc_sample *sample,
@@ -57,6 +59,23 @@ const char *proc_text_end(const char *end)
 		if (!strcmp(ends[i].word, end))
 			return ends[i].text;
 	return end;
+}
+
+char *proc_text_counts(const struct counts *counts)
+{
+	const char *comma = "";
+	size_t size;
+	char *text;
+	FILE *out = text_open(&text, &size);
+
+	for (int i = 0; i < COUNTS; i++) {
+		if (!counts->n[i])
+			continue;
+		fprintf(out, "%s%s %" PRIu64, comma, count_names[i], counts->n[i]);
+		comma = ", ";
+	}
+	fclose(out);
+	return text;
 }
 
 void proc_text_shortfall(FILE *out, uint64_t achieved, uint64_t more)

@@ -18,6 +18,9 @@ void proc_text_names(FILE *out, const struct proc_sample *sample, const char *co
 /* How an isolation ended; what status says if this command does not know the word. */
 const char *proc_text_end(const char *end);
 
+/* "held 58, breached 2": those that are not 0; to be freed. */
+char *proc_text_counts(const struct counts *counts);
+
 /* What a start did not achieve, for status's mask and got: no line, one, or two. */
 void proc_text_shortfall(FILE *out, uint64_t achieved, uint64_t more);
 

@@ -197,7 +197,7 @@ static void open_gaps(struct instrument *instrument, const struct spin *spin)
 	instrument->aside = !spin->strict && machine_is_virtual();
 	if (instrument->aside)
 		snprintf(instrument->note, sizeof(instrument->note),
-			 "not used: in a virtual machine the host pauses it too; --threshold uses them");
+			 "not used in a virtual machine without --threshold");
 	instrument_tally(instrument, "pauses", "of the loop, longer than the threshold");
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/term.h"
 #include "base/wait.h"
+#include "machine/online.h"
 #include "options/command.h"
 #include "proc/device.h"
 #include "proc/proc.h"
@@ -13,29 +14,27 @@
 #include "prove/verdict.h"
 
 #define DEFAULT_NS UINT64_C(10000000000)
-#define MAX_THRESHOLD_US 1000000	/* twice that is slept to see that gaps count */
+#define MAX_THRESHOLD_NS UINT64_C(1000000000)	/* twice that is slept to see that gaps count */
 #define DEFAULT_THRESHOLD_NS UINT64_C(10000)
 
 static struct {
-	unsigned int cpu;
-	uint64_t window_ns;
-	unsigned int threshold_us;	/* 0: not given */
+	struct cpulist cpus;
+	uint64_t window_ns, threshold_ns;	/* the threshold: 0 if it is not given */
 	bool plain, json;
 	const char *directory;
 } options = {
-	.cpu = CPULIST_MAX,
 	.window_ns = DEFAULT_NS,
 	.directory = PROC_DIRECTORY,
 };
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "cpu", 'c', OPTION_NUMBER, "CPU", "the CPU that shall be quiet; it has to be given",
-	  { .number = &options.cpu }, 0 },
+	{ "cpu", 'c', OPTION_CPUS, "CPU", "the CPU to look at; required",
+	  { .cpus = &options.cpus }, 0 },
 	{ "time", 't', OPTION_SECONDS, "SEC", "how long, in seconds (default 10); Ctrl-C ends it early, with the verdict of what was seen",
 	  { .ns = &options.window_ns }, 0 },
-	{ "threshold", 0, OPTION_NUMBER, "US", "a pause of more than US microseconds counts as a gap (default 10); if given, gaps decide in a virtual machine too",
-	  { .number = &options.threshold_us }, 1 },
+	{ "threshold", 0, OPTION_TIME, "US", "a longer pause counts as a gap, in us or with a unit (default 10us); if given, gaps decide in a virtual machine too",
+	  { .ns = &options.threshold_ns }, 0 },
 	{ "plain", 0, OPTION_FLAG, NULL, "do not isolate the CPU, also where the kernel has Isolator: what comes to it without",
 	  { .flag = &options.plain }, 0 },
 	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.prove, version 1)",
@@ -61,8 +60,8 @@ static int run(int argc, char **argv)
 {
 	struct watch_order order = {
 		.window_ns = options.window_ns,
-		.threshold_ns = DEFAULT_THRESHOLD_NS,
-		.strict = options.threshold_us,
+		.threshold_ns = options.threshold_ns ? options.threshold_ns : DEFAULT_THRESHOLD_NS,
+		.strict = options.threshold_ns,
 		.directory = options.directory,
 		.instruments = instruments,
 	};
@@ -72,17 +71,20 @@ static int run(int argc, char **argv)
 		.plain = options.plain,
 		.colours = term_colours(stdout),
 	};
+	struct cpulist online;
 	int code = EXIT_ERROR;
 
 	(void)argc;
 	(void)argv;
-	if (options.cpu >= CPULIST_MAX)
+	order.cpu = options.cpus.given ? cpulist_next(&options.cpus, -1) : -1;
+	if (order.cpu < 0)
 		return error_say("which CPU? -c 1 looks at CPU 1; see isolator prove --help");
-	if (options.threshold_us > MAX_THRESHOLD_US)
-		return error_say("--threshold wants at most %d, one second", MAX_THRESHOLD_US);
-	order.cpu = (int)options.cpu;
-	if (options.threshold_us)
-		order.threshold_ns = 1000 * (uint64_t)options.threshold_us;
+	if (cpulist_next(&options.cpus, order.cpu) >= 0)
+		return error_say("--cpu wants one CPU; run isolator prove once for each");
+	if (options.threshold_ns > MAX_THRESHOLD_NS)
+		return error_say("--threshold wants at most one second");
+	if (online_read("/", &online) || online_check("cpu", &options.cpus, &online))
+		return EXIT_ERROR;
 	/* A kernel that has one of them and not the other is an error, told at start. */
 	order.isolate = !options.plain &&
 		(!access(options.directory, F_OK) || !access(DEVICE_PATH, F_OK));
@@ -101,12 +103,12 @@ static int run(int argc, char **argv)
 
 const struct command prove_command = {
 	.name = "prove",
-	.summary = "is a CPU quiet?  If not, what comes to it",
-	.about = "Puts a thread on the CPU that stays in user mode, isolated where the kernel has Isolator, and counts what interrupts it: the kernel's instructions by the CPU's own counter, interrupts by class, context switches, page faults, and pauses of the thread's loop. An instrument that reads 0 proves nothing: each has to move at a deliberate kernel entry before and after, or it is not used. The last line is the verdict.",
+	.summary = "is a CPU quiet? If not, what comes to it",
+	.about = "Puts a thread on the CPU that stays in user mode, isolated where the kernel has Isolator, and counts what interrupts it: the kernel's instructions by the CPU's own counter, interrupts by class, context switches, page faults, and pauses of the thread's loop. An instrument that reads 0 proves nothing: each must move at a deliberate kernel entry before and after, or it is not used. Without Isolator the thread is one of SCHED_FIFO, where that is allowed: other tasks of the CPU wait meanwhile. The last line is the verdict.",
 	.options = specs,
 	.examples = (const char *const []){
 		"sudo isolator prove -c 3", "CPU 3, for 10 seconds",
-		"sudo isolator prove -c 3 -t 3600 --threshold 5 --json > proof.json",
+		"sudo isolator prove -c 3 -t 1h --threshold 5us --json > proof.json",
 		"for an hour, with no pause over 5 us; a record",
 		"sudo isolator prove -c 3 --plain", "the same CPU without isolation, to compare",
 		NULL,
@@ -115,7 +117,7 @@ const struct command prove_command = {
 		"0", "the CPU was quiet",
 		"1", "an error, which says what to do about it",
 		"2", "it was not quiet; the last line names what came",
-		"3", "inconclusive: an instrument that has to count does not, or none tells the thread's own ticks apart",
+		"3", "inconclusive: an instrument that must count does not, or none tells the thread's own ticks apart",
 		"77", "nothing here can count what interrupts the CPU",
 		NULL,
 	},

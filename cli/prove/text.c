@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/setting.h"
 #include "base/term.h"
 #include "machine/cycles.h"
 #include "machine/machine.h"
@@ -85,6 +86,30 @@ static void put_instrument(FILE *out, const struct prove_view *view,
 	put_classes(out, instrument);
 }
 
+/* A number of microseconds below /proc/sys/kernel; -1: there is none, or no limit. */
+static long limit_us(const char *path)
+{
+	char *text = setting_read("/", path);
+	long us = text ? strtol(text, NULL, 10) : -1;
+
+	free(text);
+	return us;
+}
+
+/* A FIFO thread that never sleeps is stopped for the rest of each period, by no interruption. */
+static void put_limit(FILE *out, const struct spin *spin)
+{
+	long runtime_us = limit_us("/proc/sys/kernel/sched_rt_runtime_us");
+	long rest_us = limit_us("/proc/sys/kernel/sched_rt_period_us") - runtime_us;
+	char rest[TERM_TIME];
+
+	if (spin->how != SPIN_FIFO || runtime_us < 0 || rest_us <= 0 ||
+	    gaps_ns(&spin->scale, spin->gaps.longest) < 500 * (uint64_t)rest_us)
+		return;
+	fprintf(out, "  pauses of %s: the kernel's limit of real-time threads (sched_rt_runtime_us)\n",
+		term_time(rest, 1000 * (uint64_t)rest_us));
+}
+
 static void put_loop(FILE *out, const struct spin *spin)
 {
 	static const char *const names[GAPS_CLASSES] = {
@@ -92,7 +117,7 @@ static void put_loop(FILE *out, const struct spin *spin)
 	};
 	char least[TERM_TIME], longest[TERM_TIME], threshold[TERM_TIME];
 
-	fprintf(out, "  loop: it looks at the clock (" CYCLES_NAME ") every %s at best; longest pause %s; %" PRIu64 " over %s\n",
+	fprintf(out, "  loop: reads of the clock (" CYCLES_NAME ") are %s apart or more; longest pause %s; %" PRIu64 " over %s\n",
 		term_time(least, gaps_ns(&spin->scale, spin->gaps.least)),
 		term_time(longest, gaps_ns(&spin->scale, spin->gaps.longest)),
 		spin->gaps.count, term_time(threshold, spin->threshold_ns));
@@ -100,6 +125,7 @@ static void put_loop(FILE *out, const struct spin *spin)
 	for (int i = 0; i < GAPS_CLASSES; i++)
 		fprintf(out, "%s %s: %" PRIu64, i ? "," : "", names[i], spin->gaps.classes[i]);
 	fputc('\n', out);
+	put_limit(out, spin);
 	if (spin->how == SPIN_ISOLATED)
 		fprintf(out, "  ticks that were due, the thread's own: %" PRIu64 "\n", spin->ticks);
 }
@@ -116,6 +142,11 @@ void prove_text(FILE *out, const struct prove_view *view)
 	for (unsigned int i = 0; i < spin->nr_instruments; i++)
 		put_instrument(out, view, &spin->instruments[i]);
 	put_loop(out, spin);
+	if (verdict == VERDICT_QUIET) {
+		fputs("  seen to count before and after: ", out);
+		verdict_witnesses(out, view->watch);
+		fputc('\n', out);
+	}
 	fputs(term_style(view->colours, verdict == VERDICT_QUIET ? TERM_BOLD : TERM_RED), out);
 	term_put(out, words);
 	fprintf(out, "%s\n", term_style(view->colours, TERM_PLAIN));

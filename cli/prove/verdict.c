@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ISOLATOR_NO_SHORT_NAMES
 #include <isolator.h>
@@ -10,7 +11,7 @@
 #include "base/text.h"
 #include "prove/verdict.h"
 
-#define NAMED 3	/* classes of each instrument, in the line */
+#define LINE 85	/* columns, before "and more" */
 
 const char *const verdict_names[] = {
 	[VERDICT_QUIET] = "quiet",
@@ -62,51 +63,59 @@ int verdict_exit(enum verdict verdict)
 	return codes[verdict];
 }
 
-static int more_first(const void *left, const void *right)
+/* The class of @instrument that came most; NULL: none did. */
+static const struct tally *most_of(const struct instrument *instrument)
 {
-	uint64_t a = tally_since(*(const struct tally *const *)left, WINDOW_FROM);
-	uint64_t b = tally_since(*(const struct tally *const *)right, WINDOW_FROM);
+	const struct tally *most = NULL;
 
-	return (a < b) - (a > b);
-}
+	for (unsigned int i = 0; i < instrument->nr_tallies; i++) {
+		const struct tally *tally = &instrument->tallies[i];
 
-/* The classes of one instrument that came most. */
-static void put_classes(FILE *out, const struct instrument *instrument, const char **comma)
-{
-	const struct tally *worst[INSTRUMENT_TALLIES];
-	unsigned int n = instrument->nr_tallies, i;
-
-	for (i = 0; i < n; i++)
-		worst[i] = &instrument->tallies[i];
-	qsort(worst, n, sizeof(*worst), more_first);
-	for (i = 0; i < n && tally_since(worst[i], WINDOW_FROM); i++) {
-		if (i == NAMED) {
-			fprintf(out, "%sother %s", *comma, instrument->type->name);
-			break;
-		}
-		fprintf(out, "%s%" PRIu64 " %s", *comma, tally_since(worst[i], WINDOW_FROM),
-			worst[i]->name);
-		if (*worst[i]->about)
-			fprintf(out, " (%s)", worst[i]->about);
-		*comma = ", ";
+		if (tally_since(tally, WINDOW_FROM) &&
+		    (!most || tally_since(tally, WINDOW_FROM) > tally_since(most, WINDOW_FROM)))
+			most = tally;
 	}
+	return most;
 }
 
+/* The most frequent class of each instrument that saw something, as far as the line has room. */
 static void put_came(FILE *out, const struct spin *spin)
 {
 	const char *comma = "";
 
-	for (unsigned int i = 0; i < spin->nr_instruments; i++)
-		if (instrument_saw(&spin->instruments[i], spin->ticks))
-			put_classes(out, &spin->instruments[i], &comma);
-	if (spin->end)
-		fprintf(out, "%sits isolation ended: %s", comma,
-			isolator_strend(spin->end));
+	if (spin->end) {
+		fprintf(out, "its isolation ended: %s", isolator_strend(spin->end));
+		comma = ", ";
+	}
+	for (unsigned int i = 0; i < spin->nr_instruments; i++) {
+		const struct instrument *instrument = &spin->instruments[i];
+		const struct tally *most;
+		char *text;
+		bool room;
+
+		if (!instrument_saw(instrument, spin->ticks))
+			continue;
+		most = most_of(instrument);
+		text = text_format("%s%" PRIu64 " %s", comma, tally_since(most, WINDOW_FROM),
+				   most->name);
+		room = ftell(out) + (long)strlen(text) <= LINE;
+		fputs(room ? text : ", and more", out);
+		free(text);
+		if (!room)
+			break;
+		comma = ", ";
+		if (!*most->about)
+			continue;
+		text = text_format(" (%s)", most->about);
+		if (ftell(out) + (long)strlen(text) <= LINE)
+			fputs(text, out);
+		free(text);
+	}
 }
 
-/* Those whose 0 is a proof. */
-static void put_witnesses(FILE *out, const struct spin *spin)
+void verdict_witnesses(FILE *out, const struct watch *watch)
 {
+	const struct spin *spin = watch->spin;
 	const char *comma = "";
 
 	for (unsigned int i = 0; i < spin->nr_instruments; i++) {
@@ -131,8 +140,7 @@ char *verdict_words(const struct watch *watch)
 		watch->seconds);
 	switch (verdict) {
 	case VERDICT_QUIET:
-		fputs(", nothing interrupted it; seen to count before and after: ", out);
-		put_witnesses(out, spin);
+		fputs(": nothing interrupted it", out);
 		break;
 	case VERDICT_NOT_QUIET:
 		fputs(": ", out);
@@ -140,14 +148,12 @@ char *verdict_words(const struct watch *watch)
 		break;
 	case VERDICT_INCONCLUSIVE:
 		if (dead)
-			fprintf(out, ": %s does not count: a deliberate kernel entry did not move it, so its 0 says nothing",
-				dead->type->name);
+			fprintf(out, ": %s does not count: its 0 proves nothing", dead->type->name);
 		else
 			fputs(": no instrument that counts tells the task's own ticks apart", out);
 		break;
 	case VERDICT_SKIPPED:
-		fputs(": nothing here can count what interrupts it: no counter of the CPU (PMU), no /proc/interrupts, no Isolator",
-		      out);
+		fputs(": nothing here can count what interrupts it", out);
 		break;
 	}
 	fclose(out);

@@ -3,6 +3,8 @@
 #ifndef VERDICT_H
 #define VERDICT_H
 
+#include <stdio.h>
+
 #include "prove/watcher.h"
 
 enum verdict { VERDICT_QUIET, VERDICT_NOT_QUIET, VERDICT_INCONCLUSIVE, VERDICT_SKIPPED };
@@ -15,7 +17,13 @@ enum verdict verdict_find(const struct watch *watch);
 /* The exit code that says it. */
 int verdict_exit(enum verdict verdict);
 
-/* One line, without its end; to be freed. */
+/* The instruments whose 0 proves something, by name. */
+void verdict_witnesses(FILE *out, const struct watch *watch);
+
+/*
+ * One line of at most 100 columns, or more if it says why an isolation ended, without its
+ * end; to be freed.
+ */
 char *verdict_words(const struct watch *watch);
 
 #endif

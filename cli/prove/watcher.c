@@ -37,7 +37,7 @@ static int leave(int cpu)
 	cpulist_add(&here, cpu);
 	cpulist_minus(&cpus, &here);
 	if (cpulist_empty(&cpus)) {
-		error_say("it may run on CPU %d only, and has to watch from another: run it without taskset, on a machine with two CPUs or more",
+		error_say("it may run on CPU %d only, and must watch from another: run it without taskset, on a machine with two CPUs or more",
 			  cpu);
 		return -1;
 	}

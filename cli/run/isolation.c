@@ -221,6 +221,27 @@ void run_isolation_end(FILE *out, const struct run *run)
 		run_isolation_cpu(out, run, cpu);
 }
 
+void run_isolation_brief(FILE *out, const struct run *run)
+{
+	for (int number = -1; run->isolate && (number = cpulist_next(&run->cpus, number)) >= 0;) {
+		const struct proc_cpu *cpu = run_start_cpu(run, number);
+		const uint64_t *n;
+
+		if (!run->sampled || !cpu) {
+			fprintf(out, "  CPU %d was not isolated; run -v says why\n", number);
+			continue;
+		}
+		n = cpu->total.n;
+		fprintf(out, "  isolation of CPU %d: %" PRIu64 " breaches, %" PRIu64
+			" breaks, %" PRIu64 " planned; %" PRIu64 " requests kept away\n",
+			number, n[BREACHED], n[BROKEN], n[PLANNED],
+			n[DEFERRED] + n[EXCLUDED] + n[HELD]);
+		if (!cpu->isolated)
+			fprintf(out, "    its end: %s\n", proc_text_end(cpu->end));
+		put_breaches(out, cpu);
+	}
+}
+
 static void json_culprits(struct json *json, const struct proc_cpu *cpu)
 {
 	struct culprits culprits = { 0 };

@@ -16,7 +16,6 @@ static struct {
 	bool json;
 	bool force, runs;
 	const char *root;
-	const char *update;	/* NULL: update-grub */
 } options = {
 	.root = "/",
 };
@@ -30,7 +29,7 @@ static const struct option_spec specs[] = {
 	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.restore, version 1)",
 	  { .flag = &options.json }, 0 },
 	{ "root", 0, OPTION_DIRECTORY, "DIR", NULL, { .text = &options.root }, 0 },
-	{ "update-grub", 0, OPTION_FILE, "PROGRAM", NULL, { .text = &options.update }, 0 },
+	{ "update-grub", 0, OPTION_FILE, "PROGRAM", NULL, { .text = &boot_updater }, 0 },
 	{ 0 },
 };
 
@@ -130,7 +129,6 @@ static int run(int argc, char **argv)
 {
 	struct undo undo;
 	bool failed = false;
-	int error;
 
 	(void)argc;
 	(void)argv;
@@ -139,7 +137,6 @@ static int run(int argc, char **argv)
 	if (undo_journals(&undo, options.root, options.force ? UNDO_ALL :
 			  options.runs ? UNDO_RUNS : UNDO_ENDED))
 		return EXIT_ERROR;
-	error = options.runs ? 0 : boot_undo(&undo, options.root, options.update);
 	for (size_t i = 0; i < undo.count; i++)
 		failed |= undo.journals[i].state == UNDO_STAYS;
 	if (options.json)
@@ -147,13 +144,13 @@ static int run(int argc, char **argv)
 	else
 		put_text(stdout, &undo);
 	undo_free(&undo);
-	return failed || error ? EXIT_ERROR : EXIT_PASS;
+	return failed ? EXIT_ERROR : EXIT_PASS;
 }
 
 const struct command restore_command = {
 	.name = "restore",
 	.summary = "undo what audit --fix, shield or a killed run left changed",
-	.about = "Puts back what audit --fix and shield have changed, and what a run could not restore because it was killed: each setting, cgroup and affinity that a journal in /run/isolator notes, the last change first, and looks whether it holds. What audit --fix --boot has written for the next boot goes too. A run that still lives is left alone.",
+	.about = "Puts back what audit --fix and shield have changed, and what a run could not restore because it was killed: each setting, cgroup and affinity that a journal in /run/isolator notes, the last change first, and looks whether it holds. What audit --fix --boot has written for the next boot, which /var/lib/isolator notes, goes too. A run that still lives is left alone.",
 	.options = specs,
 	.examples = (const char *const []){
 		"sudo isolator restore", "all is as it was",

@@ -12,6 +12,7 @@
 #include "base/root.h"
 #include "base/text.h"
 #include "journal/undo.h"
+#include "machine/online.h"
 #include "options/command.h"
 #include "proc/device.h"
 #include "run/run.h"
@@ -21,7 +22,8 @@
 
 static struct run run_one = RUN_INIT;
 
-static const char *json_path;	/* NULL: not given */
+static const char *output_path;	/* NULL: not given */
+static bool want_json;
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
@@ -47,8 +49,12 @@ static const struct option_spec specs[] = {
 	  { .flag = &run_one.no_settings }, 0 },
 	{ "best-effort", 0, OPTION_FLAG, NULL, "go on where something may not be changed (default: say all that may not, and change nothing)",
 	  { .flag = &run_one.best_effort }, 0 },
-	{ "json", 0, OPTION_FILE, "FILE", "write a JSON object (schema isolator.run, version 1) to FILE when the program has ended",
-	  { .text = &json_path }, 0 },
+	{ "verbose", 'v', OPTION_FLAG, NULL, "report everything: each setting, each interrupt, what remains",
+	  { .flag = &run_one.verbose }, 0 },
+	{ "output", 'o', OPTION_FILE, "FILE", "write the whole report to FILE when the program has ended; - is standard output",
+	  { .text = &output_path }, 0 },
+	{ "json", 0, OPTION_FLAG, NULL, "the report of --output is one JSON object (schema isolator.run, version 1)",
+	  { .flag = &want_json }, 0 },
 	{ "root", 0, OPTION_DIRECTORY, "DIR", NULL, { .text = &run_one.root }, 0 },
 	{ 0 },
 };
@@ -56,6 +62,10 @@ static const struct option_spec specs[] = {
 /* Do the options fit together?  -1, said why. */
 static int check_options(struct run *run)
 {
+	if (want_json && !output_path) {
+		error_say("--json is for the report of --output: -o FILE, or -o - for standard output");
+		return -1;
+	}
 	if (!run->cpus.given) {
 		error_say("--cpu is missing: which CPU is to be quiet? isolator audit says which are fit");
 		return -1;
@@ -84,20 +94,22 @@ static int check_options(struct run *run)
 static int check_cpus(struct run *run, const struct audit *audit)
 {
 	struct cpulist left = audit->online;
-	char *online = cpulist_text(&audit->online);
-	int error = 0;
+	int error = online_check("rest", &run->own, &audit->online);
+	char *online, *taken;
 
-	if (!cpulist_within(&run->own, &audit->online)) {
-		error_say("--rest: not all of them are online here; these are: %s", online);
-		error = -1;
-	}
 	cpulist_minus(&left, &run->own);
+	cpulist_minus(&left, &run->taken);
 	if (!error && cpulist_empty(&left)) {
-		error_say("one CPU must stay for everything else: of %s none is left", online);
+		online = cpulist_text(&audit->online);
+		taken = cpulist_text(&run->taken);
+		error_say("one CPU must stay for everything else: of %s none is left%s%s%s", online,
+			  *taken ? ", as other programs run on CPU " : "", taken,
+			  *taken ? " alone" : "");
+		free(taken);
+		free(online);
 		error = -1;
 	}
 	run->others = left;
-	free(online);
 	return error;
 }
 
@@ -116,7 +128,9 @@ int run_prepare(struct run *run)
 		capture_free(&capture);
 		return -1;
 	}
-	if (audit_run(&audit, &capture, &run->cpus)) {
+	if (!run->no_settings)
+		run->taken = journal_taken(run->root);
+	if (audit_run(&audit, &capture, &run->cpus, &run->taken)) {
 		capture_free(&capture);
 		return -1;
 	}
@@ -144,7 +158,7 @@ static int look_again(struct run *run)
 {
 	if (capture_open(&run->capture, run->root))
 		return -1;
-	if (audit_run(&run->audit, &run->capture, &run->cpus)) {
+	if (audit_run(&run->audit, &run->capture, &run->cpus, &run->taken)) {
 		capture_free(&run->capture);
 		return -1;
 	}
@@ -154,8 +168,12 @@ static int look_again(struct run *run)
 
 int run_quieten(struct run *run)
 {
-	const struct journal_owner owner = { run->attached ? run->attached : getpid(), &run->own,
-					     run->argv[0] };
+	const struct journal_owner owner = {
+		.pid = run->attached ? run->attached : getpid(),
+		.cpus = &run->own,
+		.others = run->no_settings ? NULL : &run->others,
+		.program = run->argv[0],
+	};
 	int error = 0;
 
 	if (!run->no_settings && !run->no_journal) {
@@ -260,38 +278,53 @@ void run_free(struct run *run)
 	}
 }
 
+static bool to_stdout(void)
+{
+	return output_path && !strcmp(output_path, "-");
+}
+
 /* 0, or -1, said why. */
-static int begin_json(struct file_new *json)
+static int begin_output(struct file_new *output)
 {
 	int error;
 
-	if (file_check_ordinary("--json", json_path))
+	if (!output_path || to_stdout())
+		return 0;
+	if (file_check_ordinary("--output", output_path))
 		return -1;
-	error = file_begin(json, json_path, 0666);
+	error = file_begin(output, output_path, 0666);
 	if (error)
-		error_say("--json %s: %s", json_path, strerror(error));
+		error_say("--output %s: %s", output_path, strerror(error));
 	return error ? -1 : 0;
 }
 
 /* The same. */
-static int end_json(struct file_new *json, const struct run *run, const struct run_end *end)
+static int end_output(struct file_new *output, const struct run *run, const struct run_end *end)
 {
 	size_t size;
 	char *text;
-	FILE *out = text_open(&text, &size);
-	int error;
+	FILE *out;
+	int error = 0;
 
-	run_json(out, run, end);
+	if (!output_path)
+		return 0;
+	out = text_open(&text, &size);
+	if (want_json)
+		run_json(out, run, end);
+	else
+		run_tell_end(out, run, end, true);
 	fclose(out);
-	error = file_end(json, text, size);
+	if (to_stdout())
+		fwrite(text, 1, size, stdout);
+	else
+		error = file_end(output, text, size);
 	free(text);
 	if (error)
-		error_say("--json %s: %s", json_path, strerror(error));
+		error_say("--output %s: %s", output_path, strerror(error));
 	return error ? -1 : 0;
 }
 
-/* @json: it was asked for. */
-static int go(struct run *run, struct file_new *json)
+static int go(struct run *run, struct file_new *output)
 {
 	struct run_child child;
 	struct run_end end = { 0 };
@@ -319,8 +352,8 @@ static int go(struct run *run, struct file_new *json)
 	calm_down(run);
 	run_terminal_end(&run->terminal);
 	if (ran) {
-		run_tell_end(run, &end);
-		if (json && end_json(json, run, &end))
+		run_tell_end(stderr, run, &end, run->verbose);
+		if (end_output(output, run, &end))
 			code = code ? code : EXIT_OWN;
 	}
 	interrupts_free(&end.interrupts);
@@ -331,18 +364,18 @@ static int go(struct run *run, struct file_new *json)
 static int run_program(int argc, char **argv)
 {
 	struct run *run = &run_one;
-	struct file_new json = { 0 };
+	struct file_new output = { 0 };
 	int code = EXIT_OWN;
 
 	(void)argc;
 	run->argv = argv;
 	/* Before anything changes: where it cannot be written is to be known by then. */
-	if (!check_options(run) && !run_prepare(run) && (!json_path || !begin_json(&json))) {
+	if (!check_options(run) && !run_prepare(run) && !begin_output(&output)) {
 		code = run_look_for_program(run);
 		if (!code)
-			code = go(run, json_path ? &json : NULL);
+			code = go(run, &output);
 	}
-	file_drop(&json);
+	file_drop(&output);
 	run_free(run);
 	return code;
 }

@@ -81,6 +81,7 @@ struct run {
 	bool no_settings;
 	bool best_effort;
 	bool no_isolation;
+	bool verbose;		/* the whole report is wanted on stderr */
 	struct isolate_wish wish;
 	const char *preload;		/* a library; NULL: not given */
 	struct option_texts named;	/* as given: NAME=CPU */
@@ -89,7 +90,8 @@ struct run {
 
 	/* What is found. */
 	struct cpulist own;	/* cpus and rest */
-	struct cpulist others;	/* online without cpus: where all else goes */
+	struct cpulist taken;	/* of other runs */
+	struct cpulist others;	/* online without those and own: where all else goes */
 	bool isolator;		/* the kernel has it */
 	bool isolate;		/* and it is used */
 	struct run_thread *threads;	/* those of named */
@@ -257,14 +259,17 @@ int run_child_go(struct run_child *child, const struct run *run);
 /* Passes signals on to it until it ends, and watches its start and its threads. */
 void run_child_wait(const struct run_child *child, struct run *run, struct run_end *end);
 
-/* report.c, json.c; before the program, and after it. */
+/* report.c, json.c; before the program, to stderr, and after it, @full or in a few lines. */
 void run_tell_begin(const struct run *run);
-void run_tell_end(const struct run *run, const struct run_end *end);
+void run_tell_end(FILE *out, const struct run *run, const struct run_end *end, bool full);
 void run_json(FILE *out, const struct run *run, const struct run_end *end);
 
 /* isolation.c: what is said of isolation before the program, and after it. */
 void run_isolation_begin(FILE *out, const struct run *run);
 void run_isolation_end(FILE *out, const struct run *run);
+
+/* After it, a line a CPU, and what has interrupted it. */
+void run_isolation_brief(FILE *out, const struct run *run);
 void run_isolation_json(struct json *json, const struct run *run);
 
 /* The same of one CPU. */

@@ -11,10 +11,9 @@
 #include "base/setting.h"
 #include "base/text.h"
 #include "journal/store.h"
+#include "machine/online.h"
 #include "options/command.h"
 #include "shield/shield.h"
-
-#define ONLINE "/sys/devices/system/cpu/online"
 
 enum action { SET, SHOW, CLEAR, ACTIONS };
 
@@ -73,42 +72,21 @@ static bool any_given(void)
 		options.masks.of[SHIELD_INTERRUPTS].given || options.masks.of[SHIELD_TIMERS].given;
 }
 
-static int read_online(struct cpulist *online)
-{
-	char *text = setting_read(options.root, ONLINE), *list = text ? text_trim(text) : NULL;
-	int error = 0;
-
-	if (!list || !cpulist_read(list, online) || cpulist_empty(online)) {
-		error_say("%s: %s: without it nothing can be shielded; mount /sys", ONLINE,
-			  list ? "it is no list of CPUs" : strerror(errno));
-		error = -1;
-	}
-	free(list);
-	free(text);
-	return error;
-}
-
 /* Are the CPUs of --@name there, and is another one left?  -1, said why. */
 static int check_mask(const char *name, const struct cpulist *mask, const struct cpulist *online)
 {
-	struct cpulist missing = *mask, left = *online;
-	char *there = cpulist_text(online), *lacking;
-	int error = 0;
+	struct cpulist left = *online;
+	char *there;
 
-	cpulist_minus(&missing, online);
+	if (online_check(name, mask, online))
+		return -1;
 	cpulist_minus(&left, mask);
-	if (!cpulist_empty(&missing)) {
-		lacking = cpulist_text(&missing);
-		error_say("--%s: %s not online here; these are: %s", name, lacking, there);
-		free(lacking);
-		error = -1;
-	} else if (cpulist_empty(&left)) {
-		error_say("--%s: one CPU must stay for everything else: of %s none is left", name,
-			  there);
-		error = -1;
-	}
+	if (!cpulist_empty(&left))
+		return 0;
+	there = cpulist_text(online);
+	error_say("--%s: one CPU must stay for everything else: of %s none is left", name, there);
 	free(there);
-	return error;
+	return -1;
 }
 
 /* The journal's masks with those that are asked for; -1, said why they cannot be. */
@@ -167,7 +145,7 @@ static void hold_signals(void)
 /* What is in force, by the journal: 0, or -1, said why it cannot be said. */
 static int read_masks(struct shield_masks *masks)
 {
-	int directory = store_lock(options.root, false, true), fd = -1;
+	int directory = store_lock(options.root, STORE_PATH, false, true), fd = -1;
 	struct shield_notes notes = { 0 };
 	char *text = NULL;
 	int error = 0;
@@ -179,7 +157,7 @@ static int read_masks(struct shield_masks *masks)
 		fd = store_open(directory, STORE_SHIELD, &alive);
 		text = fd < 0 ? NULL : journal_line_all(fd);
 		if (!text && errno != ENOENT)
-			error = store_fail(options.root, STORE_SHIELD, errno == EBADMSG ?
+			error = store_fail(options.root, STORE_PATH, STORE_SHIELD, errno == EBADMSG ?
 				"it is damaged, or of another version of this command: move it away" :
 				strerror(errno));
 	}
@@ -187,7 +165,7 @@ static int read_masks(struct shield_masks *masks)
 	*masks = notes.masks;
 	shield_notes_free(&notes);
 	if (directory >= 0)
-		store_close(options.root, directory);
+		store_close(options.root, STORE_PATH, directory);
 	if (fd >= 0)
 		close(fd);
 	free(text);
@@ -297,7 +275,7 @@ static int run(int argc, char **argv)
 		root_refuse(options.root);
 		return EXIT_ERROR;
 	}
-	if (read_online(&online))
+	if (online_read(options.root, &online))
 		return EXIT_ERROR;
 	if (action == SHOW)
 		return report(&online, NULL, NULL);

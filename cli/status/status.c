@@ -1,28 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* isolator status: which CPUs may be isolated, which are, and whose they are. */
+/* isolator status: which CPUs are isolated, whose they are, and what is kept away from them. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
+#include "base/live.h"
+#include "base/screen.h"
 #include "base/term.h"
+#include "base/wait.h"
 #include "options/command.h"
-#include "proc/holder.h"
-#include "proc/limit.h"
-#include "proc/json.h"
-#include "proc/text.h"
+#include "status/state.h"
 
 static struct {
+	struct cpulist only;
+	bool live;
+	uint64_t interval_ns;	/* 0: not given */
+	unsigned int count;	/* 0: not given */
+	unsigned int top;
 	bool json;
 	const char *directory;
 	const char *root;
 } options = {
+	.top = 10,
 	.directory = PROC_DIRECTORY,
 	.root = "/",
 };
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.status, version 1)",
+	{ "cpu", 'c', OPTION_CPUS, "LIST", "only these CPUs, such as 1 or 1,3-5; of those whose isolation has ended the counts too",
+	  { .cpus = &options.only }, 0 },
+	{ "live", 0, OPTION_FLAG, NULL, "again and again, until Ctrl-C; on the whole screen of a terminal, else one state after another",
+	  { .flag = &options.live }, 0 },
+	{ "interval", 'i', OPTION_SECONDS, "SEC", "with --live: the time between states, in seconds (default 1)",
+	  { .ns = &options.interval_ns }, 0 },
+	{ "count", 'n', OPTION_NUMBER, "N", "with --live: end after N states",
+	  { .number = &options.count }, 1 },
+	{ "top", 0, OPTION_NUMBER, "N", "at most N rows of senders for each CPU, 0 for all (default 10); JSON always has all",
+	  { .number = &options.top }, 0 },
+	{ "json", 0, OPTION_FLAG, NULL, "one JSON object a line for each state (schema isolator.status, version 1)",
 	  { .flag = &options.json }, 0 },
 	{ "proc", 0, OPTION_DIRECTORY, "DIR", "read the files in DIR instead of /proc/isolator",
 	  { .text = &options.directory }, 0 },
@@ -31,170 +46,128 @@ static const struct option_spec specs[] = {
 	{ 0 },
 };
 
-struct status {
-	struct proc_sample sample;
-	struct limits limits;
-	struct holders holders;
-};
-
-static void put_limits(FILE *out, const struct limits *limits)
+static void draw(FILE *out, const void *view)
 {
-	char deadline[TERM_TIME], spin[TERM_TIME];
-
-	if (!limits->text) {
-		fprintf(out, "Limits: not known (%s)\n", strerror(limits->error));
-		return;
-	}
-	fprintf(out, "Limits: a deadline of %s, a spin of %s; counters that others open there (perf): ",
-		term_time(deadline, limits->deadline_ns), term_time(spin, limits->spin_ns));
-	term_put(out, limits->perf);
-	fputs("; registers that others read (msr): ", out);
-	term_put(out, limits->msr);
-	fputc('\n', out);
+	state_screen(out, view);
 }
 
-/* The one that the kernel names; of an older one all that fit. */
-static void put_holders(FILE *out, const struct holders *holders, const struct proc_cpu *cpu)
+/* False: it shall end. */
+static bool obey(int key, void *data)
 {
-	const char *before = "  by ";
+	struct state_view *view = data;
 
-	for (size_t i = 0; i < holders->count; i++) {
-		const struct holder *holder = &holders->list[i];
-
-		if (holder->cpu != cpu->cpu)
-			continue;
-		fputs(before, out);
-		term_put(out, holder->name);
-		fprintf(out, " (pid %d, thread %d)", holder->pid, holder->tid);
-		before = " or ";
-	}
-	if (before[1] != ' ')
-		return;
-	if (cpu->owner > 0)
-		fprintf(out, "  by thread %d", cpu->owner);
-	else
-		fprintf(out, "  by a thread that is not seen from here (run it %soutside of containers)",
-			cpu->owner == PROC_UNSAID ? "as root, " : "");
+	if (key == 'q' || key == SCREEN_CLOSED)
+		return false;
+	if (key == 'p')
+		view->paused = !view->paused;
+	else if (key == SCREEN_UP || key == 'k')
+		view->selected = state_move(view, view->selected, -1);
+	else if (key == SCREEN_DOWN || key == 'j')
+		view->selected = state_move(view, view->selected, 1);
+	else if (key >= '0' && key <= '9')
+		view->selected = state_move(view, key - '0', 0);
+	return true;
 }
 
-static void put_cpu(FILE *out, const struct status *status, const struct proc_cpu *cpu,
-		    bool colours)
+static void show(const struct state_view *view, bool screen)
 {
-	char time[TERM_TIME];
-
-	proc_text_state(out, cpu, colours);
-	if (!cpu->isolated)
-		return;
-	put_holders(out, &status->holders, cpu);
-	if (cpu->started_ns && cpu->started_ns < status->sample.taken_ns)
-		fprintf(out, ", for %s",
-			term_time(time, status->sample.taken_ns - cpu->started_ns));
-	proc_text_ticks(out, cpu);
-	fputc('\n', out);
-}
-
-static void put_text(FILE *out, const struct status *status)
-{
-	const struct proc_sample *sample = &status->sample;
-	const struct cpulist all = { 0 };
-	bool colours = term_colours(out);
-
-	if (*sample->isolated) {
-		fputs("May be isolated: ", out);
-		term_put(out, *sample->allowed ? sample->allowed : "none");
-		fputs("\nIsolated: ", out);
-		term_put(out, sample->isolated);
-		fputc('\n', out);
+	if (options.json) {
+		state_json(stdout, view);
+	} else if (screen) {
+		live_show(draw, view);
 	} else {
-		proc_text_nothing(out, sample, &all);
+		if (view->before)
+			putchar('\n');
+		state_text(stdout, view);
 	}
-	put_limits(out, &status->limits);
-	for (size_t i = 0; i < sample->nr_cpus; i++)
-		put_cpu(out, status, &sample->cpus[i], colours);
 }
 
-static void put_json_limits(struct json *json, const struct limits *limits)
+/* The next state, in the place of the one before the last; 0, or -1, said why. */
+static int look(struct state_view *view, struct state states[2], unsigned int n, bool screen)
 {
-	if (!limits->text) {
-		json_null(json, "limits");
-		return;
-	}
-	json_open(json, "limits", '{');
-	json_number(json, "deadline_ns", limits->deadline_ns);
-	json_number(json, "spin_ns", limits->spin_ns);
-	json_string(json, "perf", limits->perf);
-	json_string(json, "msr", limits->msr);
-	json_close(json, '}');
+	struct state *now = &states[n % 2];
+
+	state_free(now);
+	if (state_read(now, options.directory, options.root, screen))
+		return -1;
+	view->now = now;
+	view->before = n ? &states[(n + 1) % 2] : NULL;
+	view->selected = state_move(view, view->selected, 0);
+	return 0;
 }
 
-static void put_json(FILE *out, const struct status *status)
+/* Looks @count times, 0 for ever; the exit code. */
+static int look_on(struct state_view *view, struct state states[2], unsigned int count,
+		   bool screen)
 {
-	struct json json = { .out = out };
+	int code = options.only.given ? EXIT_INCONCLUSIVE : EXIT_PASS;
+	uint64_t next = wait_clock_ns();
+	unsigned int n = 0;
 
-	proc_json_open(&json, "isolator.status", &status->sample);
-	put_json_limits(&json, &status->limits);
-	json_open(&json, "cpus", '[');
-	for (size_t i = 0; i < status->sample.nr_cpus; i++) {
-		const struct proc_cpu *cpu = &status->sample.cpus[i];
-
-		proc_json_cpu(&json, cpu);
-		proc_json_status(&json, cpu);
-		json_open(&json, "holders", '[');
-		for (size_t k = 0; cpu->isolated && k < status->holders.count; k++) {
-			const struct holder *holder = &status->holders.list[k];
-
-			if (holder->cpu != cpu->cpu)
-				continue;
-			json_open(&json, NULL, '{');
-			json_string(&json, "name", holder->name);
-			json_integer(&json, "pid", holder->pid);
-			json_integer(&json, "tid", holder->tid);
-			json_close(&json, '}');
+	for (;;) {
+		if (!view->paused) {
+			if (look(view, states, n++, screen))
+				return EXIT_ERROR;
+			/* What cannot be read is said before the screen is taken. */
+			if (screen && n == 1 && screen_open())
+				return EXIT_ERROR;
 		}
-		json_close(&json, ']');
-		json_close(&json, '}');
+		show(view, screen);
+		/* A state is seen when it is read, by whoever reads a pipe too. */
+		if (fflush(stdout))
+			return EXIT_ERROR;	/* main() says why */
+		if (state_any(view))
+			code = EXIT_PASS;
+		if (n == count)
+			return code;
+		next = live_next(next, options.interval_ns);
+		if (!(screen ? live_attend(next, obey, draw, view) : wait_until(next)))
+			return EXIT_PASS;
 	}
-	json_close(&json, ']');
-	json_document_end(&json);
 }
 
 static int run(int argc, char **argv)
 {
-	struct status status = { 0 };
+	bool screen = options.live && !options.json && screen_possible();
+	struct state states[2] = { 0 };
+	struct state_view view = {
+		.only = &options.only,
+		.top = options.top,
+		.colours = term_colours(stdout),
+	};
+	int code;
 
 	(void)argc;
 	(void)argv;
-	if (proc_read(options.directory, false, &status.sample))
-		return EXIT_ERROR;
-	if (limits_read(options.directory, &status.limits)) {
-		proc_free(&status.sample);
-		return EXIT_ERROR;
-	}
-	if (*status.sample.isolated)
-		holders_find(&status.holders, options.root, &status.sample);
-	if (options.json)
-		put_json(stdout, &status);
-	else
-		put_text(stdout, &status);
-	holders_free(&status.holders);
-	limits_free(&status.limits);
-	proc_free(&status.sample);
-	return EXIT_PASS;
+	if (!options.live && (options.interval_ns || options.count))
+		return error_say("--interval and --count are of --live: give it too");
+	if (!options.interval_ns)
+		options.interval_ns = WAIT_SECOND;
+	if (options.live)
+		wait_prepare();
+	code = look_on(&view, states, options.live ? options.count : 1, screen);
+	if (screen)
+		screen_close();
+	state_free(&states[0]);
+	state_free(&states[1]);
+	return code;
 }
 
 const struct command status_command = {
 	.name = "status",
-	.summary = "which CPUs may be isolated, which are, by whom and with which bounds",
-	.about = "Shows which CPUs may be isolated and which are; of each of these the thread that did it, since when, the deadlines in force and what its start did not achieve; of those that were, how it ended; and the administrator's limits. With nothing allowed, or no Isolator in the kernel, it says what to do.",
+	.summary = "which CPUs are isolated, by whom, and what is kept away from them",
+	.about = "Shows which CPUs may be isolated, which are, by whom, with which bounds, and how often requests to each were deferred, excluded, held, breached, broken, refused and planned, the worst senders first. Where nothing is allowed, or the kernel has no Isolator, it says what to do. Keys of --live: q quits, p pauses, up and down (k and j) or the digit of a CPU choose it.",
 	.options = specs,
 	.examples = (const char *const []){
-		"isolator status", "all CPUs",
-		"isolator status --json", "for a program",
+		"sudo isolator status", "all CPUs, with the names of senders",
+		"isolator status --live -i 0.2", "five times a second, until q or Ctrl-C",
+		"isolator status --live --json -i 5 >> log", "a record every 5 seconds, until it is ended",
 		NULL,
 	},
 	.exits = (const char *const []){
-		"0", "the state was shown, also if no CPU is isolated",
+		"0", "something was shown, or Ctrl-C ended it",
 		"1", "an error, which says what to do about it",
+		"3", "inconclusive: none of the CPUs of --cpu is isolated",
 		NULL,
 	},
 	.run = run,

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/term.h"
@@ -22,7 +21,7 @@ static void put_cpu(FILE *out, const struct why *why, const struct why_cpu *cpu)
 {
 	const char *bold = term_style(why->colours, TERM_BOLD);
 	const char *plain = term_style(why->colours, TERM_PLAIN);
-	const char *comma = ": ";
+	char *counts = proc_text_counts(&cpu->total);
 
 	fprintf(out, "%sCPU %d%s, ", bold, cpu->now->cpu, plain);
 	if (why->seconds > 0)
@@ -31,13 +30,8 @@ static void put_cpu(FILE *out, const struct why *why, const struct why_cpu *cpu)
 		fputs("since its isolation began", out);
 	else
 		fprintf(out, "in its last isolation (%s)", proc_text_end(cpu->now->end));
-	for (int i = 0; i < COUNTS; i++) {
-		if (!cpu->total.n[i])
-			continue;
-		fprintf(out, "%s%s %" PRIu64, comma, count_names[i], cpu->total.n[i]);
-		comma = ", ";
-	}
-	fputs(*comma == ':' ? ": nobody wanted anything of it\n" : "\n", out);
+	fprintf(out, ": %s\n", *counts ? counts : "nobody wanted anything of it");
+	free(counts);
 	if (why->seconds > 0 && !cpu->now->isolated)
 		fprintf(out, "%*sits isolation has ended meanwhile: %s\n", INDENT, "",
 			proc_text_end(cpu->now->end));

@@ -176,6 +176,39 @@ static void formats(void)
 	CHECK(!trace_layout_parse("\tfield: u64 timestamp;\toffset:0;\tsize:8;\n", &layout));
 }
 
+/* How many events were missed is a long of the traced kernel, and other bytes stand behind it. */
+static void missed(void)
+{
+	static const uint32_t sizes[] = { 4, 8 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		const uint32_t begin = 8 + sizes[i];
+		unsigned char bytes[128];
+		uint32_t commit = UINT32_C(3) << 30 | 8;	/* events were missed, and how many */
+		struct trace_layout layout;
+		struct trace_page page;
+		uint64_t count = 7;
+		char *text;
+
+		if (asprintf(&text, "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+			     "\tfield: local_t commit;\toffset:8;\tsize:%u;\tsigned:1;\n"
+			     "\tfield: char data;\toffset:%u;\tsize:%zu;\tsigned:0;\n",
+			     sizes[i], begin, sizeof(bytes) - begin) < 0)
+			abort();
+		CHECK(trace_layout_parse(text, &layout));
+		free(text);
+		memset(bytes, 0xff, sizeof(bytes));
+		memset(bytes, 0, begin);
+		memcpy(bytes + 8, &commit, sizeof(commit));
+		memcpy(bytes + begin + 8, &count, sizes[i]);
+		CHECK(trace_page_open(&page, bytes, sizeof(bytes), &layout));
+		CHECK(page.missed == 7 && page.end == bytes + begin + 8);
+		/* Cut off before it: that some were missed is all that is known. */
+		CHECK(trace_page_open(&page, bytes, begin + 8 + sizes[i] - 1, &layout));
+		CHECK(page.missed == TRACE_MISSED_SOME);
+	}
+}
+
 /* Whatever a recording declares: a thread's number is a number, and not what stands elsewhere. */
 static void pids(void)
 {
@@ -222,6 +255,7 @@ static const struct test tests[] = {
 	{ "names of functions", symbols },
 	{ "stolen time", steal },
 	{ "formats that are none", formats },
+	{ "how many events were missed", missed },
 	{ "numbers of threads that are none", pids },
 };
 

@@ -65,13 +65,13 @@ for shell in zsh fish; do
 	result "$shell takes the script" 0 $code
 done
 
-check 'stat status ' st
+check 'status ' st
 check '--version ' --v
-check '--json ' stat --j
-check '--count --cpu ' stat --json --c
+check '--json ' status --j
+check '--count --cpu ' status --json --c
 check 'bash ' completion b
 check 'fish ' completion f
-check 'shield stat status ' help s
+check 'shield status ' help s
 check 'timerfd timerlat ' measure latency --method t
 check '--plain --proc ' prove --p
 check 'error info warning ' audit --severity ''
@@ -81,13 +81,13 @@ check '' bogus --
 for shell in $shells; do
 	case $shell in
 	zsh)
-		have=$(zsh_offers stat --proc '' | tr '\n' ' ')
+		have=$(zsh_offers status --proc '' | tr '\n' ' ')
 		result "zsh: a directory" 'FILES -/ ' "$have"
 		have=$(zsh_offers run --user '' | tr '\n' ' ')
 		result "zsh: a user" 'USERS ' "$have"
 		;;
 	fish)
-		have=$(fish -c "source fish.script; complete -C 'isolator stat --proc bu'" | tr '\n' ' ')
+		have=$(fish -c "source fish.script; complete -C 'isolator status --proc bu'" | tr '\n' ' ')
 		result "fish: a directory" 'busy/ busy-later/ ' "$(echo "$have" |
 			sed 's/\tDirectory//g; s/\t[^ ]*//g')"
 		have=$(fish -c "source fish.script; complete -C 'isolator run --user roo'" |

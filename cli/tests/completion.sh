@@ -29,27 +29,27 @@ check() {
 	fi
 }
 
-check '--help --version attach audit completion configure detach export help interfere measure prove restore run shield stat status top watch why ' ''
-check 'stat status ' st
+check '--help --version attach audit completion configure detach export help interfere measure prove restore run shield status watch why ' ''
+check 'status ' st
 check '--version ' --v
-check '--json ' stat --j
+check '--json ' status --j
 check '--no-stack ' why --no
-check '--count --cpu ' stat --json --c
-check ' ' stat --interval 1
+check '--count --cpu ' status --json --c
+check ' ' status --interval 1
 check 'bash ' completion b
-check 'shield stat status ' help s
+check 'shield status ' help s
 check 'latency ' measure l
 check 'timerfd timerlat ' measure latency --method t
 check '--plain --proc ' prove --p
 check ' ' prove -c 1
-check 'busy busy-later ' stat --proc bu
+check 'busy busy-later ' status --proc bu
 check ' ' why --proc nowhere
 check '--save --severity ' audit --s
 check 'error info warning ' audit --severity ''
 check 'busy busy-later ' audit --root bu
 check '--limit ' watch --l
 check ' ' audit -c 1
-check ' ' stat -c 1
+check ' ' status -c 1
 check ' ' why -c 1
 check '--force --help --json --runs ' restore --
 check 'other ' run -c 3 --policy o
@@ -59,10 +59,9 @@ check 'keep ' attach 4711 --policy k
 check '--help --json ' detach --
 check 'set show ' shield s
 check '--all ' shield set --a
-check 'openmetrics prometheus ' export --format ''
-check '--textfile --top ' export --t
+check '--output ' export --o
 check 'busy busy-later ' export --proc bu
-check 'cache compile ' interfere c
+check 'cache ' interfere c
 check 'random sequential stride ' interfere cache --pattern ''
 check ' ' interfere cache --size 4
 check ' ' bogus --

@@ -21,8 +21,8 @@ COMPILE = ["gcc", "-std=gnu11", "-D_GNU_SOURCE=", "-Wall", "-Wextra", "-Werror",
            "-static-libasan", "-static-libubsan",
            f"-I{CLI.parent}/kernel/include/uapi", f"-I{CLI.parent}/lib/include", f"-I{CLI}"]
 # The objects, kept from one run of the tests to the next.
-SANITIZED = CLI.parent / "build/cli-sanitized"
-PLAIN = CLI.parent / "build/cli"  # that of tools/cli-test
+SANITIZED = CLI.parent / "build/sanitized"
+PLAIN = CLI.parent / "build/host/cli/isolator"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -39,7 +39,8 @@ def _ninja(directory: Path, options: list[str], *targets: str) -> None:
     with (directory / "tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # of two runs of the tests one builds
         if not (directory / "build.ninja").exists():
-            subprocess.run(["meson", "setup", "--werror", *options, directory, CLI], check=True,
+            subprocess.run(["meson", "setup", "--werror", *options, directory, CLI.parent],
+                           check=True,
                            stdout=subprocess.DEVNULL)
         subprocess.run(["ninja", "-C", directory, *targets], check=True,
                        stdout=subprocess.DEVNULL)
@@ -48,8 +49,9 @@ def _ninja(directory: Path, options: list[str], *targets: str) -> None:
 @pytest.fixture(scope="session")
 def build() -> Iterator[Build]:
     """With sanitizers, such that each test also looks for wrong accesses."""
-    subprocess.run([CLI.parent / "tools/install-packages", "cli"], check=True)
-    parts = ["isolator.p/main.c.o", "libparts.a", "libsession.a"]
+    subprocess.run([CLI.parent / "tools/install-packages", "build", "cli"],
+                   check=True)
+    parts = ["cli/isolator.p/main.c.o", "cli/libparts.a", "lib/libisolator.a"]
     _ninja(SANITIZED, ["--buildtype=debug", "-Doptimization=1", "-Dstrip=false", "-Db_lundef=false",
                        "-Db_sanitize=address,undefined", "-Dc_args=-fno-sanitize-recover=all"],
            *parts)
@@ -71,9 +73,9 @@ def build() -> Iterator[Build]:
 @pytest.fixture(scope="session")
 def plain() -> Path:
     """The command as it is delivered."""
-    subprocess.run([CLI.parent / "tools/install-packages", "cli"], check=True)
-    _ninja(PLAIN, [], "isolator")
-    return PLAIN / "isolator"
+    subprocess.run([CLI.parent / "tools/build", "cli/isolator"], check=True,
+                   stdout=subprocess.DEVNULL)
+    return PLAIN
 
 
 @pytest.fixture(scope="session")
@@ -99,7 +101,7 @@ def kernel(build: Build) -> Path:
 def frail(build: Build) -> Path:
     """The command where calls fail, and signals come, just then (frail.c)."""
     return build("frail", ("frail.c",), *(
-        f"-Wl,--wrap={call}" for call in ("close", "flock", "fsync", "listen", "ppoll", "rename")))
+        f"-Wl,--wrap={call}" for call in ("close", "flock", "fsync", "ppoll", "rename")))
 
 
 @pytest.fixture(scope="session")

@@ -3,25 +3,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import re
-import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from clitest import PATIENCE_S
 from prometheus_client import Metric
-from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
-from prometheus_client.parser import text_string_to_metric_families as prometheus
+from prometheus_client.parser import text_string_to_metric_families
 
 Labels = tuple[tuple[str, str], ...]
 # The samples of a text: each once, by its name and its labels.
 Samples = dict[tuple[str, Labels], float]
-OPEN_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-PLAIN_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def clean(said: str) -> None:
@@ -29,32 +21,23 @@ def clean(said: str) -> None:
     assert "Sanitizer" not in said and "runtime error" not in said, said
 
 
-def _samples(families: list[Metric]) -> Samples:
+def families(text: str) -> list[Metric]:
+    """Each once, with its text."""
+    found = list(text_string_to_metric_families(text))
+    assert len({family.name for family in found}) == len(found)
+    assert all(family.documentation for family in found)
+    return found
+
+
+def parse(text: str) -> Samples:
+    """What a text says: each sample once."""
     found: Samples = {}
-    for family in families:
-        assert family.documentation
+    for family in families(text):
         for sample in family.samples:
             key = (sample.name, tuple(sorted(sample.labels.items())))
             assert key not in found, key
             found[key] = sample.value
     return found
-
-
-def families(text: str) -> list[Metric]:
-    """Those of an OpenMetrics text."""
-    return list(openmetrics(text))
-
-
-def parse(text: str) -> Samples:
-    """What an OpenMetrics text says."""
-    return _samples(families(text))
-
-
-def parse_plain(text: str) -> Samples:
-    """What a text of Prometheus says."""
-    found = list(prometheus(text))
-    assert len({family.name for family in found}) == len(found)
-    return _samples(found)
 
 
 def of(samples: Samples, name: str, **labels: str) -> dict[Labels, float]:
@@ -103,82 +86,3 @@ def stock(root: Path) -> Path:
     (root / "proc").mkdir(parents=True)
     (root / "proc/version").write_text("Linux version 6.12.0\n")
     return root
-
-
-class Server:
-    """isolator export --socket, and its address."""
-
-    def __init__(self, process: subprocess.Popen[str], address: str) -> None:
-        self.process, self.address = process, address
-        self.code: int | None = None
-        self.said = ""
-
-    def connect(self, seconds: float = PATIENCE_S) -> socket.socket:
-        """A connection, which waits so long."""
-        if "/" in self.address:
-            made = socket.socket(socket.AF_UNIX)
-        else:
-            made = socket.socket(socket.AF_INET6 if self.address[0] == "[" else socket.AF_INET)
-        made.settimeout(seconds)
-        made.connect(self.address if "/" in self.address else self.pair())
-        return made
-
-    def pair(self) -> tuple[str, int]:
-        """Host and port."""
-        host, _, port = self.address.rpartition(":")
-        return host.strip("[]"), int(port)
-
-    def ask(self, request: bytes) -> bytes:
-        """The whole answer, however it ends."""
-        with self.connect() as made:
-            with contextlib.suppress(ConnectionError):
-                made.sendall(request)
-            answer = b""
-            with contextlib.suppress(ConnectionError):
-                while part := made.recv(65536):
-                    answer += part
-        return answer
-
-    def scrape(self, accept: str = "application/openmetrics-text", path: str = "/metrics",
-               method: str = "GET") -> tuple[int, dict[str, str], str]:
-        """Status, headers, body."""
-        answer = self.ask(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n\r\n"
-                          .encode()).decode()
-        head, _, body = answer.partition("\r\n\r\n")
-        first, *lines = head.split("\r\n")
-        headers = {k.lower(): v for k, _, v in (line.partition(": ") for line in lines)}
-        return int(first.split()[1]), headers, body
-
-    def end(self, number: int) -> None:
-        """By a signal."""
-        self.process.send_signal(number)
-        self.said += self.process.communicate(timeout=PATIENCE_S)[1]
-        self.code = self.process.returncode
-        clean(self.said)
-
-
-@contextlib.contextmanager
-def serving(isolator: Path, address: str | Path, *arguments: str | Path,
-            **how: Any) -> Iterator[Server]:
-    """One that listens; ended at the end unless a test has done that."""
-    process = subprocess.Popen([isolator, "export", "--socket", address, *arguments],
-                               stderr=subprocess.PIPE, text=True, **how)
-    assert process.stderr
-    said = ""
-    try:
-        while not (where := re.search(r"listening at (?:http://(.*)/metrics|(.*))\n", said)):
-            line = process.stderr.readline()
-            assert line, said
-            said += line
-        server = Server(process, where[1] or where[2])
-        server.said = said
-        yield server
-    finally:
-        if process.returncode is None:
-            process.kill()
-            process.communicate()
-
-
-def descriptors(pid: int) -> int:
-    """How many files it has open."""
-    return len(os.listdir(f"/proc/{pid}/fd"))

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 int __wrap_close(int file);
@@ -24,8 +23,6 @@ int __wrap_flock(int file, int how);
 int __real_flock(int file, int how);
 int __wrap_fsync(int file);
 int __real_fsync(int file);
-int __wrap_listen(int file, int backlog);
-int __real_listen(int file, int backlog);
 int __wrap_ppoll(struct pollfd *files, nfds_t count, const struct timespec *nap,
 		 const sigset_t *mask);
 int __real_ppoll(struct pollfd *files, nfds_t count, const struct timespec *nap,
@@ -99,11 +96,6 @@ int __wrap_flock(int file, int how)
 int __wrap_fsync(int file)
 {
 	return fails("fsync", path_of(file)) ? -1 : __real_fsync(file);
-}
-
-int __wrap_listen(int file, int backlog)
-{
-	return fails("listen", "") ? -1 : __real_listen(file, backlog);
 }
 
 int __wrap_ppoll(struct pollfd *files, nfds_t count, const struct timespec *nap,

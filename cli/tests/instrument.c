@@ -7,6 +7,7 @@
 #include <isolator.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "check.h"
 #include "prove/verdict.h"
 
@@ -189,7 +190,9 @@ static enum verdict judge(const struct instrument *list, unsigned int count, uin
 	struct spin *spin = calloc(1, sizeof(*spin));
 	struct watch watch = { .spin = spin, .seconds = 1 };
 	enum verdict verdict;
-	char *words;
+	char *words, *witnesses;
+	size_t size;
+	FILE *out;
 
 	if (!spin)
 		abort();
@@ -200,6 +203,15 @@ static enum verdict judge(const struct instrument *list, unsigned int count, uin
 	memcpy(spin->instruments, list, count * sizeof(*list));
 	verdict = verdict_find(&watch);
 	words = verdict_words(&watch);
+	CHECK(end || strlen(words) <= 100);
+	out = text_open(&witnesses, &size);
+	verdict_witnesses(out, &watch);
+	fclose(out);
+	if (verdict == VERDICT_QUIET) {
+		free(words);
+		words = text_format("%s: %s", verdict_names[verdict], witnesses);
+	}
+	free(witnesses);
 	if (!strstr(words, wanted))
 		printf("# \"%s\" does not say \"%s\"\n", words, wanted);
 	CHECK(strstr(words, wanted));
@@ -211,7 +223,7 @@ static enum verdict judge(const struct instrument *list, unsigned int count, uin
 
 static void verdicts(void)
 {
-	struct instrument two[2];
+	struct instrument two[2], many[INSTRUMENTS_MAX];
 
 	set(&two[0], &decides, 1, 0, 1);
 	set(&two[1], &beside, 1, 0, 1);
@@ -219,9 +231,13 @@ static void verdicts(void)
 	CHECK(judge(two, 2, 0, ISOLATOR_END_ADMIN, "isolation ended") == VERDICT_NOT_QUIET);
 	set(&two[1], &beside, 1, 7, 1);
 	CHECK(judge(two, 2, 0, 0, "7 it (what it is)") == VERDICT_NOT_QUIET);
+	/* However much came, the verdict is one line. */
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
+		set(&many[i], &decides, 1, 1000000 + i, 1);
+	CHECK(judge(many, ARRAY_SIZE(many), 0, 0, ", and more") == VERDICT_NOT_QUIET);
 	/* One beside that does not count is not used, whatever it says. */
 	set(&two[1], &beside, 0, 7, 1);
-	CHECK(judge(two, 2, 0, 0, "before and after: decides") == VERDICT_QUIET);
+	CHECK(judge(two, 2, 0, 0, "quiet: decides") == VERDICT_QUIET);
 	/* One that decides and does not count leaves no proof beside another. */
 	set(&two[1], &decides, 0, 0, 0);
 	CHECK(judge(two, 2, 0, 0, "decides does not count") == VERDICT_INCONCLUSIVE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What isolator measure makes of its series: percentiles, bounds, limits, shape, outcome. */
+/* What isolator measure makes of its series: percentiles, bounds, limits, outcome. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,6 @@
 #include "sampling/result.h"
 #include "series_test.h"
 #include "statistics/percentile.h"
-#include "statistics/shape.h"
 #include "statistics/timebase.h"
 
 /* The figures of the literature: 59 for p95, 3.0e6 for p99.9999. */
@@ -184,68 +183,6 @@ static void limits(void)
 	free(series);
 }
 
-/* @count values around @middle, from -10 % to +10 %. */
-static void heap(struct hist *hist, uint64_t middle, unsigned int count)
-{
-	for (unsigned int i = 0; i < count; i++)
-		hist_add(hist, middle * 9 / 10 + (uint64_t)random() % (middle / 5));
-}
-
-static void shapes(void)
-{
-	static const struct {
-		uint64_t middles[3];
-		unsigned int counts[3];
-		uint64_t max;
-		const char *says;
-		enum shape_body body;
-		bool tail, alone;
-	} table[] = {
-		{ { 3000 }, { 499 }, 3300, "499 values: too few", SHAPE_UNKNOWN, false, false },
-		{ { 3000 }, { 10000 }, 3300, "tight", SHAPE_TIGHT, false, false },
-		{ { 3000 }, { 10000 }, 300000, "the largest (300 us) stands alone", SHAPE_TIGHT,
-		  false, true },
-		{ { 3000, 40000 }, { 8000, 2000 }, 44000, " and 4", SHAPE_BIMODAL, false, false },
-		{ { 3000, 40000 }, { 2000, 8000 }, 44000, "bimodal: peaks at ", SHAPE_BIMODAL,
-		  false, false },
-		/* Four of a hundred are a tail, no peak. */
-		{ { 3000, 60000 }, { 9600, 400 }, 66000, "; long tail: p99.9 (", SHAPE_TIGHT, true,
-		  false },
-		{ { 2000, 4500, 10000 }, { 3000, 3300, 3500 }, 11000, " and ", SHAPE_BIMODAL, false,
-		  false },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		struct hist *hist = hist_init(room(hist_size(DIGITS)), DIGITS);
-		struct shape shape;
-		char *words;
-
-		for (int k = 0; k < 3 && table[i].counts[k]; k++)
-			heap(hist, table[i].middles[k], table[i].counts[k]);
-		shape = shape_find(&(struct shape_of){ hist, 0, table[i].max, 1 });
-		words = shape_words(&shape);
-		if (!strstr(words, table[i].says))
-			printf("# %zu: %s\n", i, words);
-		CHECK(shape.body == table[i].body && shape.tail == table[i].tail &&
-		      shape.alone == table[i].alone && strstr(words, table[i].says));
-		free(words);
-		free(hist);
-	}
-}
-
-/* Evenly spread over two decades: no peak, no tail. */
-static void flat(void)
-{
-	struct hist *hist = hist_init(room(hist_size(DIGITS)), DIGITS);
-	struct shape shape;
-
-	for (uint64_t value = 1000; value < 100000; value += 1 + value / 300)
-		hist_add(hist, value);
-	shape = shape_find(&(struct shape_of){ hist, 0, 100000, 1 });
-	CHECK(shape.body == SHAPE_WIDE && shape.nr_peaks == 1 && !shape.tail && !shape.alone);
-	free(hist);
-}
-
 static void outcomes(void)
 {
 	struct series *series = new_series(DIGITS);
@@ -305,8 +242,6 @@ int main(int argc, char **argv)
 		{ "percentiles where something is missing", missing_to_the_last },
 		{ "names of percentiles", names },
 		{ "limits hold, are exceeded, or nothing can be said", limits },
-		{ "shapes of one heap, two, and with a tail", shapes },
-		{ "a wide one has no heaps", flat },
 		{ "what a run comes to", outcomes },
 	};
 

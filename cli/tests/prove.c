@@ -3,7 +3,6 @@
  * isolator prove with doubles for its instruments and for the device: what it makes of
  * what they count, on a CPU that a thread really spins on.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>

@@ -112,11 +112,12 @@ class Done:
     """A run that has ended, with its document if it ran a program."""
 
     def __init__(self, program: Path, root: Path, *arguments: str | Path, cpu: str = "3",
-                 **how: Any) -> None:
+                 verbose: bool = True, **how: Any) -> None:
         document = root.parent / "run.json"
         document.unlink(missing_ok=True)
         done = subprocess.run(
-            [program, "run", "--root", root, "-c", cpu, "--json", document, *arguments],
+            [program, "run", *(["-v"] if verbose else []), "--root", root, "-c", cpu, "--json",
+             "-o", document, *arguments],
             capture_output=True, text=True, check=False, timeout=PATIENCE_S, **how)
         self.code, self.out, self.said = done.returncode, done.stdout, done.stderr
         assert "Sanitizer" not in self.said and "runtime error" not in self.said

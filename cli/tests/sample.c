@@ -7,7 +7,7 @@
 #include "check.h"
 #include "proc/culprit.h"
 #include "proc/proc.h"
-#include "status/stat.h"
+#include "status/state.h"
 
 static struct proc_sample busy, later, quiet, manual;
 
@@ -151,24 +151,26 @@ static void spans(void)
 static void rates(void)
 {
 	struct cpulist all = { 0 };
-	struct stat_view view = { .now = &later, .before = &busy, .only = &all };
+	struct state first = { .sample = busy }, second = { .sample = later };
+	struct state other = { .sample = quiet };
+	struct state_view view = { .now = &second, .before = &first, .only = &all };
 
-	busy.taken_ns = 7000000000;
-	later.taken_ns = 9500000000;
-	CHECK(stat_seconds(&view) > 2.4999 && stat_seconds(&view) < 2.5001);
-	CHECK(stat_before(&view, proc_cpu(&later, 1)) == proc_cpu(&busy, 1));
-	CHECK(!stat_before(&view, proc_cpu(&later, 2)));
-	CHECK(!stat_before(&view, proc_cpu(&later, 3)));
-	view.before = &quiet;
-	CHECK(stat_before(&view, proc_cpu(&later, 1)) == proc_cpu(&quiet, 1));
+	first.sample.taken_ns = 7000000000;
+	second.sample.taken_ns = 9500000000;
+	CHECK(state_seconds(&view) > 2.4999 && state_seconds(&view) < 2.5001);
+	CHECK(state_before(&view, proc_cpu(&later, 1)) == proc_cpu(&busy, 1));
+	CHECK(!state_before(&view, proc_cpu(&later, 2)));
+	CHECK(!state_before(&view, proc_cpu(&later, 3)));
+	view.before = &other;
+	CHECK(state_before(&view, proc_cpu(&later, 1)) == proc_cpu(&quiet, 1));
 	view.before = NULL;
-	CHECK(!stat_before(&view, proc_cpu(&later, 1)) && !(stat_seconds(&view) > 0));
+	CHECK(!state_before(&view, proc_cpu(&later, 1)) && !(state_seconds(&view) > 0));
 }
 
 static void longest(void)
 {
-	CHECK_TEXT(stat_longest(proc_cpu(&busy, 1))->comm, "Web Content (2)");
-	CHECK(!stat_longest(proc_cpu(&quiet, 1)));
+	CHECK_TEXT(state_longest(proc_cpu(&busy, 1))->comm, "Web Content (2)");
+	CHECK(!state_longest(proc_cpu(&quiet, 1)));
 }
 
 static const struct test tests[] = {

@@ -40,12 +40,12 @@ ends() {
 
 set +e
 for signal in INT TERM HUP; do
-	ends $signal '^CPU 1' 0 stat --proc quiet --interval 30
+	ends $signal '^CPU 1' 0 status --live --proc quiet --interval 30
 done
-ends INT 'isolator.stat' 0 stat --proc quiet --interval 0.05 --json
+ends INT 'isolator.status' 0 status --live --proc quiet --interval 0.05 --json
 [ -z "$(tail -c 1 said)" ] && tail -n 1 said | grep -q '}$'
 check $? "the last line is whole"
-ends INT '^No CPU' 0 stat --proc none --interval 30
+ends INT '^No CPU' 0 status --live --proc none --interval 30
 ends TERM '' 0 why --proc quiet --for 60
 grep -q '^CPU 1, in' said
 check $? "why tells of the span that was cut short"
@@ -53,7 +53,7 @@ check $? "why tells of the span that was cut short"
 # Not those that the caller wants ignored.
 (
 	trap '' HUP
-	"$isolator" stat --proc quiet --interval 0.05 --count 6 >said &
+	"$isolator" status --live --proc quiet --interval 0.05 --count 6 >said &
 	kill -s HUP $!
 	wait $!
 ) && [ "$(grep -c '^CPU 1' said)" = 6 ]

@@ -32,8 +32,10 @@ STOCK: Changes = {
 }
 WITH_GRUB: Changes = {
     **STOCK, GRUB: 'GRUB_CMDLINE_LINUX_DEFAULT="quiet"\nGRUB_CMDLINE_LINUX="net.ifnames=0"\n',
+    "/etc/default/grub.d/init-select.cfg": "# Debian's own\n",
     CONFIG: "\tlinux /vmlinuz root=/dev/sda1 ro net.ifnames=0 quiet\n",
 }
+HEAD = "# Written by isolator audit --fix --boot; isolator restore takes it away.\n"
 LINE = "console=serial0,115200 root=PARTUUID=1234 rootwait"
 WITH_PI: Changes = {**STOCK, "/boot/firmware/cmdline.txt": LINE + "\n",
                     "/boot/firmware/config.txt": "arm_64bit=1\n"}
@@ -146,26 +148,40 @@ def test_grub(isolator: Path, lay: Lay) -> None:
     assert audit(isolator, root, "--fix", "--boot", update=program)["state"] == "stands"
     assert (root / NOTES[1:]).read_text() == noted
     said = restore(isolator, root, program)
-    assert f"{NOTES} (isolator audit --fix --boot, from the next boot on): 2 restored" in said
+    assert f"{NOTES} (isolator audit --fix --boot, from the next boot on): 1 restored" in said
     assert changed(before, root) == set()
-    assert not (root / "etc/default/grub.d").exists()
     assert not (root / "var/lib/isolator").exists()
     assert "Nothing is to be restored" in restore(isolator, root, program)
 
 
 def test_other_cpus_later(isolator: Path, lay: Lay) -> None:
-    """What is wanted anew replaces the old value, what is not asked of stays."""
-    kept = "# ours\nGRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX mce=off isolcpus=2\"\n"
-    root = lay({**WITH_GRUB, DROP_IN: kept, "/etc/default/grub.d/50-x.cfg": "# isolcpus=7\n"})
+    """What is wanted anew replaces the old value, what is not asked of stays; one restore."""
+    root = lay({**WITH_GRUB, "/etc/default/grub.d/50-x.cfg": "# isolcpus=7\n"})
     before = tree(root)
     program = update_grub(root)
     audit(isolator, root, "--fix", "--boot", update=program)
-    assert f"$GRUB_CMDLINE_LINUX mce=off {WANTED}\"" in (root / DROP_IN[1:]).read_text()
+    drop_in = root / DROP_IN[1:]
+    drop_in.write_text(drop_in.read_text().replace(WANTED, "mce=off " + WANTED))
+    mine = drop_in.read_text()
     audit(isolator, root, "--fix", "--boot", update=program, cpus="2")
     assert "isolcpus=domain,managed_irq,2" in words(root)
     assert not set(WANTED.split()) & set(words(root)) and "mce=off" in words(root)
+    # What the administrator has made of the file is no thing of ours.
+    assert "it was changed since" in restore(isolator, root, program, code=1)
+    assert drop_in.read_text() == mine
+    drop_in.write_text(mine.replace("mce=off ", ""))
     restore(isolator, root, program)
-    assert (root / DROP_IN[1:]).read_text() == kept and changed(before, root) == {CONFIG}
+    assert changed(before, root) == set()
+
+
+def test_drop_in_of_others(isolator: Path, lay: Lay) -> None:
+    """One that this command has not written is never overwritten."""
+    root = lay({**WITH_GRUB, DROP_IN: 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX mce=off"\n'})
+    before = tree(root)
+    for arguments, state in (([], "shown"), (["--fix", "--boot"], "refused")):
+        boot = audit(isolator, root, *arguments, update=update_grub(root))
+        assert boot["state"] == state and "this command has not written it" in boot["why"]
+    assert changed(before, root) == set() and not (root.parent / "log").exists()
 
 
 @pytest.mark.parametrize("old", ["isolcpus=2", "nohz_full=1-2 x", "rcu_nocbs=all"])
@@ -218,13 +234,17 @@ def test_kill_at_any_moment(isolator: Path, lay: Lay) -> None:
     chance = random.Random("boot")
     left = 0
     for number in range(15):
-        root = lay({**WITH_GRUB, **({DROP_IN: "# mine\n"} if number % 2 else {})}, f"root{number}")
+        root = lay(WITH_GRUB, f"root{number}")
         before = tree(root)
+        # Every other one replaces what an earlier one has written.
+        if number % 2:
+            audit(isolator, root, "--fix", "--boot", update=update_grub(root), cpus="2")
+        first = tree(root)
         program = update_grub(root, "sleep 0.05")
         process = subprocess.Popen([isolator, "audit", "-c", "1-3", "--fix", "--boot", "--root",
                                     root, "--update-grub", program], stdout=subprocess.DEVNULL)
         stop = time.monotonic() + 30
-        while not (root / "var/lib/isolator").exists() and time.monotonic() < stop:
+        while tree(root) == first and process.poll() is None and time.monotonic() < stop:
             time.sleep(0.0005)
         time.sleep(chance.choice([0, 0.001, 0.01, 0.1]) * chance.random())
         process.kill()
@@ -233,12 +253,12 @@ def test_kill_at_any_moment(isolator: Path, lay: Lay) -> None:
         while subprocess.run(["pgrep", "-f", str(program)], stdout=subprocess.DEVNULL,
                              check=False).returncode == 0:
             time.sleep(0.01)
-        left += changed(before, root) != set()
+        left += changed(first, root) != set()
+        # Nothing half-written is where GRUB reads.
+        for path in (root / DROP_IN[1:]).parent.glob("*.cfg"):
+            assert path.read_text().count('"') in (0, 2)
         restore(isolator, root, program)
-        assert changed(before, root) - {NOTES + ".isolator-new", DROP_IN + ".isolator-new"} <= {
-            CONFIG}
-        assert not set(WANTED.split()) & set(words(root))
-        assert (root / DROP_IN[1:]).exists() == bool(number % 2)
+        assert changed(before, root) == set()
     assert left >= 5
 
 
@@ -260,19 +280,29 @@ def test_update_grub_that_does_not_help(isolator: Path, lay: Lay, how: str) -> N
     assert not (root / "var/lib/isolator").exists()
 
 
-@pytest.mark.parametrize("where", ["etc", "var", "boot"])
+def test_grub_without_its_directory(isolator: Path, lay: Lay) -> None:
+    """Debian's GRUB reads it; of another one it is said where the parameters go."""
+    root = lay({**WITH_GRUB, "/etc/default/grub.d/init-select.cfg": None})
+    before = tree(root)
+    boot = audit(isolator, root, "--fix", "--boot", update=update_grub(root))
+    assert boot["state"] == "refused" and "GRUB_CMDLINE_LINUX in /etc/default/grub," in boot["why"]
+    assert changed(before, root) == set() and not (root / "var/lib/isolator").exists()
+
+
+@pytest.mark.parametrize("where", ["etc", "var"])
 def test_read_only(isolator: Path, lay: Lay, where: str) -> None:
     """In a mount namespace of its own: said, and nothing is left."""
-    machine = WITH_PI if where == "boot" else WITH_GRUB
-    root = lay({**machine, "/var/lib/x": "", "/run/x": ""})
+    root = lay({**WITH_GRUB, "/var/lib/x": "", "/run/x": ""})
     before = tree(root)
     prefix = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
               f'mount --bind {root}/{where} {root}/{where} && '
               f'mount -o remount,bind,ro {root}/{where} && exec "$@"', "sh")
     boot = audit(isolator, root, "--fix", "--boot", update=update_grub(root), prefix=prefix,
                  code=1 if where == "var" else 2)
-    why = boot["said"] if where == "var" else boot["why"]
-    assert "Read-only file system" in why and "do it on the host" in why
+    if where == "var":
+        assert "read-only, and without a journal nothing is changed" in boot["said"]
+    else:
+        assert "Read-only file system" in boot["why"] and "do it on the host" in boot["why"]
     assert changed(before, root) == set() and not (root / "var/lib/isolator").exists()
 
 
@@ -284,45 +314,8 @@ def test_without_privilege(isolator: Path, lay: Lay) -> None:
     (root / "run/isolator").chmod(0o777)
     program = update_grub(root)
     said = audit(isolator, root, "--fix", "--boot", update=program, code=1, **NOBODY)["said"]
-    assert "Permission denied" in said and "run it as root" in said
+    assert "it may not be written" in said and "run it as root" in said
     assert changed(before, root) == set()
-
-
-@pytest.mark.parametrize("end", ["\n", "", " \n"])
-@pytest.mark.parametrize("place", ["/boot/firmware", "/boot"])
-def test_raspberry_pi(isolator: Path, lay: Lay, end: str, place: str) -> None:
-    """One line gets longer, and is as it was again."""
-    path = f"{place}/cmdline.txt"
-    root = lay({**STOCK, path: LINE + end, f"{place}/config.txt": "",
-                **({"/boot/cmdline.txt": "DO NOT EDIT\n"} if place != "/boot" else {})})
-    before = tree(root)
-    boot = audit(isolator, root, "--fix", "--boot")
-    assert (boot["loader"], boot["path"], boot["state"]) == ("raspberry-pi", path, "written")
-    assert f"-{LINE}" in boot["diff"] and f"+{LINE} {WANTED}" in boot["diff"]
-    assert (root / path[1:]).read_text() == f"{LINE} {WANTED}{end.strip(' ')}"
-    assert changed(before, root) == {path, NOTES}
-    assert audit(isolator, root)["state"] == "stands"
-    restore(isolator, root)
-    assert changed(before, root) == set()
-
-
-def test_raspberry_pi_that_others_changed(isolator: Path, lay: Lay) -> None:
-    """What was added since stays, what was written goes."""
-    root = lay(WITH_PI)
-    path = root / "boot/firmware/cmdline.txt"
-    audit(isolator, root, "--fix", "--boot")
-    path.write_text(path.read_text().replace(LINE, LINE + " quiet").replace("rcu", "x rcu"))
-    restore(isolator, root)
-    assert path.read_text() == f"{LINE} quiet x\n" and not (root / NOTES[1:]).exists()
-
-
-@pytest.mark.parametrize(("text", "why"), [
-    (LINE + "\nmore\n", "more than one line"), (LINE + " isolcpus=3\n", "has isolcpus=3 already")])
-def test_raspberry_pi_that_is_not_understood(isolator: Path, lay: Lay, text: str, why: str) -> None:
-    root = lay({**WITH_PI, "/boot/firmware/cmdline.txt": text})
-    before = tree(root)
-    boot = audit(isolator, root, "--fix", "--boot")
-    assert boot["state"] == "refused" and why in boot["why"] and changed(before, root) == set()
 
 
 @pytest.mark.parametrize(("file", "loader", "why"), [
@@ -331,11 +324,12 @@ def test_raspberry_pi_that_is_not_understood(isolator: Path, lay: Lay, text: str
     ("/efi/loader/loader.conf", "systemd-boot", "/efi/loader/entries"),
     ("/boot/extlinux/extlinux.conf", "extlinux", "U_BOOT_PARAMETERS"),
     ("/etc/default/raspi-firmware", "raspi-firmware", "/etc/default/raspi-extra-cmdline"),
+    ("/boot/firmware/x", "raspberry-pi", "the line of /boot/firmware/cmdline.txt"),
     ("/x", None, "no boot loader is known here")])
 def test_others_are_named(isolator: Path, lay: Lay, file: str, loader: str | None,
                           why: str) -> None:
     """By hand: where; and nothing is written."""
-    machine = WITH_PI if loader == "raspi-firmware" else STOCK
+    machine = WITH_PI if loader in ("raspi-firmware", "raspberry-pi") else STOCK
     root = lay({**machine, file: ""})
     before = tree(root)
     boot = audit(isolator, root)
@@ -377,7 +371,8 @@ def test_restore_without_update_grub(isolator: Path, lay: Lay) -> None:
 
 
 @pytest.mark.parametrize("text", ["something\n", "isolator-journal 1\nfrob\t/x\ty\tz\n",
-                                  "isolator-journal 1\nboot\t/x\n"])
+                                  "isolator-journal 1\ngrub\t/x\n",
+                                  "isolator-journal 1\ngrub\t/etc/shadow\tx\ty\n"])
 def test_notes_that_are_damaged(isolator: Path, lay: Lay, text: str) -> None:
     """They stay, and are told."""
     root = lay({**WITH_GRUB, NOTES: text})
@@ -404,6 +399,7 @@ def test_links_lead_nowhere(isolator: Path, lay: Lay, tmp_path: Path) -> None:
     root = lay(WITH_GRUB)
     outside = tmp_path / "outside"
     outside.mkdir()
+    (root / "etc/default/grub.d").rename(root / "etc/grub.d")
     (root / "etc/default/grub.d").symlink_to(outside)
     (root / "var").symlink_to(outside)
     audit(isolator, root, "--fix", "--boot", update=update_grub(root), code=1)
@@ -418,50 +414,43 @@ def modes(path: Path) -> tuple[int, int, int]:
 
 @pytest.mark.parametrize("owner", [None, pytest.param(65534, marks=pytest.mark.skipif(
     not ROOT, reason="only root can give files away"))])
-def test_replaced_with_its_permissions_and_no_more(isolator: Path, lay: Lay,
-                                                   owner: int | None) -> None:
-    """The new file is the old one's owner's, and no program with another's rights."""
-    line = "/boot/firmware/cmdline.txt"
-    root = lay({**WITH_PI, "/etc/one": "now"})
-    note = "isolator-journal 1\nboot\t/etc/one\tnow\tbefore\n"
-    (root / "var/lib/isolator").mkdir(parents=True)
-    (root / NOTES[1:]).write_text(note)
-    one, cmdline = root / "etc/one", root / line[1:]
-    for path in (one, cmdline):
-        if owner is not None:
-            os.chown(path, owner, owner)
-        path.chmod(0o6751)
-    wanted = (0o751, *modes(one)[1:])
-    restore(isolator, root)
-    assert one.read_text() == "before" and modes(one) == wanted
-    assert audit(isolator, root, "--fix", "--boot")["state"] == "written"
-    assert "isolcpus=" in cmdline.read_text() and modes(cmdline) == wanted
-    restore(isolator, root)
-    assert cmdline.read_text() == LINE + "\n" and modes(cmdline) == wanted
+def test_replaced_with_its_permissions(isolator: Path, lay: Lay, owner: int | None) -> None:
+    """A new version is the old one's owner's; nobody may do more with it than before."""
+    root = lay(WITH_GRUB)
+    program, drop_in = update_grub(root), root / DROP_IN[1:]
+    audit(isolator, root, "--fix", "--boot", update=program)
+    drop_in.chmod(0o640)
+    if owner is not None:
+        os.chown(drop_in, owner, owner)
+    wanted = modes(drop_in)
+    audit(isolator, root, "--fix", "--boot", update=program, cpus="2")
+    assert "isolcpus=domain,managed_irq,2" in drop_in.read_text() and modes(drop_in) == wanted
 
 
 @pytest.mark.parametrize("place", [DROP_IN, NOTES])
-def test_link_is_not_replaced(isolator: Path, lay: Lay, tmp_path: Path, place: str) -> None:
+def test_link_is_not_replaced(isolator: Path, lay: Lay, place: str) -> None:
     """Whoever made it has the file elsewhere; a file in its place would be everybody's."""
-    noted = "isolator-journal 1\nboot-file\t/etc/none\tx\t-\n"
-    kept = noted if place == NOTES else "# kept elsewhere\n"
-    root = lay({**WITH_GRUB, "/srv/kept": kept, DROP_IN + ".x": ""})
+    kept = "isolator-journal 1\n" if place == NOTES else HEAD + "# kept elsewhere\n"
+    root = lay({**WITH_GRUB, "/srv/kept": kept})
     link = root / place[1:]
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to("/srv/kept")
     before = tree(root)
     boot = audit(isolator, root, "--fix", "--boot", update=update_grub(root),
                  code=1 if place == NOTES else 2)
-    assert "no link is replaced" in (boot["said"] if place == NOTES else boot["why"])
+    if place == NOTES:
+        assert "Too many levels of symbolic links" in boot["said"]
+    else:
+        assert "no link is replaced" in boot["why"] and not (root / NOTES[1:]).exists()
     assert link.is_symlink() and changed(before, root) <= {CONFIG}
-    assert place == NOTES or not (root / NOTES[1:]).exists()
 
 
 def test_link_later(isolator: Path, lay: Lay) -> None:
     """One that came after the change is left, and said."""
-    root = lay({**WITH_GRUB, DROP_IN: "# mine\n"})
+    root = lay(WITH_GRUB)
     program = update_grub(root)
-    audit(isolator, root, "--fix", "--boot", update=program)
+    for cpus in ("2", "1-3"):
+        audit(isolator, root, "--fix", "--boot", update=program, cpus=cpus)
     (root / DROP_IN[1:]).rename(root / "srv")
     (root / DROP_IN[1:]).symlink_to("/srv")
     said = restore(isolator, root, program, code=1)

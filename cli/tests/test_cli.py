@@ -32,7 +32,7 @@ COUNTS = ["deferred", "excluded", "held", "breached", "broken", "refused", "plan
 
 
 @pytest.mark.parametrize("fixture", FIXTURES)
-@pytest.mark.parametrize("name", ["stat", "status", "why"])
+@pytest.mark.parametrize("name", ["status", "why"])
 def test_schema(isolator: Path, laid_out: Path, name: str, fixture: str) -> None:
     """What is printed is what the schema says."""
     document = run(isolator, name, laid_out / fixture)
@@ -41,7 +41,7 @@ def test_schema(isolator: Path, laid_out: Path, name: str, fixture: str) -> None
         run(isolator, name, laid_out / fixture, "--no-stack", "--top", "1")
 
 
-@pytest.mark.parametrize("name", ["stat", "status", "why"])
+@pytest.mark.parametrize("name", ["status", "why"])
 def test_schemas_are_closed(isolator: Path, laid_out: Path, name: str) -> None:
     """A key that is missing or unknown is not valid."""
     document = run(isolator, name, laid_out / "busy")
@@ -61,14 +61,14 @@ def test_unprivileged(isolator: Path, laid_out: Path) -> None:
     unpack("unprivileged", laid_out / "unprivileged")
     program = copy_for_all(isolator, laid_out)
     documents = {}
-    for name, code in (("stat", 0), ("why", 2)):
+    for name, code in (("status", 0), ("why", 2)):
         done = subprocess.run([program, name, "--json", "--proc", laid_out / "unprivileged"],
                               capture_output=True, text=True, check=False,
                               **NOBODY)
         assert done.returncode == code, done.stderr
         documents[name] = valid(name, done.stdout)
         assert documents[name]["names"] == "denied"
-    one = documents["stat"]["cpus"][0]
+    one = documents["status"]["cpus"][0]
     assert one["totals"]["held"] == 58
     assert one["callbacks"] is None and one["senders"] is None
     assert one["longest"] == {"ns": 100300000, "kind": "call", "callback": None, "comm": None}
@@ -79,20 +79,20 @@ def test_unprivileged(isolator: Path, laid_out: Path) -> None:
 
 def test_sums(isolator: Path, laid_out: Path) -> None:
     """Senders add up to totals; where they do not, that is said."""
-    document = run(isolator, "stat", laid_out / "busy")
+    document = run(isolator, "status", laid_out / "busy")
     for cpu in document["cpus"]:
         for count in COUNTS:
             assert sum(s["counts"][count] for s in cpu["senders"]) == cpu["totals"][count]
     stats = laid_out / "busy/stats"
     stats.write_text(stats.read_text().replace("total deferred 57", "total deferred 58"))
-    assert not run(isolator, "stat", laid_out / "busy")["consistent"]
+    assert not run(isolator, "status", laid_out / "busy")["consistent"]
 
 
 def test_names_are_kept(isolator: Path, laid_out: Path) -> None:
     """Names come out as the kernel wrote them, and bytes that are no text do no harm."""
     senders = laid_out / "busy/senders"
     senders.write_bytes(senders.read_bytes().replace(b"comm qemu", b'comm q"\xff\xc3'))
-    document = run(isolator, "stat", laid_out / "busy")
+    document = run(isolator, "status", laid_out / "busy")
     names = {s["comm"] for s in document["cpus"][0]["senders"]}
     assert {"Web Content (2)", "comm x kind y", "a\\033[31mb\\012", "prüf", "",
             'q"\ufffd\ufffd'} <= names
@@ -102,7 +102,7 @@ def _samples(isolator: Path, link: Path, *targets: Path) -> list[dict[str, Any]]
     """One sample of each of @targets in turn, from one run."""
     swap(link, targets[0])
     process = subprocess.Popen(
-        [isolator, "stat", "--json", "--proc", link, "--interval", "1.5",
+        [isolator, "status", "--live", "--json", "--proc", link, "--interval", "1.5",
          "--count", str(len(targets))], stdout=subprocess.PIPE, text=True)
     assert process.stdout
     lines = []
@@ -111,7 +111,7 @@ def _samples(isolator: Path, link: Path, *targets: Path) -> list[dict[str, Any]]
         if target:
             swap(link, target)  # before its next sample: the schema is for afterwards
     assert process.wait(PATIENCE_S) == 0
-    return [valid("stat", line) for line in lines]
+    return [valid("status", line) for line in lines]
 
 
 def test_rates(isolator: Path, laid_out: Path) -> None:
@@ -191,64 +191,32 @@ def test_span_with_another_isolation_that_counted_more(isolator: Path, laid_out:
     assert document["cpus"][0]["counts"]["held"] > 13
 
 
-def test_live(isolator: Path, laid_out: Path) -> None:
-    """On a terminal: home, lines cut to its size, the rest erased; Ctrl-C ends with 0."""
-    terminal = Terminal(8, 40, {"TERM": "xterm", "NO_COLOR": ""}, isolator, "stat", "--proc",
-                        laid_out / "busy", "--interval", "0.05")
-    terminal.until("\033[H", 6)
-    assert terminal.end() == 0
-    assert terminal.after == terminal.before
-    screens = terminal.text.split("\033[H")
-    lines = screens[4].split("\r\n")
-    assert len(lines) == 8 and lines[-1] == "\033[J"
-    assert all(line.endswith("\033[K") for line in lines[:-1])
-    plain = [line.replace("\033[K", "") for line in lines]
-    for style in ("0", "1", "2", "1;31"):
-        plain = [line.replace(f"\033[{style}m", "") for line in plain]
-    assert max(map(len, plain)) <= 40 and "\033[1m" in screens[4]
-    assert plain[0].startswith("CPU 1: isolated, in user mode; deadline")
-    # The cursor's line is a new one, and no colour is left on.
-    assert terminal.text.endswith("\r\n")
-
-
 @pytest.mark.parametrize("environment", [{"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": "dumb"}, {}])
 def test_no_colours(isolator: Path, laid_out: Path, environment: dict[str, str]) -> None:
     """Neither with NO_COLOR nor on a terminal that has none."""
-    terminal = Terminal(24, 100, environment, isolator, "stat", "--proc", laid_out / "busy",
-                        "--count", "1")
+    terminal = Terminal(24, 100, environment, isolator, "status", "--proc",
+                        laid_out / "busy")
     terminal.until("CPU 3")
     assert terminal.end(b"") == 0
     assert "\033" not in terminal.text
 
 
-def test_livewaits(isolator: Path, laid_out: Path) -> None:
-    """With no CPU isolated it waits for one."""
-    link = laid_out / "proc"
-    swap(link, laid_out / "none")
-    terminal = Terminal(24, 80, {"TERM": "xterm"}, isolator, "stat", "--proc", link,
-                        "--interval", "0.05")
-    terminal.until("No CPU is isolated.", 2)
-    swap(link, laid_out / "quiet")
-    terminal.until("isolated, in user mode")
-    assert terminal.end() == 0
-
-
 def test_json_on_a_terminal(isolator: Path, laid_out: Path) -> None:
     """JSON lines stay JSON lines."""
-    terminal = Terminal(24, 80, {"TERM": "xterm"}, isolator, "stat", "--proc",
-                        laid_out / "quiet", "--interval", "0.05", "--json")
+    terminal = Terminal(24, 80, {"TERM": "xterm"}, isolator, "status", "--proc",
+                        laid_out / "quiet", "--live", "--interval", "0.05", "--json")
     terminal.until("}\r\n", 2)
     # Not by Ctrl-C: the terminal drops what nobody has read by then, amid a line.
     os.kill(terminal.pid, signal.SIGINT)
     assert terminal.end(b"") == 0
     for line in terminal.text.split():
-        valid("stat", line)
+        valid("status", line)
 
 
 def test_closed_pipe(isolator: Path, laid_out: Path) -> None:
     """Who reads no more ends it."""
-    process = subprocess.Popen([isolator, "stat", "--proc", laid_out / "quiet",
-                                "--interval", "0.01"], stdout=subprocess.PIPE)
+    process = subprocess.Popen([isolator, "status", "--proc", laid_out / "quiet",
+                                "--live", "--interval", "0.01"], stdout=subprocess.PIPE)
     assert process.stdout
     process.stdout.readline()
     process.stdout.close()
@@ -275,9 +243,9 @@ def test_many(isolator: Path, tmp_path: Path) -> None:
                 out.write("  a_function_with_a_name+0x1/0x2\n" * frames)
     (tmp_path / "breaches").write_text("")
     # The schema of so much would be looked at for a minute.
-    stat = subprocess.run([isolator, "stat", "--json", "--proc", tmp_path],
-                          stdout=subprocess.PIPE, check=True)
-    document = json.loads(stat.stdout)
+    status = subprocess.run([isolator, "status", "--json", "--proc", tmp_path],
+                            stdout=subprocess.PIPE, check=True)
+    document = json.loads(status.stdout)
     assert document["consistent"] and len(document["cpus"]) == cpus
     assert all(len(cpu["senders"]) == senders for cpu in document["cpus"])
     why = subprocess.run([isolator, "why", "--json", "--top", "0", "--proc", tmp_path],
@@ -306,9 +274,10 @@ def _damage(text: bytes, chance: random.Random) -> bytes:
     return bytes(damaged)
 
 
-@pytest.mark.parametrize("arguments", [["stat", "--json"], ["status"], ["status", "--json"],
+@pytest.mark.parametrize("arguments", [["status"], ["status", "--json"],
                                        ["why"], ["why", "--json"],
-                                       ["stat", "--count", "2", "--interval", "0.001"]])
+                                       ["status", "--live", "--count", "2",
+                                        "--interval", "0.001"]])
 def test_damaged(isolator: Path, laid_out: Path, arguments: list[str]) -> None:
     """Whatever stands in the files: an answer or an error, no crash, no wrong access."""
     chance = random.Random(" ".join(arguments))

@@ -210,7 +210,8 @@ def _install(root: Path, version: str, text: str, image: bool = True) -> None:
 
 @pytest.mark.parametrize(("command", "code"), [
     (["configure"], 77), (["configure", "--show"], 77), (["configure", "--check"], 0),
-    (["attach", "1", "-c", "1"], 1), (["run", "-c", "1", "--best-effort", "--", "true"], None)])
+    (["attach", "1", "-c", "1"], 1),
+    (["run", "-v", "-c", "1", "--best-effort", "--", "true"], None)])
 def test_stock_kernel(isolator: Path, tmp_path: Path, command: list[str], code: int | None) -> None:
     """It is said at once, with an installed kernel that has Isolator and how to boot it."""
     root = _machine(tmp_path / "root", "cpus = 1\n", kernel=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""isolator export: what the metrics say, in both formats, whatever the names are."""
+"""isolator export: what the metrics say, whatever the names are."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from exporttest import (
     of,
     one,
     parse,
-    parse_plain,
     stock,
 )
 
@@ -30,24 +29,16 @@ COUNTS = ["deferred", "excluded", "held", "breached", "broken", "refused", "plan
 
 
 @pytest.mark.parametrize("fixture", FIXTURES)
-def test_formats(isolator: Path, laid_out: Path, fixture: str) -> None:
-    """Both parsers take it, and read the same; each text is of its own format."""
-    open_text = export(isolator, "--proc", laid_out / fixture).stdout
-    plain_text = export(isolator, "--proc", laid_out / fixture, "--format", "prometheus").stdout
-    open_found, plain_found = parse(open_text), parse_plain(plain_text)
-    for found in (open_found, plain_found):
-        del found[("isolator_sample_timestamp_seconds", ())]
-        for key in of(found, "isolator_cpu_isolated_seconds"):
-            del found[("isolator_cpu_isolated_seconds", key)]
-    assert open_found == plain_found and one(open_found, "isolator_available") == 1
-    assert open_text.endswith("\n# EOF\n") and open_text.count("# EOF") == 1
-    assert "# EOF" not in plain_text and "# UNIT" not in plain_text
-    assert "# TYPE isolator_build_info gauge\n" in plain_text
-    assert " info\n" not in plain_text
+def test_format(isolator: Path, laid_out: Path, fixture: str) -> None:
+    """The one that node_exporter reads: it has neither units nor infos, nor an end of its own."""
+    text = export(isolator, "--proc", laid_out / fixture).stdout
+    assert one(parse(text), "isolator_available") == 1
+    assert "# EOF" not in text and "# UNIT" not in text and " info\n" not in text
+    assert "# TYPE isolator_build_info gauge\n" in text
 
 
 def test_types(isolator: Path, laid_out: Path) -> None:
-    """Counters are such, and times have their unit."""
+    """Counters are such."""
     full(laid_out / "busy")
     found = {f.name: f for f in families(export(isolator, "--proc", laid_out / "busy").stdout)}
     for count in COUNTS:
@@ -55,16 +46,14 @@ def test_types(isolator: Path, laid_out: Path) -> None:
     for name in ("ticks", "lends", "tick_entries", "planned_interruptions", "sender_held",
                  "callback_held"):
         assert found[f"isolator_{name}"].type == "counter"
-    for name, family in found.items():
-        assert family.unit == ("seconds" if name.endswith("_seconds") else "")
     for name in ("sender_others", "callback_others", "longest_spin_seconds"):
         assert found[f"isolator_{name}"].type == "gauge"
 
 
 @pytest.mark.parametrize("fixture", ["busy", "busy-later", "manual", "quiet"])
-def test_as_stat_says(isolator: Path, laid_out: Path, fixture: str) -> None:
-    """The numbers are those of isolator stat: totals, kinds, senders and what is left."""
-    document = run(isolator, "stat", laid_out / fixture)
+def test_as_status_says(isolator: Path, laid_out: Path, fixture: str) -> None:
+    """The numbers are those of isolator status: totals, kinds, senders and what is left."""
+    document = run(isolator, "status", laid_out / fixture)
     text = export(isolator, "--proc", laid_out / fixture).stdout
     found = parse(text)
     assert document["cpus"]
@@ -191,16 +180,14 @@ HOSTILE = [b'a"} 1', b"back\\slash", b"\\", b'"', b"\\n", b"tab\tbell\a\033[2J",
 def test_hostile_names(isolator: Path, laid_out: Path) -> None:
     """Each is a label of its own, from which nothing else is made."""
     directory = _names(laid_out, *HOSTILE)
-    for found in (parse(export(isolator, "--proc", directory, "--top", "0").stdout),
-                  parse_plain(export(isolator, "--proc", directory, "--top", "0", "--format",
-                                     "prometheus").stdout)):
-        names = {dict(key)["sender"] for key in of(found, "isolator_sender_breached_total")}
-        assert names == {'a"} 1', "back\\slash", "\\", '"', "\\n", "tab\\011bell\\007\\033[2J",
-                         "\\377\\376", "\\303", "prüf \u2028 \\302\\205", "\\355\\240\\200",
-                         "# EOF", "x\\015", "\\177", "{}=,", '\\\\"', "\\364\\220\\200\\200"}
-        callbacks = {dict(key)["callback"] for key in
-                     of(found, "isolator_callback_breached_total")} - {"flush_tlb_func"}
-        assert callbacks == {"c_" + name.replace(" ", "_") for name in names}
+    found = parse(export(isolator, "--proc", directory, "--top", "0").stdout)
+    names = {dict(key)["sender"] for key in of(found, "isolator_sender_breached_total")}
+    assert names == {'a"} 1', "back\\slash", "\\", '"', "\\n", "tab\\011bell\\007\\033[2J",
+                     "\\377\\376", "\\303", "prüf \u2028 \\302\\205", "\\355\\240\\200",
+                     "# EOF", "x\\015", "\\177", "{}=,", '\\\\"', "\\364\\220\\200\\200"}
+    callbacks = {dict(key)["callback"] for key in
+                 of(found, "isolator_callback_breached_total")} - {"flush_tlb_func"}
+    assert callbacks == {"c_" + name.replace(" ", "_") for name in names}
 
 
 def test_names_that_become_one(isolator: Path, laid_out: Path) -> None:
@@ -290,22 +277,17 @@ def test_no_proc(isolator: Path, tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     done = export(isolator, "--root", tmp_path / "root", code=1)
     assert "mount /proc" in done.stderr and not done.stdout
-    done = export(isolator, "--root", tmp_path / "root", "--socket", "127.0.0.1:0", code=1)
-    assert "mount /proc" in done.stderr and "listening" not in done.stderr
 
 
 @pytest.mark.parametrize(("arguments", "says"), [
     (["--top", "-1"], "--top wants a whole number"),
-    (["--interval", "0", "--textfile", "x"], "--interval wants seconds"),
-    (["--interval", "-1", "--textfile", "x"], "--interval wants seconds"),
-    (["--interval", "nan", "--textfile", "x"], "--interval wants seconds"),
-    (["--interval", "1000000001", "--textfile", "x"], "--interval wants seconds"),
-    (["--interval", "1"], "--interval is for --textfile"),
-    (["--interval", "1", "--socket", "127.0.0.1:0"], "--interval is for --textfile"),
-    (["--remote"], "--remote is for --socket"),
-    (["--format", "json"], "--format wants one of"),
-    (["--textfile", ""], "--textfile wants"),
-    (["--textfile", "x", "--socket", "./y"], "two ways out"),
+    (["-i", "0", "-o", "x"], "--interval wants a time"),
+    (["-i", "-1", "-o", "x"], "--interval wants a time"),
+    (["-i", "nan", "-o", "x"], "--interval wants a time"),
+    (["-i", "1000000001", "-o", "x"], "--interval wants a time"),
+    (["-i", "1"], "--interval is for --output FILE"),
+    (["-i", "1", "-o", "-"], "--interval is for --output FILE"),
+    (["-o", ""], "--output wants"),
     (["--proc", "nowhere"], "--proc wants a directory"),
     (["word"], "one word too many")])
 def test_bad_options(isolator: Path, tmp_path: Path, arguments: list[str], says: str) -> None:
@@ -343,7 +325,7 @@ def test_damaged(isolator: Path, laid_out: Path) -> None:
         assert bool(done.returncode) == (not done.stdout)
         if done.stdout:
             done.stdout.decode()  # UTF-8
-            assert done.stdout.endswith(b"# EOF\n")
+            assert done.stdout.endswith(b"\n")
         path.write_bytes(whole)
     assert codes == {0, 1}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""isolator export --textfile: whole or not at all, and nothing beside it."""
+"""isolator export -o FILE: whole or not at all, and nothing beside it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from clitest import NOBODY, PATIENCE_S, ROOT, copy_for_all, swap
-from exporttest import clean, export, one, parse, parse_plain, stock
+from exporttest import clean, export, one, parse, stock
 
 
 @pytest.fixture
@@ -31,31 +31,37 @@ def test_once(isolator: Path, laid_out: Path, collector: Path) -> None:
     path = collector / "isolator.prom"
     path.write_text("old\n")
     path.chmod(0o600)
-    done = export(isolator, "--proc", laid_out / "busy", "--textfile", path, umask=0o077)
+    done = export(isolator, "--proc", laid_out / "busy", "-o", path, umask=0o077)
     assert not done.stdout and not done.stderr
     assert os.listdir(collector) == ["isolator.prom"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
-    assert one(parse_plain(path.read_text()), "isolator_held_total", cpu="1") == 58
-    export(isolator, "--proc", laid_out / "busy", "--textfile", path, "--format", "openmetrics")
-    parse(path.read_text())
+    assert one(parse(path.read_text()), "isolator_held_total", cpu="1") == 58
+
+
+def test_standard_output(isolator: Path, laid_out: Path, collector: Path) -> None:
+    """- is no file, and what is meant where none is given."""
+    for words in ((), ("-o", "-")):
+        text = export(isolator, "--proc", laid_out / "busy", *words, cwd=collector).stdout
+        assert one(parse(text), "isolator_held_total", cpu="1") == 58
+    assert not os.listdir(collector)
 
 
 def test_in_this_directory(isolator: Path, laid_out: Path, collector: Path) -> None:
     """A name without a slash."""
-    export(isolator, "--proc", laid_out / "busy", "--textfile", "i.prom", cwd=collector)
+    export(isolator, "--proc", laid_out / "busy", "-o", "i.prom", cwd=collector)
     assert os.listdir(collector) == ["i.prom"]
 
 
 def test_stock_kernel(isolator: Path, collector: Path, tmp_path: Path) -> None:
     """A machine without Isolator has a file that says so."""
-    done = export(isolator, "--root", stock(tmp_path / "root"), "--textfile", collector / "i.prom")
+    done = export(isolator, "--root", stock(tmp_path / "root"), "-o", collector / "i.prom")
     assert "has no Isolator" in done.stderr
-    assert one(parse_plain((collector / "i.prom").read_text()), "isolator_available") == 0
+    assert one(parse((collector / "i.prom").read_text()), "isolator_available") == 0
 
 
 def _writing(isolator: Path, proc: Path, path: Path, interval: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([isolator, "export", "--proc", proc, "--textfile", path,
-                             "--interval", interval], stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([isolator, "export", "--proc", proc, "-o", path,
+                             "-i", interval], stderr=subprocess.PIPE, text=True)
 
 
 def _until(path: Path, pattern: str) -> None:
@@ -68,14 +74,14 @@ def _until(path: Path, pattern: str) -> None:
 def test_left_longer(isolator: Path, laid_out: Path, collector: Path) -> None:
     """Of what a killed one left beside it nothing stays, also where that was longer."""
     (collector / "i.prom.new").write_text("left behind\n" * 100_000)
-    export(isolator, "--proc", laid_out / "busy", "--textfile", collector / "i.prom")
+    export(isolator, "--proc", laid_out / "busy", "-o", collector / "i.prom")
     assert "left behind" not in (collector / "i.prom").read_text()
     assert os.listdir(collector) == ["i.prom"]
 
 
 def _frail(frail: Path, proc: Path, path: Path, code: int, *arguments: str, **how: str) -> str:
     """Where calls fail, or a signal comes (frail.c): what it says."""
-    done = export(frail, "--proc", proc, "--textfile", path, *arguments, code=code,
+    done = export(frail, "--proc", proc, "-o", path, *arguments, code=code,
                   env={**os.environ, **how})
     assert os.listdir(path.parent) == [path.name]
     return done.stderr
@@ -100,15 +106,15 @@ def test_disk_fails(frail: Path, laid_out: Path, collector: Path, call: str, sta
     assert f"cannot write {path}: Input/output error" in said
     assert (path.read_text() == "old 1\n") == stays
     if not stays:
-        parse_plain(path.read_text())
+        parse(path.read_text())
 
 
 @pytest.mark.parametrize("call", ["fsync i.prom.new", "rename", "fsync collector", "ppoll"])
 def test_signal_waits(frail: Path, laid_out: Path, collector: Path, call: str) -> None:
     """One that comes while it writes, or just before it sleeps, ends it when all is whole."""
     path = collector / "i.prom"
-    assert not _frail(frail, laid_out / "busy", path, 0, "--interval", "1000", ENDS=call)
-    assert one(parse_plain(path.read_text()), "isolator_held_total", cpu="1") == 58
+    assert not _frail(frail, laid_out / "busy", path, 0, "-i", "1000", ENDS=call)
+    assert one(parse(path.read_text()), "isolator_held_total", cpu="1") == 58
 
 
 def test_signal_at_the_first(isolator: Path, laid_out: Path, collector: Path) -> None:
@@ -123,7 +129,7 @@ def test_signal_at_the_first(isolator: Path, laid_out: Path, collector: Path) ->
         out.write(text)
     said = process.communicate(timeout=PATIENCE_S)[1]
     assert process.returncode == 0 and not said
-    assert one(parse_plain((collector / "i.prom").read_text()),
+    assert one(parse((collector / "i.prom").read_text()),
                "isolator_held_total", cpu="1") == 58
 
 
@@ -152,7 +158,7 @@ def test_again_until_it_cannot(isolator: Path, laid_out: Path, collector: Path) 
     said = process.communicate(timeout=PATIENCE_S)[1]
     clean(said)
     assert process.returncode == 1 and "--proc wants" in said
-    assert one(parse_plain(path.read_text()), "isolator_sample_timestamp_seconds") > 0
+    assert one(parse(path.read_text()), "isolator_sample_timestamp_seconds") > 0
     assert os.listdir(collector) == ["i.prom"]
 
 
@@ -185,10 +191,10 @@ def test_killed(plain: Path, laid_out: Path, collector: Path) -> None:
         process.communicate()
         assert set(os.listdir(collector)) <= {"i.prom", "i.prom.new"}
         left_behind += (collector / "i.prom.new").exists()
-    parse_plain(path.read_text())
+    parse(path.read_text())
     # It has been killed while it wrote, too: else nothing is shown.
     assert left_behind
-    export(plain, "--proc", laid_out / "busy", "--textfile", path)
+    export(plain, "--proc", laid_out / "busy", "-o", path)
     assert os.listdir(collector) == ["i.prom"]
 
 
@@ -201,13 +207,13 @@ def test_two_at_once(plain: Path, laid_out: Path, collector: Path) -> None:
     while all(process.poll() is None for process in processes):
         assert time.monotonic() < stop, "the two never met"
         if path.exists():
-            parse_plain(path.read_text())
+            parse(path.read_text())
     for process in processes:
         process.terminate()
         said = process.communicate(timeout=PATIENCE_S)[1]
         assert process.returncode == 0 or "another one" in said
     assert {process.returncode for process in processes} <= {0, 1}
-    parse_plain(path.read_text())
+    parse(path.read_text())
 
 
 def test_locked(isolator: Path, laid_out: Path, collector: Path) -> None:
@@ -216,7 +222,7 @@ def test_locked(isolator: Path, laid_out: Path, collector: Path) -> None:
         beside.write("half of")
         beside.flush()
         fcntl.flock(beside, fcntl.LOCK_EX)
-        done = export(isolator, "--proc", laid_out / "busy", "--textfile", collector / "i.prom",
+        done = export(isolator, "--proc", laid_out / "busy", "-o", collector / "i.prom",
                       code=1)
     assert "another one writes" in done.stderr
     assert (collector / "i.prom.new").read_text() == "half of"
@@ -224,7 +230,7 @@ def test_locked(isolator: Path, laid_out: Path, collector: Path) -> None:
 
 def _refused(isolator: Path, proc: Path, path: Path, says: str, **how: object) -> None:
     before = sorted(os.listdir(path.parent)) if path.parent.is_dir() else []
-    done = export(isolator, "--proc", proc, "--textfile", path, code=1, **how)
+    done = export(isolator, "--proc", proc, "-o", path, code=1, **how)
     assert says in done.stderr and str(path) in done.stderr and not done.stdout
     assert (sorted(os.listdir(path.parent)) if path.parent.is_dir() else []) == before
 
@@ -267,7 +273,7 @@ def test_taken_away(frail: Path, laid_out: Path, collector: Path) -> None:
     """What another one gives its name to meanwhile is not emptied below who reads it."""
     path, beside = collector / "i.prom", collector / "i.prom.new"
     beside.write_text("of the other one\n")
-    done = export(frail, "--proc", laid_out / "busy", "--textfile", path, code=1,
+    done = export(frail, "--proc", laid_out / "busy", "-o", path, code=1,
                   env={**os.environ, "MOVES": str(path)})
     assert "another one replaces it just now" in done.stderr
     assert path.read_text() == "of the other one\n" and not beside.read_text()
@@ -286,7 +292,7 @@ def test_no_room(isolator: Path, laid_out: Path, collector: Path) -> None:
     path = collector / "i.prom"
     path.write_text("old 1\n")
     done = subprocess.run(["sh", "-c", 'trap "" XFSZ; ulimit -f 1; exec "$@"', "sh", isolator,
-                           "export", "--proc", laid_out / "busy", "--textfile", path],
+                           "export", "--proc", laid_out / "busy", "-o", path],
                           capture_output=True, text=True, check=False)
     clean(done.stderr)
     assert done.returncode == 1 and "cannot write" in done.stderr

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import signal
 import socket
 import subprocess
 import time
@@ -19,7 +18,7 @@ from typing import Any
 
 import pytest
 from clitest import CLI, PATIENCE_S, swap
-from exporttest import Server, export, full, machine, serving
+from exporttest import export, full, machine
 
 BOARD = json.loads((CLI / "grafana/isolator.json").read_text())
 RULES = CLI / "prometheus/isolator.rules.yml"
@@ -110,25 +109,49 @@ def _prometheus(programs: Path, directory: Path, target: str) -> Iterator[Promet
         yield Prometheus(port)
 
 
+@contextlib.contextmanager
+def _node(programs: Path, directory: Path) -> Iterator[str]:
+    """A node_exporter that reads the files in a directory: where it listens."""
+    address = f"127.0.0.1:{_port()}"
+    with _running(directory.parent / "node.log", programs / "prometheus-node-exporter",
+                  "--collector.disable-defaults", "--collector.textfile",
+                  f"--collector.textfile.directory={directory}",
+                  f"--web.listen-address={address}"):
+        yield address
+
+
+def _answer(address: str) -> str:
+    """What it exports, once it listens."""
+    found: list[str] = []
+
+    def asked() -> bool:
+        with contextlib.suppress(urllib.error.URLError, ConnectionError):
+            found.append(_get(f"http://{address}/metrics"))
+        return bool(found)
+
+    _until(asked, "node_exporter does not answer")
+    return found[0]
+
+
 @pytest.fixture(scope="module")
 def scraped(programs: Path, isolator: Path, unpacked: Path,
-            tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Prometheus, Server]]:
+            tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     """The fixture busy, which became busy-later: a breach came, and a new sender."""
     directory = tmp_path_factory.mktemp("prometheus")
     for fixture in ("busy", "busy-later"):
         subprocess.run(["cp", "-r", unpacked / fixture, directory / fixture], check=True)
         full(directory / fixture)
-    link = directory / "proc"
+    link, collector = directory / "proc", directory / "collector"
     swap(link, directory / "busy")
-    with serving(isolator, "127.0.0.1:0", "--proc", link, "--root",
-                 machine(directory / "root")) as server, \
-            _prometheus(programs, directory / "data", server.address) as prometheus:
+    collector.mkdir()
+    with _running(directory / "export.log", isolator, "export", "--proc", link, "--root",
+                  machine(directory / "root"), "-o", collector / "isolator.prom", "-i", "0.5"), \
+            _node(programs, collector) as target, \
+            _prometheus(programs, directory / "data", target) as prometheus:
         _until(lambda: prometheus.scraped(3), "no samples")
         swap(link, directory / "busy-later")
         _until(lambda: prometheus.scraped(8), "no more samples")
-        yield prometheus, server
-        server.end(signal.SIGTERM)
-        assert server.code == 0
+        yield prometheus
 
 
 def _queries() -> list[tuple[str, str]]:
@@ -145,12 +168,12 @@ def _filled(query: str) -> str:
 
 
 @pytest.mark.parametrize(("title", "query"), _queries())
-def test_dashboard(scraped: tuple[Prometheus, Server], title: str, query: str) -> None:
+def test_dashboard(scraped: Prometheus, title: str, query: str) -> None:
     """Every query of the dashboard finds a series."""
-    assert scraped[0].ask(_filled(query)), title
+    assert scraped.ask(_filled(query)), title
 
 
-def test_dashboard_variables(scraped: tuple[Prometheus, Server]) -> None:
+def test_dashboard_variables(scraped: Prometheus) -> None:
     """Those of its variables find a label."""
     found = 0
     for variable in BOARD["templating"]["list"]:
@@ -159,8 +182,8 @@ def test_dashboard_variables(scraped: tuple[Prometheus, Server]) -> None:
         query = re.fullmatch(r"label_values\((.*), (\w+)\)", variable["definition"])
         assert query and variable["query"]["query"] == variable["definition"]
         assert all(query[2] in series["metric"]
-                   for series in scraped[0].ask(_filled(query[1]))) and \
-            scraped[0].ask(_filled(query[1]))
+                   for series in scraped.ask(_filled(query[1]))) and \
+            scraped.ask(_filled(query[1]))
         found += 1
     assert found == 2
 
@@ -169,30 +192,30 @@ def _metrics_of(expression: str) -> set[str]:
     return set(re.findall(r"\bisolator_\w+", expression))
 
 
-def test_rules(scraped: tuple[Prometheus, Server]) -> None:
+def test_rules(scraped: Prometheus) -> None:
     """Every metric that a rule names has a series, and every rule is evaluated."""
-    loaded = json.loads(_get(f"{scraped[0].base}/api/v1/rules"))["data"]["groups"][0]["rules"]
+    loaded = json.loads(_get(f"{scraped.base}/api/v1/rules"))["data"]["groups"][0]["rules"]
     assert {rule["name"] for rule in loaded} == ALERTS and len(loaded) == 5
     assert all(rule["health"] == "ok" for rule in loaded), loaded
     for rule in loaded:
         assert _metrics_of(rule["query"])
         for metric in _metrics_of(rule["query"]):
-            assert scraped[0].ask(metric), metric
+            assert scraped.ask(metric), metric
 
 
-def test_breach_fires(scraped: tuple[Prometheus, Server]) -> None:
+def test_breach_fires(scraped: Prometheus) -> None:
     """The breach that came is an alert of its CPU."""
     alert = 'ALERTS{alertname="IsolatorBreach",cpu="1"}'
-    _until(lambda: bool(scraped[0].ask(alert)), "no alert")
+    _until(lambda: bool(scraped.ask(alert)), "no alert")
 
 
-def test_types(scraped: tuple[Prometheus, Server]) -> None:
-    """Prometheus has understood types, units and texts: it has asked for OpenMetrics."""
-    metadata = json.loads(_get(f"{scraped[0].base}/api/v1/metadata"))["data"]
+def test_types(scraped: Prometheus) -> None:
+    """Prometheus has understood types and texts."""
+    metadata = json.loads(_get(f"{scraped.base}/api/v1/metadata"))["data"]
     held = metadata["isolator_held"][0] if "isolator_held" in metadata else \
         metadata["isolator_held_total"][0]
     assert held["type"] == "counter" and held["help"]
-    assert metadata["isolator_longest_spin_seconds"][0]["unit"] == "seconds"
+    assert metadata["isolator_longest_spin_seconds"][0]["type"] == "gauge"
 
 
 def test_alerts(programs: Path, tmp_path: Path) -> None:
@@ -212,27 +235,11 @@ def test_alerts(programs: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fixture", ["busy", "none", "quiet"])
 def test_promtool_takes_it(programs: Path, isolator: Path, laid_out: Path, fixture: str) -> None:
-    """promtool reads the older format, and has nothing to say of its names."""
-    text = export(isolator, "--proc", laid_out / fixture, "--format", "prometheus").stdout
+    """promtool reads the text, and has nothing to say of its names."""
+    text = export(isolator, "--proc", laid_out / fixture).stdout
     done = subprocess.run([programs / "promtool", "check", "metrics"], input=text,
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0 and not done.stderr, done.stderr
-
-
-def _node(programs: Path, directory: Path) -> str:
-    """What node_exporter makes of the textfiles in a directory."""
-    port = _port()
-    with _running(directory.parent / "node.log", programs / "prometheus-node-exporter",
-                  "--collector.disable-defaults", "--collector.textfile",
-                  f"--collector.textfile.directory={directory}",
-                  f"--web.listen-address=127.0.0.1:{port}"):
-        stop = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                return _get(f"http://127.0.0.1:{port}/metrics")
-            except (urllib.error.URLError, ConnectionError):
-                assert time.monotonic() < stop
-                time.sleep(0.1)
 
 
 def test_node_exporter(programs: Path, isolator: Path, laid_out: Path, tmp_path: Path) -> None:
@@ -240,21 +247,11 @@ def test_node_exporter(programs: Path, isolator: Path, laid_out: Path, tmp_path:
     directory = tmp_path / "collector"
     directory.mkdir()
     (directory / "j.prom.new").write_text("no metrics at all\n")
-    export(isolator, "--proc", laid_out / "busy", "--textfile", directory / "i.prom")
-    text = _node(programs, directory)
+    export(isolator, "--proc", laid_out / "busy", "-o", directory / "i.prom")
+    with _node(programs, directory) as address:
+        text = _answer(address)
     assert "\nnode_textfile_scrape_error 0\n" in text
     assert "\n# TYPE isolator_held_total counter\n" in text
     assert '\nisolator_held_total{cpu="1"} 58\n' in text
     assert '\nisolator_cpu_deadline_seconds{cpu="3"} +Inf\n' in text
     assert "\n# TYPE isolator_build_info gauge\n" in text and 'sender="a\\\\033[31mb' in text
-
-
-def test_node_exporter_and_openmetrics(programs: Path, isolator: Path, laid_out: Path,
-                                       tmp_path: Path) -> None:
-    """Why the default is the older format: it refuses the newer one."""
-    directory = tmp_path / "collector"
-    directory.mkdir()
-    export(isolator, "--proc", laid_out / "busy", "--textfile", directory / "i.prom",
-           "--format", "openmetrics")
-    text = _node(programs, directory)
-    assert "\nnode_textfile_scrape_error 1\n" in text and "isolator_held" not in text

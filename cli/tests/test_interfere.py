@@ -87,7 +87,7 @@ def script(directory: Path, name: str, text: str) -> str:
     return f"{directory}:{os.environ['PATH']}"
 
 
-@pytest.mark.parametrize("load", ["cache", "cache:l1", "cache:l2", "syscalls", "netcopy"])
+@pytest.mark.parametrize("load", ["cache", "cache:l1", "cache:l2", "stress:get"])
 def test_loads_of_its_own(interfere: Interfere, load: str) -> None:
     """On each CPU it does something, and says what."""
     document = interfere(load, cpus=",".join(map(str, CPUS)), seconds=2)
@@ -101,20 +101,10 @@ def test_loads_of_its_own(interfere: Interfere, load: str) -> None:
         assert cpu["least_second"] is None or cpu["least_second"] <= cpu["most_second"]
 
 
-def test_bandwidth(interfere: Interfere) -> None:
-    """Bytes a second, in each whole second as well."""
-    for variant in ("copy", "triad"):
-        document = interfere(f"bandwidth:{variant}", "--size", "8M", seconds=2.2)
-        [cpu] = document["loads"][0]["cpus"]
-        assert cpu["bytes"] == 8 << 20 and cpu["operations"] > 1 << 20
-        assert 0 < cpu["least_second"] <= cpu["most_second"] <= cpu["operations"]
-        assert cpu["least_second"] <= cpu["per_second"] * 1.3
-
-
 def test_several_at_once(interfere: Interfere) -> None:
     """Each has its own count, and the name that it was given."""
-    document = interfere("cache:l1,syscalls", "--pattern", "sequential")
-    assert [run["name"] for run in document["loads"]] == ["cache:l1", "syscalls"]
+    document = interfere("cache:l1,cache:l2", "--pattern", "sequential")
+    assert [run["name"] for run in document["loads"]] == ["cache:l1", "cache:l2"]
     assert all(run["cpus"][0]["operations"] > 0 for run in document["loads"])
     assert "sequential" in document["loads"][0]["words"]
 
@@ -174,53 +164,25 @@ def test_interrupts_want_another_cpu(interfere: Interfere) -> None:
         assert "give it two CPUs" in interfere("ipi", *more, code=1)["said"]
 
 
-def test_compile(interfere: Interfere) -> None:
-    document = interfere("compile", seconds=8)
-    assert document["loads"][0]["cpus"][0]["operations"] > 0
-    assert document["loads"][0]["operation"] == "files compiled"
-
-
 def test_stress(interfere: Interfere) -> None:
-    """stress-ng's own count of its operations, of a class that only computes."""
-    document = interfere("stress:cpu-cache", seconds=6)
-    assert document["loads"][0]["cpus"][0]["operations"] > 0
+    """stress-ng's own count of its operations: of one stressor, and of a class of them."""
+    for load, words in (("stress:get", "stress-ng's get"), ("stress:cpu-cache", "cpu-cache")):
+        [run] = interfere(load, seconds=6)["loads"]
+        assert run["cpus"][0]["operations"] > 0 and words in run["words"]
 
 
-@pytest.mark.parametrize(("program", "made"), [
-    # The clip is the word that ends so; it has to be there when it is decoded.
-    ("ffmpeg", 'for w; do case $w in *.avi) c=$w;; esac; done; '
-               'case "$*" in *lavfi*) : > "$c";; *) [ -e "$c" ];; esac'),
-    ("gst-launch-1.0", 'for w; do case $w in location=*) c=${w#*=};; esac; done; '
-                       'case "$*" in *filesink*) : > "$c";; *) [ -e "$c" ];; esac')])
-def test_media(interfere: Interfere, tmp_path: Path, program: str, made: str) -> None:
-    """The clip is made once, then decoded by the program that there is."""
-    log = tmp_path / "log"
-    directory = tmp_path / "bin"
-    script(directory, program, f"echo \"$*\" >> {log}; sleep 0.02; {made}")
-    # No other program is found.
-    for name in ("sh", "sleep"):
-        (directory / name).symlink_to(f"/bin/{name}")
-    document = interfere("media", path=str(directory))
-    [cpu] = document["loads"][0]["cpus"]
-    lines = log.read_text().splitlines()
-    assert cpu["operations"] > 0 and cpu["operations"] % 50 == 0
-    assert sum("lavfi" in line or "filesink" in line for line in lines) == 1
-    assert len(lines) >= 1 + cpu["operations"] // 50
-
-
-def test_program_that_is_missing(interfere: Interfere, isolator: Path, tmp_path: Path) -> None:
+def test_stress_ng_is_missing(interfere: Interfere, isolator: Path, tmp_path: Path) -> None:
     """Skipped by name, with the package; and the loads beside it are not begun."""
     (tmp_path / "empty").mkdir()
-    for load, package in (("compile", "gcc"), ("media", "ffmpeg"), ("stress:cpu", "stress-ng")):
-        document = interfere(f"syscalls,{load}", code=77, path=str(tmp_path / "empty"))
-        assert document["verdict"] == "skipped"
-        assert [run["state"] for run in document["loads"]] == ["ready", "absent"]
-        assert f"apt install {package}" in document["loads"][1]["why"]
-        done = subprocess.run([isolator, "interfere", load, "-c", CPU], capture_output=True,
-                              env={**os.environ, "PATH": str(tmp_path / "empty")}, text=True,
-                              check=False)
-        assert done.returncode == 77 and not done.stdout
-        assert f"{load} cannot run here: " in done.stderr and package in done.stderr
+    document = interfere("cache,stress:cpu", code=77, path=str(tmp_path / "empty"))
+    assert document["verdict"] == "skipped"
+    assert [run["state"] for run in document["loads"]] == ["ready", "absent"]
+    assert "apt install stress-ng" in document["loads"][1]["why"]
+    done = subprocess.run([isolator, "interfere", "stress:cpu", "-c", CPU], capture_output=True,
+                          env={**os.environ, "PATH": str(tmp_path / "empty")}, text=True,
+                          check=False)
+    assert done.returncode == 77 and not done.stdout
+    assert "stress:cpu cannot run here: " in done.stderr and "stress-ng" in done.stderr
 
 
 def test_list(isolator: Path, tmp_path: Path) -> None:
@@ -233,44 +195,43 @@ def test_list(isolator: Path, tmp_path: Path) -> None:
             continue
         document = valid("interfere", done.stdout)
         assert document["verdict"] == "listed"
-        absent = {run["name"] for run in document["loads"] if run["state"] == "absent"}
-        assert absent == {"compile", "media", "stress"}
-        assert {"cache", "bandwidth", "syscalls", "ipi", "netcopy"} <= {
-            run["name"] for run in document["loads"]}
+        assert {run["name"]: run["state"] for run in document["loads"]} == {
+            "cache": "ready", "ipi": "ready", "stress": "absent"}
 
 
-def test_load_that_does_nothing(interfere: Interfere, tmp_path: Path) -> None:
-    """No success: a compiler that is too slow, a stressor that does no operation."""
-    path = script(tmp_path / "bin", "cc", f"[ -e {tmp_path}/once ] && exec sleep 60\n"
-                  f": > {tmp_path}/once")
-    document = interfere("compile", code=3, path=path)
+def stress_ng(tmp_path: Path, runs: str) -> str:
+    """One that has a class x of two stressors, and @runs for each; the PATH that has it."""
+    return script(tmp_path / "bin", "stress-ng", 'case "$2" in *\\?) '
+                  f'echo "class x stressors: one two";; *) {runs};; esac')
+
+
+def test_stressor_that_does_nothing(interfere: Interfere, tmp_path: Path) -> None:
+    """No success: it does no operation."""
+    document = interfere("stress:x", code=3, path=stress_ng(tmp_path, "sleep 60"))
     assert document["verdict"] == "idle" and "it did nothing" in document["loads"][0]["why"]
-    path = script(tmp_path / "bin", "stress-ng", 'case "$2" in *\\?) '
-                  'echo "class x stressors: one two";; *) sleep 60;; esac')
-    assert interfere("stress:x", code=3, path=path)["loads"][0]["state"] == "idle"
 
 
-def test_program_that_fails(interfere: Interfere, tmp_path: Path) -> None:
+def test_stressor_that_fails(interfere: Interfere, tmp_path: Path) -> None:
     """Its own words are passed on, whether it fails at once or later."""
-    path = script(tmp_path / "bin", "cc", "echo 'fatal error: no stdio.h' >&2; exit 4")
-    document = interfere("compile", code=1, path=path)
-    assert "cc ended with 4: fatal error: no stdio.h" in document["said"]
-    path = script(tmp_path / "bin", "cc", f"n=$(cat {tmp_path}/n); echo x$n > {tmp_path}/n\n"
-                  "[ ${#n} -lt 3 ] || { echo late >&2; exit 4; }")
+    fails = "echo 'error: no such thing' >&2; exit 8"
+    document = interfere("stress:x", code=1, path=stress_ng(tmp_path, fails), seconds=60)
+    assert "stress-ng --one ended with 8: error: no such thing" in document["said"]
     (tmp_path / "n").write_text("")
-    document = interfere("compile", code=1, path=path, seconds=60)
-    assert document["verdict"] == "failed" and "cc ended with 4: late" in document["said"]
-    path = script(tmp_path / "bin", "stress-ng", 'case "$2" in *\\?) '
-                  'echo "class x stressors: one two";; *) exit 3;; esac')
-    document = interfere("stress:x", code=1, path=path, seconds=60)
-    assert "no stressor of stress-ng's class x runs here" in document["said"]
+    later = (f"n=$(cat {tmp_path}/n); echo x$n > {tmp_path}/n; "
+             "[ ${#n} -ge 3 ] && { echo late >&2; exit 8; }; "
+             'for w; do case $w in *.yaml) echo "bogo-ops: 5" > "$w";; esac; done')
+    document = interfere("stress:x", code=1, path=stress_ng(tmp_path, later), seconds=60)
+    assert document["verdict"] == "failed" and "ended with 8: late" in document["said"]
+    document = interfere("stress:x", code=1, path=stress_ng(tmp_path, "exit 3"), seconds=60)
+    assert "none of stress-ng's x runs here" in document["said"]
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
     (["bogus", "-c", CPU], 'no load "bogus"'), (["cache:l9", "-c", CPU], "may be followed by :"),
-    (["syscalls:x", "-c", CPU], "stands alone"), (["cache,", "-c", CPU], 'no load ""'),
+    (["ipi:x", "-c", CPU], "may be followed by :"), (["cache,", "-c", CPU], 'no load ""'),
     (["cache"], "on which CPU?"), ([], "which load?"), (["--list", "cache"], "give it no load"),
-    (["cache", "-c", "8000"], "may not run on CPU 8000"), (["cache", "-c", "x"], "list of CPUs"),
+    (["cache", "-c", "8000"], "--cpu: 8000 not online here; these are: "),
+    (["cache", "-c", "x"], "list of CPUs"),
     (["cache", "-c", CPU, "--size", "0"], "a size"), (["cache", "-c", CPU, "--size", "-1"], "size"),
     (["cache", "-c", CPU, "--size", "1T"], "a size"),
     (["cache", "-c", CPU, "--size", "9KB"], "a size"),
@@ -279,7 +240,7 @@ def test_program_that_fails(interfere: Interfere, tmp_path: Path) -> None:
     (["cache", "-c", CPU, "--size", "1000"], "at least 4K"),
     (["cache", "-c", CPU, "--size", "9999G"], "more than half of the memory"),
     (["cache", "-c", CPU, "--level", "l9"], "one of l1|l2"),
-    (["ipi", "-c", CPU, "--to", "8000"], "--to: this process may not run on CPU 8000"),
+    (["ipi", "-c", CPU, "--to", "8000"], "--to: 8000 not online here; these are: "),
     (["cache", "-c", CPU, "-t", "0"], "seconds")])
 def test_wrong_words(isolator: Path, environment: dict[str, str], arguments: list[str],
                      words: str) -> None:
@@ -291,7 +252,7 @@ def test_wrong_words(isolator: Path, environment: dict[str, str], arguments: lis
 
 @pytest.mark.skipif(len(CPUS) < 2, reason="there is no CPU to be left out")
 def test_cpus_outside_the_affinity(isolator: Path, environment: dict[str, str]) -> None:
-    done = subprocess.run(["taskset", "-c", str(CPUS[0]), isolator, "interfere", "syscalls", "-c",
+    done = subprocess.run(["taskset", "-c", str(CPUS[0]), isolator, "interfere", "cache:l1", "-c",
                            f"{CPUS[0]},{CPU}"], capture_output=True, text=True, check=False,
                           env=environment)
     assert done.returncode == 1 and f"may not run on CPU {CPU}, but on {CPUS[0]}" in done.stderr
@@ -299,11 +260,11 @@ def test_cpus_outside_the_affinity(isolator: Path, environment: dict[str, str]) 
 
 def test_where_it_runs(isolator: Path, environment: dict[str, str], place: Path) -> None:
     """Each process that works is on its CPU alone, and programs are, too."""
-    process = subprocess.Popen([isolator, "interfere", "compile,syscalls", "-c", CPU],
+    process = subprocess.Popen([isolator, "interfere", "stress:get,cache:l1", "-c", CPU],
                                env=environment, stdout=subprocess.DEVNULL)
     seen: dict[str, set[int]] = {}
     stop = time.monotonic() + PATIENCE_S
-    while time.monotonic() < stop and not {"cc1", "interfere"} <= set(seen):
+    while time.monotonic() < stop and not {"stress-ng-get", "interfere"} <= set(seen):
         for pid in marked(str(place)):
             try:
                 name = Path(f"/proc/{pid}/comm").read_text().strip()
@@ -312,11 +273,12 @@ def test_where_it_runs(isolator: Path, environment: dict[str, str], place: Path)
                 continue
             if where == {int(CPU)}:
                 seen.setdefault(name, set()).add(pid)
-            # The command itself, and those that keep the loads.
-            assert where == {int(CPU)} or name in ("isolator", "interfere")
+            # The command itself, those that keep the loads, and a program that is asked before.
+            assert where == {int(CPU)} or name in ("isolator", "interfere") or (
+                name == "stress-ng" and not seen)
     process.send_signal(signal.SIGINT)
     process.wait(PATIENCE_S)
-    assert {"cc1", "interfere"} <= set(seen)
+    assert {"stress-ng-get", "interfere"} <= set(seen)
 
 
 @pytest.mark.parametrize("how", ["KILL", "TERM", "INT", "HUP"])
@@ -327,12 +289,12 @@ def test_end_at_any_moment(isolator: Path, environment: dict[str, str], place: P
     begun = 0
     # From before the first process to when all loads run, and a while later.
     for longest, all_run in ((0, False), (0.05, False), (0.2, False), (0.2, True), (1, True)):
-        process = subprocess.Popen([isolator, "interfere", "compile,netcopy,ipi,syscalls", "-c",
+        process = subprocess.Popen([isolator, "interfere", "stress:get,cache:l2,ipi,cache:l1", "-c",
                                     ",".join(map(str, CPUS))], env=environment,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         stop = time.monotonic() + PATIENCE_S
         # The command, and of each load who keeps it and who works.
-        while all_run and len(marked(str(place))) < 1 + 4 + 4 * len(CPUS):
+        while all_run and len(marked(str(place))) < 1 + 4 + 1 + 3 * len(CPUS):
             assert process.poll() is None and time.monotonic() < stop
             time.sleep(0.01)
         time.sleep(longest * (0.5 + chance.random() / 2))
@@ -374,7 +336,7 @@ def worker_of(process: subprocess.Popen[Any]) -> int:
 def test_signal_ends_it_with_a_report(isolator: Path, environment: dict[str, str]) -> None:
     """Without a time that is the end of it; before its time, that is said."""
     for arguments, early in (([], False), (["-t", "600"], True)):
-        process = subprocess.Popen([isolator, "interfere", "syscalls", "-c", CPU, "--json",
+        process = subprocess.Popen([isolator, "interfere", "cache:l1", "-c", CPU, "--json",
                                     *arguments], env=environment, stdout=subprocess.PIPE, text=True)
         worker_of(process)
         process.send_signal(signal.SIGINT)
@@ -386,7 +348,7 @@ def test_signal_ends_it_with_a_report(isolator: Path, environment: dict[str, str
 
 def test_process_that_is_killed(isolator: Path, environment: dict[str, str]) -> None:
     """A load that loses one of its processes has failed, and says so."""
-    process = subprocess.Popen([isolator, "interfere", "syscalls", "-c", CPU, "-t", "600"],
+    process = subprocess.Popen([isolator, "interfere", "cache:l1", "-c", CPU, "-t", "600"],
                                env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True)
     os.kill(worker_of(process), signal.SIGKILL)
@@ -397,7 +359,7 @@ def test_process_that_is_killed(isolator: Path, environment: dict[str, str]) -> 
 
 def test_keeper_that_is_killed(isolator: Path, environment: dict[str, str], place: Path) -> None:
     """What it kept ends, and the next load removes the files."""
-    process = subprocess.Popen([isolator, "interfere", "compile", "-c", CPU, "-t", "600"],
+    process = subprocess.Popen([isolator, "interfere", "stress:get", "-c", CPU, "-t", "600"],
                                env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                text=True)
     os.kill(keeper(process, 1), signal.SIGKILL)
@@ -407,7 +369,7 @@ def test_keeper_that_is_killed(isolator: Path, environment: dict[str, str], plac
     while marked(str(place)) and time.monotonic() < stop:
         time.sleep(0.02)
     assert not marked(str(place)) and len(list(place.iterdir())) == 1
-    subprocess.run([isolator, "interfere", "compile", "-c", CPU, "-t", "0.1"], env=environment,
+    subprocess.run([isolator, "interfere", "stress:get", "-c", CPU, "-t", "0.1"], env=environment,
                    stdout=subprocess.DEVNULL, check=False)
     assert not any(place.iterdir())
 
@@ -421,14 +383,14 @@ def test_files_of_others_stay(interfere: Interfere, place: Path, tmp_path: Path)
     link.symlink_to(outside)
     plain = place / "isolator-interfere.bbbbbb"
     plain.write_text("x")
-    interfere("compile", path=script(tmp_path / "bin", "cc", "exit 0"))
+    interfere("stress:get")
     assert (outside / "kept").exists() and link.is_symlink() and plain.exists()
     link.unlink()
     plain.unlink()
 
 
 def test_no_place_for_files(interfere: Interfere, isolator: Path, tmp_path: Path) -> None:
-    done = subprocess.run([isolator, "interfere", "compile", "-c", CPU, "-t", "1"], text=True,
+    done = subprocess.run([isolator, "interfere", "stress:get", "-c", CPU, "-t", "1"], text=True,
                           env={**os.environ, "TMPDIR": str(tmp_path / "none")},
                           capture_output=True, check=False)
     assert done.returncode == 1

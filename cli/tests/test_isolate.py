@@ -64,7 +64,7 @@ def test_times(kernel: Path, lay: Lay, arguments: list[str], want: str) -> None:
 
 
 @pytest.mark.parametrize("option", ["--lend", "--beat", "--deadline", "--spin"])
-@pytest.mark.parametrize("value", ["", "0", "x", "1h", "-1", "1e3", "ms", "1 ms", "1e300s", "20m"])
+@pytest.mark.parametrize("value", ["", "0", "x", "1d", "-1", "1e3", "ms", "1 ms", "1e300s", "20m"])
 def test_wrong_times(kernel: Path, lay: Lay, option: str, value: str) -> None:
     """Said, with an example, before anything is looked at."""
     root = lay(files())

@@ -187,7 +187,7 @@ def test_what_does_not_go_together(isolator: Path, arguments: list[str], words: 
 
 
 @pytest.mark.parametrize(("what", "files", "words"), [
-    (["noise", "--method", "osnoise"], {"available_tracers": None}, "mount -t tracefs"),
+    (["noise", "--method", "osnoise"], {"available_tracers": None}, "CONFIG_FTRACE"),
     (["noise", "--method", "osnoise"], {"available_tracers": "nop\n"}, "CONFIG_OSNOISE_TRACER"),
     (["noise", "--of", "1"], {"osnoise/options": None}, "older than that"),
     (["hardware"], {"available_tracers": "nop\n"}, "CONFIG_HWLAT_TRACER"),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import NOBODY, PATIENCE_S, valid
+from clitest import NOBODY, PATIENCE_S, ROOT, valid
 from isolab.rivals import attribution
 
 CPU = max(os.sched_getaffinity(0))
@@ -52,10 +52,10 @@ def _children(pid: int) -> list[int]:
 
 def test_a_load(isolator: Path) -> None:
     """A quiet part and a loaded one, of equal length, each whole."""
-    document = _measure(isolator, "-t", "1", "--with", "syscalls", "--limit", "max=10s")
+    document = _measure(isolator, "-t", "1", "--with", "cache:l1", "--limit", "max=10s")
     quiet, loaded = document["parts"]
     assert (quiet["name"], quiet["load"]) == ("quiet", None)
-    assert (loaded["name"], loaded["load"]) == ("loaded", "syscalls")
+    assert (loaded["name"], loaded["load"]) == ("loaded", "cache:l1")
     for part in (quiet, loaded):
         assert part["series"][0]["complete"] and part["series"][0]["triggers"] > 4000
     assert _setting(document, "load")["held"] and document["verdict"] == "passed"
@@ -76,7 +76,7 @@ def test_loads_that_cannot_be(isolator: Path) -> None:
 
 def test_a_load_that_ends(isolator: Path) -> None:
     """Then the loaded part is none of that load's, whatever it measured."""
-    run = subprocess.Popen(_command(isolator, "-t", "2", "--with", "syscalls"), text=True,
+    run = subprocess.Popen(_command(isolator, "-t", "2", "--with", "cache:l1"), text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     stop = time.monotonic() + PATIENCE_S
     while len(children := _children(run.pid)) < 2:  # the keeper, and what it began
@@ -87,13 +87,13 @@ def test_a_load_that_ends(isolator: Path) -> None:
     out, err = run.communicate(timeout=PATIENCE_S)
     assert run.returncode == 3, err
     document = valid("measure", out)
-    assert document["verdict"] == "invalid" and "load syscalls" in document["words"]
+    assert document["verdict"] == "invalid" and "load cache:l1" in document["words"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_the_load_ends_too(isolator: Path, number: signal.Signals) -> None:
     """Whatever ends the command."""
-    run = subprocess.Popen(_command(isolator, "-t", "1", "--with", "syscalls"), text=True,
+    run = subprocess.Popen(_command(isolator, "-t", "1", "--with", "cache:l1"), text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     stop = time.monotonic() + PATIENCE_S
     while len(children := _children(run.pid)) < 2:
@@ -169,6 +169,55 @@ def test_the_laboratory_asks_as_it_is_understood(isolator: Path, tmp_path: Path)
     assert document["instrument"]["threshold_ns"] == attribution.THRESHOLD_US * 1000
     if _setting(document, "causes")["held"]:
         assert document["attribution"]["threshold_ns"] == attribution.THRESHOLD_US * 1000
+
+
+# Without the machine's tracefs, of which the command has then one of its own; restore, too.
+ALONE = ("unshare", "--mount", "sh", "-c",
+         'for at in /sys/kernel/tracing /sys/kernel/debug; do while umount -l $at 2>/dev/null; do '
+         ':; done; done; exec "$@"', "sh")
+
+
+def _instances(pid: int) -> list[str]:
+    """Those that the kernel has of this process, wherever tracefs is mounted."""
+    done = subprocess.run([*ALONE, "sh", "-c", "mount -t tracefs nodev /sys/kernel/tracing && "
+                           "ls /sys/kernel/tracing/instances"], capture_output=True, text=True,
+                          check=False)
+    if done.returncode:
+        pytest.skip(f"there is no tracefs here: {done.stderr}")
+    return [name for name in done.stdout.split() if str(pid) in name.split("-")]
+
+
+@pytest.mark.skipif(not ROOT, reason="tracing is for root")
+def test_killed_where_tracefs_is_not_mounted(isolator: Path) -> None:
+    """What its private tracefs had made is found by restore, which sees no mount of it either."""
+    _instances(0)
+    run = subprocess.Popen([*ALONE, *_command(isolator, "-t", "600", "--why", "100us")], text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    stop = time.monotonic() + PATIENCE_S
+    while not _instances(run.pid) and time.monotonic() < stop:
+        assert run.poll() is None
+        time.sleep(0.05)
+    run.kill()
+    run.wait()
+    assert _instances(run.pid)
+    done = subprocess.run([*ALONE, isolator, "restore", "--runs"], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0 and f"(PID {run.pid}, " in done.stdout, done.stderr
+    assert not _instances(run.pid)
+
+
+@pytest.mark.skipif(not ROOT, reason="tracing is for root")
+@pytest.mark.parametrize("what", [["hardware"], ["noise", "--method", "osnoise"],
+                                  ["latency", "--method", "timerlat"]])
+def test_tracers_where_tracefs_is_not_mounted(isolator: Path, what: list[str]) -> None:
+    """They attach it, too; at most this kernel has no such tracer."""
+    _instances(0)
+    run = subprocess.Popen([*ALONE, isolator, "measure", *what, "-c", str(CPU), "-t", "1",
+                            "--json"], stdout=subprocess.PIPE, text=True)
+    out, _ = run.communicate(timeout=PATIENCE_S)
+    document = valid("measure", out)
+    assert document["verdict"] == "measured" or "built without the tracer" in document["words"]
+    assert not _instances(run.pid)
 
 
 def test_no_causes(isolator: Path) -> None:

@@ -130,8 +130,21 @@ def test_last_line_is_the_verdict(isolator: Path) -> None:
     verdict = next(v for v in CODES if last.startswith(f"{v}: CPU {CPU}, "))
     assert process.returncode == CODES[verdict] and not error and "\033" not in out
     assert "not isolated, by --plain" in out.splitlines()[0]
+    assert len(last) <= 100
     for name in ("interrupts", "softirqs", "kernel instructions", "SMI", "gaps"):
         assert any(line.startswith(f"  {name} ") for line in out.splitlines())
+
+
+@pytest.mark.parametrize(("wrong", "why"), [
+    (["-c", "8191"], "--cpu: 8191 not online here; these are: "),
+    (["-c", "0-1"], "--cpu wants one CPU; run isolator prove once for each"),
+    (["-c", str(CPU), "--threshold", "1001ms"], "--threshold wants at most one second")])
+def test_wrong_words(isolator: Path, wrong: list[str], why: str) -> None:
+    """Said before anything is put on a CPU."""
+    done = subprocess.run([isolator, "prove", *wrong], capture_output=True, text=True,
+                          check=False, timeout=PATIENCE_S)
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr.startswith(f"isolator prove: {why}")
 
 
 def test_a_threshold_makes_gaps_decide(isolator: Path) -> None:
@@ -179,7 +192,7 @@ def test_another_affinity(isolator: Path) -> None:
     """Bound to the CPU itself it cannot watch, and says so."""
     done = subprocess.run(["taskset", "-c", str(CPU), isolator, "prove", "--plain", "-c",
                            str(CPU)], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "has to watch from another" in done.stderr
+    assert done.returncode == 1 and "must watch from another" in done.stderr
 
 
 def test_isolator_that_does_not_isolate(isolator: Path, laid_out: Path) -> None:

@@ -31,6 +31,8 @@ from runtest import (
     tree,
 )
 
+GRUB = "/etc/default/grub.d/isolator.cfg"
+
 
 def test_kill_at_any_moment(isolator: Path, lay: Lay, tmp_path: Path) -> None:
     """After SIGKILL of the command, restore puts all back, and the program is gone."""
@@ -138,6 +140,24 @@ def test_one_cpu_for_one_run(isolator: Path, lay: Lay) -> None:
     assert Done(isolator, root, "--", "true").code == 0
 
 
+def test_two_runs_leave_a_cpu(isolator: Path, lay: Lay) -> None:
+    """What a second run moves away does not go to the CPU of the first."""
+    root = lay({**STOCK, IRQ: "2\n"})
+    before = tree(root)
+    with running(isolator, root, cpu="3") as one:
+        done = Done(isolator, root, "--", "true", cpu="0-2")
+        assert done.code == OWN and not done.document
+        assert "of 0-3 none is left, as other programs run on CPU 3 alone" in done.said
+        with running(isolator, root, cpu="2") as two:
+            assert tree(root)[IRQ][0] == b"0-1\n"
+            two.terminate()
+            two.wait(PATIENCE_S)
+        assert tree(root)[IRQ][0] == b"2\n"
+        one.terminate()
+        one.wait(PATIENCE_S)
+    assert tree(root) == before
+
+
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("how", ["TERM", "KILL"])
 def test_two_runs(isolator: Path, lay: Lay, first: int, how: str) -> None:
@@ -223,10 +243,10 @@ def test_messages_are_for_people(isolator: Path, lay: Lay) -> None:
 @pytest.mark.parametrize("unit", ["isolator.isolator@.service", "examples/drop-in.conf"])
 def test_runs_only(isolator: Path, lay: Lay, unit: str) -> None:
     """As the units call it: what was changed for good stays, what a run left goes."""
-    lasting = {"/etc/x": "new", "/run/isolator/journal": f"set\t{THP}\tnever\tnever\n",
+    lasting = {GRUB: "new", "/run/isolator/journal": f"set\t{THP}\tnever\tnever\n",
                "/run/isolator/shield": f"shield-list\t{IRQ}\t0-3\t0-2\n",
-               "/var/lib/isolator/boot": "boot-file\t/etc/x\tnew\t-\n"}
-    root = lay({**STOCK, **{path: text if path == "/etc/x" else "isolator-journal 1\n" + text
+               "/var/lib/isolator/boot": f"grub\t{GRUB}\tnew\t-\n"}
+    root = lay({**STOCK, **{path: text if path == GRUB else "isolator-journal 1\n" + text
                             for path, text in lasting.items()}})
     before = tree(root)
     run = root / "run/isolator/run.1"
@@ -251,7 +271,7 @@ def test_nothing_is_changed_below_a_root_of_others(isolator: Path, lay: Lay, who
     root = lay({**STOCK, "/proc/isolator/cpus": "\n", "/etc/isolator.conf": "cpus = 1\n",
                 "/proc/isolator/limits": "deadline_ns 1 spin_ns 1 perf hold msr hold\n",
                 "/run/isolator/journal": f"isolator-journal 1\nset\t{THP}\tnever\tnever\n",
-                "/var/lib/isolator/boot": "isolator-journal 1\nboot-file\t/etc/x\tx\t-\n"})
+                "/var/lib/isolator/boot": f"isolator-journal 1\ngrub\t{GRUB}\tx\t-\n"})
     if whose == "another":
         os.chown(root, 65534, 65534)
     elif whose == "group":

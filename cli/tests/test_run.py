@@ -170,6 +170,30 @@ def test_isolator_is_found(isolator: Path, lay: Lay) -> None:
     assert done.document["isolator"] and "these settings alone are applied" in done.said
 
 
+def test_few_words(isolator: Path, lay: Lay, tmp_path: Path) -> None:
+    """Five lines of its own at most; all with -v, and in the file of -o."""
+    root = lay(STOCK)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([isolator, "run", "--root", root, "-c", "3", *arguments, "--",
+                               "echo", "it ran"], capture_output=True, text=True, check=True,
+                              timeout=PATIENCE_S)
+
+    few = run()
+    lines = few.stderr.splitlines()
+    assert few.stdout == "it ran\n" and len(lines) <= 5 and max(map(len, lines)) <= 100
+    assert "19 of 19 settings, 2 threads moved, in a partition" in lines[0]
+    assert "exit status 0" in lines[1]
+    assert "findings of isolator audit -c 3 remain; run -v lists them" in few.stderr
+    all_of_it = run("-v").stderr
+    for words in ("settings: ", "threads of the kernel: ", "softirqs: ", "what remains:"):
+        assert words in all_of_it and words not in few.stderr
+    run("-o", str(tmp_path / "report"))
+    assert "what remains:" in (tmp_path / "report").read_text()
+    both = run("-o", "-", "--json").stdout
+    assert both.startswith("it ran\n{") and valid("run", both.removeprefix("it ran\n"))
+
+
 def test_what_lies_where_json_goes(isolator: Path, lay: Lay, tmp_path: Path) -> None:
     """Said before anything changes if it is no ordinary file; one is replaced by a whole one."""
     root = lay(STOCK)
@@ -180,8 +204,8 @@ def test_what_lies_where_json_goes(isolator: Path, lay: Lay, tmp_path: Path) -> 
     os.mkfifo(fifo)
 
     def run(path: Path, code: int, *program: str) -> str:
-        done = subprocess.run([isolator, "run", "--root", root, "-c", "3", "--json", path, "--",
-                               *program], capture_output=True, text=True, check=False,
+        done = subprocess.run([isolator, "run", "--root", root, "-c", "3", "--json", "-o", path,
+                               "--", *program], capture_output=True, text=True, check=False,
                               timeout=PATIENCE_S)
         assert done.returncode == code and tree(root) == before
         return done.stdout + done.stderr
@@ -202,14 +226,15 @@ def test_what_lies_where_json_goes(isolator: Path, lay: Lay, tmp_path: Path) -> 
     ([], "wants a word more"), (["--", "true"], "--cpu is missing"),
     (["-c", "x", "--", "true"], "--cpu wants a list"), (["-c", "9", "true"], "9 not online here"),
     (["-c", "3", "--rest", "3", "true"], "--rest names the CPU of --cpu"),
-    (["-c", "3", "--rest", "7", "true"], "not all of them are online"),
+    (["-c", "3", "--rest", "7", "true"], "--rest: 7 not online here"),
     (["-c", "0-3", "true"], "one CPU must stay"),
     (["-c", "3", "--rest", "0-2", "true"], "one CPU must stay"),
     (["-c", "3", "--priority", "5", "true"], "--priority is for --policy fifo or rr"),
     (["-c", "3", "--policy", "fifo", "--priority", "100", "true"], "from 1 to 99"),
     (["-c", "3", "--policy", "fifo", "--priority", "0", "true"], "from 1 on"),
     (["-c", "3", "--policy", "idle", "true"], "wants one of other|fifo|rr"),
-    (["-c", "3", "--json", "/nowhere/x", "true"], "--json /nowhere/x: No such file"),
+    (["-c", "3", "-o", "/nowhere/x", "true"], "--output /nowhere/x: No such file"),
+    (["-c", "3", "--json", "true"], "--json is for the report of --output"),
     (["-c", "3", "--user", "no-such-user", "true"], "no user"),
 ])
 def test_wrong_arguments(isolator: Path, lay: Lay, arguments: list[str], why: str) -> None:

@@ -159,7 +159,9 @@ def test_setting_that_does_not_stick(stubborn: Path, lay: Lay, variable: str,
     now = {"IGNORED": "powersave", "OTHER": "7", "REFUSED": "Input/output error"}[variable]
     assert setting["now"].strip() == now
     words = "not set to" if outcome == "refused" else "did not stick at"
-    assert f"{path}: {words} performance: " in done.said
+    brief = Done(stubborn, root, "--", "true", env={**os.environ, variable: path}, verbose=False)
+    assert f"{path}: {words} performance: " in done.said and done.said.count("\n") > 15
+    assert f"{path}: {words} performance: " in brief.said and brief.said.count("\n") < 8
 
 
 @pytest.mark.parametrize(("variable", "path", "wanted", "why"), [
@@ -176,13 +178,25 @@ def test_refusal_says_what_helps(stubborn: Path, lay: Lay, variable: str, path: 
 
 
 def test_partition_that_is_refused(stubborn: Path, lay: Lay) -> None:
-    """What the kernel says of it is told, and the cgroup goes again."""
+    """What the kernel says of it is told, in a few words too, and the cgroup goes again."""
     root = lay(STOCK)
     before = tree(root)
-    done = Done(stubborn, root, "--", "true", env={**os.environ, "OTHER": "cpuset.cpus.partition"})
-    assert done.code == 0 and tree(root) == before
-    assert not done.document["partition"]["isolated"] and done.document["partition"]["state"] == "7"
-    assert "cpuset partition: 7" in done.said
+    other = {**os.environ, "OTHER": "cpuset.cpus.partition"}
+    for verbose in (True, False):
+        done = Done(stubborn, root, "--", "true", env=other, verbose=verbose)
+        assert done.code == 0 and tree(root) == before
+        assert not done.document["partition"]["isolated"]
+        assert done.document["partition"]["state"] == "7"
+        assert "cpuset partition: 7" in done.said
+
+
+@pytest.mark.parametrize("verbose", [True, False])
+def test_where_no_partition_is(isolator: Path, lay: Lay, verbose: bool) -> None:
+    """What helps instead is named, to the end of its line."""
+    done = Done(isolator, lay({**STOCK, f"{CGROUP}/cgroup.controllers": "cpu io\n"}), "--", "true",
+                verbose=verbose)
+    line = next(x for x in done.said.splitlines() if "cpuset partition" in x)
+    assert line.endswith("isolator shield set --processes helps") and len(line) <= 100
 
 
 def test_undo_that_does_not_stick(stubborn: Path, isolator: Path, lay: Lay) -> None:

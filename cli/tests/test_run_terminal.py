@@ -46,7 +46,7 @@ def test_terminal_of_its_own(isolator: Path, root: Path) -> None:
     before = tree(root)
     terminal = Terminal(33, 77, ENVIRONMENT, *command(isolator, root, "/usr/bin/python3", "-c",
                                                       LOOKS))
-    terminal.until("what remains")
+    terminal.until("run -v lists them")
     name = os.ttyname(terminal.slave)
     assert terminal.end(b"") == 0, terminal.text
     [looks] = re.findall(r"LOOKS (.*)\r\n", terminal.text)
@@ -64,7 +64,7 @@ def test_own_terminal_is_kept(isolator: Path, root: Path) -> None:
     name = os.ttyname(terminal.slave)
     os.chown(name, 65534, 65534)
     terminal.type(b"\n")
-    terminal.until("what remains")
+    terminal.until("run -v lists them")
     assert terminal.end(b"") == 0
     assert f"{name}\r\n" in terminal.text
 
@@ -72,7 +72,7 @@ def test_own_terminal_is_kept(isolator: Path, root: Path) -> None:
 def test_root_is_left_alone(isolator: Path, root: Path) -> None:
     """Nothing is to be kept from root."""
     terminal = Terminal(24, 80, ENVIRONMENT, *command(isolator, root, "tty", user="root"))
-    terminal.until("what remains")
+    terminal.until("run -v lists them")
     name = os.ttyname(terminal.slave)
     assert terminal.end(b"") == 0 and f"{name}\r\n" in terminal.text
 
@@ -95,7 +95,7 @@ def test_all_that_is_printed(isolator: Path, root: Path) -> None:
     """Also what comes last, before what the command itself says."""
     terminal = Terminal(24, 80, ENVIRONMENT, *command(
         isolator, root, "sh", "-c", "echo begin; seq 200000; printf last"))
-    terminal.until("what remains")
+    terminal.until("run -v lists them")
     assert terminal.end(b"") == 0
     lines = terminal.text.partition("begin\r\n")[2].partition("last")[0].split("\r\n")
     assert lines == [*(str(n) for n in range(1, 200001)), ""]
@@ -108,7 +108,7 @@ def test_what_prints_on(isolator: Path, root: Path, tmp_path: Path) -> None:
     pid.chmod(0o666)
     terminal = Terminal(24, 80, ENVIRONMENT, *command(
         isolator, root, "sh", "-c", f"yes & echo $! > {pid}; sleep 0.2; exit 5"))
-    terminal.until("what remains")
+    terminal.until("run -v lists them")
     assert terminal.end(b"") == 5 and terminal.after == terminal.before
     stop = time.monotonic() + PATIENCE_S
     while Path(f"/proc/{pid.read_text().strip()}/cwd").exists():
@@ -124,7 +124,7 @@ def test_size_changes(isolator: Path, root: Path) -> None:
     terminal.until("began")
     terminal.resize(50, 132)
     terminal.until("50 132")
-    terminal.until("what remains")
+    terminal.until("run -v lists them")
     assert terminal.end(b"") == 4
 
 
@@ -132,7 +132,7 @@ def test_pipe(isolator: Path, root: Path) -> None:
     """Standard files that are no terminal stay what they are."""
     words = quoted(command(isolator, root, "sh", "-c", "cat; tty; test -t 1"))
     terminal = Terminal(24, 80, ENVIRONMENT, "/bin/sh", "-c", f"echo piped | {words}")
-    terminal.until("what remains")
+    terminal.until("run -v lists them")
     assert terminal.end(b"") == 0 and "piped\r\nnot a tty\r\n" in terminal.text
     inner = subprocess.run(command(isolator, root, "sh", "-c", "cat; tty"), input="x\n", text=True,
                            capture_output=True, check=False, start_new_session=True)
@@ -193,7 +193,7 @@ def test_files_that_are_closed(isolator: Path, root: Path) -> None:
     """The program may go on without its terminal."""
     terminal = Terminal(24, 80, ENVIRONMENT, *command(
         isolator, root, "sh", "-c", "exec </dev/null >/dev/null 2>&1; sleep 0.3; exit 7"))
-    terminal.until("what remains")
+    terminal.until("run -v lists them")
     assert terminal.end(b"") == 7 and terminal.after == terminal.before
 
 
@@ -235,7 +235,7 @@ def test_terminals_that_are_open_besides(isolator: Path, root: Path) -> None:
                            "for n in 3 4 5; do [ -e /proc/self/fd/$n ] && echo has=$n; done; :"))
     terminal = Terminal(24, 80, ENVIRONMENT, "/bin/sh", "-c",
                         f"exec 3<>/dev/tty 4</dev/null 5>&1; {words}")
-    terminal.until("what remains")
+    terminal.until("run -v lists them")
     assert terminal.end(b"") == 0
     assert re.findall(r"has=(\d)\r\n", terminal.text) == ["4"]
 
@@ -265,7 +265,7 @@ def test_job(isolator: Path, root: Path) -> None:
         terminal.type(f"again{number}\n".encode())
         terminal.until(f"got=again{number}")
     terminal.type(b"\x04")
-    terminal.until("what remains")
+    terminal.until("run -v lists them")
     terminal.type(b"echo code $?\n")
     terminal.until("code 3")
     terminal.type(b"exit 0\n")

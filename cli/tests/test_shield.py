@@ -14,7 +14,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from clitest import NOBODY, PATIENCE_S, schema
+from clitest import NOBODY, PATIENCE_S, ROOT, schema
 from runtest import (
     IRQ,
     QUIET,
@@ -124,6 +124,15 @@ def test_set_and_clear(isolator: Path, lay: Lay) -> None:
     assert document["processes"] == [] and document["changed"] is None
     assert tree(root) == before and not (root / "run/isolator").exists()
     assert "No CPU is shielded" in said(isolator, root, "clear")
+
+
+@pytest.mark.skipif(not ROOT, reason="only root can be another user")
+def test_who_may_not_look(isolator: Path, lay: Lay) -> None:
+    """Looking changes nothing: what is refused is to read."""
+    root = lay(MACHINE)
+    said(isolator, root, "set", "--all", "3")
+    text = said(isolator, root, "show", code=1, **NOBODY)
+    assert "only root may read it: run it as root" in text and "changed" not in text
 
 
 @pytest.mark.parametrize("name", SHIELDED)

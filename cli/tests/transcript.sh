@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Replays the transcript: the lines "$ COMMAND" run where the fixtures are laid out,
 # what follows each is what it prints, and how it exits unless that is 0.
+# How long a CPU has been isolated is another time each time: SPAN.
 #   with-fixtures transcript.sh ISOLATOR VIEW TRANSCRIPT [--write]
 set -eu
 
@@ -22,7 +23,7 @@ export NO_COLOR=
 		(eval "$command") 2>&1 </dev/null || code=$?
 		[ $code = 0 ] || echo "[exit $code]"
 	done
-} >said
+} | sed 's/, for [0-9.]* s\b/, for SPAN/' >said
 
 if [ "${4-}" = --write ]; then
 	cp said "$transcript"

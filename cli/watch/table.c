@@ -42,7 +42,7 @@ void watch_put_head(FILE *out, const struct watch_view *view)
 
 	fprintf(out, "%.3g s: ", span->seconds);
 	if (cpulist_empty(&interval->guard.cpus)) {
-		fprintf(out, "%.1f interrupts a second; no CPU is protected: -c CPUS names those that shall be\n",
+		fprintf(out, "%.1f interrupts a second; no CPU is protected: -c CPUS names those that must be\n",
 			span_rate(span, span->lists[LOOK_INTERRUPTS].came));
 		free(rest);
 		return;

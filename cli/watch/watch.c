@@ -11,6 +11,7 @@
 #include "base/term.h"
 #include "base/wait.h"
 #include "machine/affinity.h"
+#include "machine/online.h"
 #include "options/command.h"
 #include "watch/watch.h"
 
@@ -26,7 +27,7 @@ static struct {
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "cpu", 'c', OPTION_CPUS, "LIST", "the CPUs that nothing shall interrupt, such as 1 or 1,3-5 (default: those that are isolated, in an isolated cpuset partition, in isolcpus or nohz_full, or shielded from interrupts)",
+	{ "cpu", 'c', OPTION_CPUS, "LIST", "the CPUs that must not be interrupted, such as 1 or 1,3-5 (default: those that are isolated, in an isolated cpuset partition, in isolcpus or nohz_full, or shielded from interrupts)",
 	  { .cpus = &options.watch.cpus }, 0 },
 	{ "interval", 0, OPTION_SECONDS, "SEC", "the time between looks, in seconds (default 1)",
 	  { .ns = &options.interval_ns }, 0 },
@@ -183,9 +184,14 @@ static int look_on(struct run *run)
 /* The guarded CPUs are known before the first interval: what is done for it counts. */
 static int prepare(struct run *run)
 {
+	struct cpulist online;
 	struct capture capture;
 	struct guard guard;
 
+	if (options.watch.cpus.given &&
+	    (online_read(options.watch.root, &online) ||
+	     online_check("cpu", &options.watch.cpus, &online)))
+		return -1;
 	if (capture_open(&capture, options.watch.root))
 		return -1;
 	guard_read(&guard, &capture, &options.watch.cpus);
@@ -228,8 +234,8 @@ static int run(int argc, char **argv)
 
 const struct command watch_command = {
 	.name = "watch",
-	.summary = "which interrupts come how often, which hit CPUs that nothing shall interrupt, and what helps",
-	.about = "Shows how often each interrupt and softirq comes, by class and by CPU; where each device's interrupt goes, whose choice that is, and where it should go; and marks what hits CPUs that nothing shall interrupt. Against each of these it says what helps: the command to type and its undo, or why there is none and what helps instead. On a terminal it does so on the whole screen until q or Ctrl-C; else in lines. It changes nothing.",
+	.summary = "which interrupts come, how often, to which CPUs, and what helps",
+	.about = "Shows how often each interrupt and softirq comes, by class and by CPU; where each device's interrupt goes, whose choice that is, and where it should go; and marks what hits CPUs that nothing must interrupt. Against each of these it says what helps: the command to type and its undo, or why there is none and what helps instead. On a terminal it does so on the whole screen until q or Ctrl-C; else in lines. It changes nothing.",
 	.options = specs,
 	.examples = (const char *const []){
 		"isolator watch", "live, on the whole screen",

@@ -28,7 +28,7 @@ OWN = {
     r".*/__pycache__(/.*)?|.*\.pyc": "made when it is run",
     r"/usr/lib/modules/[^/]*/modules\.\S*": "made by depmod: a release's directory counts",
     r"/root/\.\S*": "a shell's own",
-    r"/boot/grub/grubenv": "held against what GRUB reads of it",
+    r"/boot/grub/grubenv": "compared with what GRUB reads of it",
 }
 _OWN = re.compile("|".join(f"(?:{pattern})" for pattern in OWN))
 SETTINGS = ("/proc/sys/", "/sys/devices/system/cpu/", "/sys/devices/virtual/workqueue/",

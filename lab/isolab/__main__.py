@@ -22,8 +22,8 @@ EXAMPLES = """examples:
   tools/isolab scope                         triggers from outside: out/scope-rt.json
   tools/isolab scope-live                    isolator-scope's page, of a guest that answers
   tools/isolab scope-report                  the thesis' experiment: out/scope-report.json, .html
-  tools/isolab bench                         what it costs, in instructions
-  tools/isolab cost                          what a sample costs: out/measure-cost.json
+  tools/isolab cost kernel                   what it costs, in instructions
+  tools/isolab cost sample                   what a sample costs: out/measure-cost.json
   tools/isolab live                          its latencies beside cyclictest's, no host in them
 
 exit codes: 0 pass, 1 error, 2 a claim does not hold, 3 inconclusive, 77 skipped
@@ -140,8 +140,12 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="measure nothing: docs/scope-report.svg out of out/scope-report.json",
     )
-    commands.add_parser("bench", help="costs, in instructions counted from outside")
-    commands.add_parser("cost", help="what a sample costs isolator measure, and cyclictest")
+    cost = commands.add_parser("cost", help="instructions, counted from outside")
+    cost.add_argument(
+        "what",
+        choices=["kernel", "sample"],
+        help="kernel: its paths; sample: one of isolator measure, and of cyclictest",
+    )
     commands.add_parser(
         "live", help="isolator measure latency and cyclictest in turn: out/measure-live.json"
     )
@@ -200,17 +204,14 @@ def main() -> int:
             if arguments.draw:
                 return scopereport.draw()
             return scopereport.main(arguments.config, arguments.load, arguments.seconds)
-        if arguments.command == "cost":
-            from .rivals import cost
-
-            return cost.main()
         if arguments.command == "live":
             from .rivals import live
 
             return live.main()
-        from . import bench
+        from . import cost as kernel_cost
+        from .rivals import cost as sample_cost
 
-        return bench.main()
+        return kernel_cost.main() if arguments.what == "kernel" else sample_cost.main()
     except term.LabError as e:
         term.die(str(e), e.code)
     except KeyboardInterrupt:

@@ -29,7 +29,6 @@ KERNELS = (
 )
 # What "observe:" may name beside a vector: all entries; calls that Isolator did not send.
 COUNTERS = {"any": "kernel_entries", "others": "kicks_of_others"}
-BRINGS = ("isolator-bpf",)
 TESTS = LAB / "guest" / "tests"
 DISTRO_TESTS = LAB / "distro" / "tests"
 ARM64_TESTS = LAB / "arm64" / "tests"
@@ -125,7 +124,6 @@ class GuestTest:
     icount: bool = False  # time follows instructions
     windows: int = 0  # windows of which the test itself says what each must hold
     smt: int = 1  # CPUs a core
-    brings: tuple[str, ...] = ()  # programs that only some guests have
     doorbell: bool = False  # of a generator, for the driver of isolator-scope
     wires: str = ""  # a generator on its GPIO lines, the driver's device in the tree or not
 
@@ -170,7 +168,7 @@ def _expects(values: list[str], path: Path) -> tuple[Expect, ...]:
     for value in values:
         words = value.split()
         if len(words) != 3 or not words[0].isdigit() or not words[2].isdigit():
-            raise term.LabError(f"{path}: observe: wants WINDOW VECTOR|any|others COUNT")
+            raise term.LabError(f"{path}: observe: needs WINDOW VECTOR|any|others COUNT")
         found.append(Expect(int(words[0]), words[1], int(words[2])))
     return tuple(found)
 
@@ -181,7 +179,7 @@ def _equals(values: list[str], path: Path) -> tuple[Equal, ...]:
         words = value.split()
         sets = [word.split(",") for word in words[:2]]
         if len(words) != 4 or not all(one.isdigit() for each in sets for one in each):
-            raise term.LabError(f"{path}: equal: wants WINDOW,... WINDOW,... COUNTER PERCENT")
+            raise term.LabError(f"{path}: equal: needs WINDOW,... WINDOW,... COUNTER PERCENT")
         first, second = (tuple(map(int, each)) for each in sets)
         found.append(Equal(first, second, words[2], float(words[3])))
     return tuple(found)
@@ -210,7 +208,6 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             icount=_one(keys, path, "icount", "no") == "yes",
             windows=int(_one(keys, path, "windows", "0")),
             smt=int(_one(keys, path, "smt", "1")),
-            brings=tuple(_choice(w, BRINGS, path) for w in _one(keys, path, "brings", "").split()),
             doorbell=_one(keys, path, "doorbell", "no") == "yes",
             wires=_choice(_one(keys, path, "wires", ""), ("", *WIRES), path),
         )

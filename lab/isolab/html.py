@@ -4,25 +4,19 @@
 from __future__ import annotations
 
 import html
-import json
 import math
 from typing import Any
 
+from isolator_report.shell import shell
+
 from . import table
 
-COLOURS = {"stock": "#b3412e", "tuned": "#d59a27", "isolator": "#2d7d4f"}
+COLOURS = {"stock": "var(--bad)", "tuned": "var(--mid)", "isolator": "var(--good)"}
 TITLES = {"stock": "Linux as it comes", "tuned": "Linux, best known tuning", "isolator": "Isolator"}
 STYLE = """
-body{font:15px/1.5 system-ui,sans-serif;color:#222;max-width:1100px;margin:2rem auto;padding:0 1rem}
-h1{font-size:1.7rem;margin-bottom:.2rem}h2{font-size:1.15rem;margin-top:2rem}
-table{border-collapse:collapse;font-size:13px;width:100%}
-td,th{padding:.25rem .5rem;border-bottom:1px solid #e4e4e4;text-align:left}
-td.n{text-align:right;font-variant-numeric:tabular-nums}.v{color:#777;font-size:12px}
-.bad{color:#b3412e;font-weight:600}.good{color:#2d7d4f;font-weight:600}.cards{display:flex;gap:1rem}
-.card{flex:1;border-top:6px solid;padding:.6rem 1rem;background:#f7f7f5}
-.big{font-size:2.6rem;font-weight:700;line-height:1.1}
-@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}.card{background:#242424}
-td,th{border-color:#333}.v{color:#999}svg text{fill:#ddd}}
+.cards{display:flex;gap:1rem}.card{flex:1;border-top:6px solid;padding:.6rem 1rem}
+.card{background:var(--panel)}.big{font-size:2.6rem;font-weight:700;line-height:1.1}
+table .dim{font-size:12px}svg text{fill:var(--fg)}
 """
 
 
@@ -39,7 +33,7 @@ def _cards(configs: dict[str, Any]) -> str:
             f'<div class="big" style="color:{COLOURS[name]}">{c["kernel_entries"]:,}</div>'
             f"interruptions in {c['window_s']:.0f} s, by {table.interrupting(c)} of "
             f"{len(c['triggers'])} triggers{_tick(c)}"
-            f'<div class="v">{html.escape(c["about"])}</div></div>'
+            f'<div class="dim">{html.escape(c["about"])}</div></div>'
         )
     return f'<div class="cards">{"".join(cards)}</div>'
 
@@ -110,7 +104,8 @@ def _table(configs: dict[str, Any]) -> str:
             state = "" if t["worked"] and t["returned"] else ' <span class="bad">failed</span>'
             cells.append(
                 f"<td>{t['kernel_entries']:,}{state} "
-                f'<span class="v">{html.escape(table.vectors(t))}; {t["seconds"]:.2f} s</span></td>'
+                f'<span class="dim">{html.escape(table.vectors(t))}; '
+                f"{t['seconds']:.2f} s</span></td>"
             )
         breaches = "" if last["breaches"] is None else last["breaches"]
         hold = "" if last["longest_hold_s"] is None else f"{last['longest_hold_s'] * 1000:.1f} ms"
@@ -157,19 +152,18 @@ def page(report: dict[str, Any]) -> str:
             f"it reached the core</h2>{_picture(configs)}<h2>In figures</h2>{_table(configs)}"
             f"{_attempts(configs)}"
         )
-    data = json.dumps(report).replace("</", "<\\/")
-    return f"""<!doctype html>
-<!-- SPDX-License-Identifier: GPL-2.0-or-later -->
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Isolator: one core, three kernels</title><style>{STYLE}</style>
-<h1>How often is a busy core interrupted?</h1>
-<p>One task fills one CPU core and asks the kernel for nothing. The other core runs a heavy load
-and, one after another, everything below. Each time the kernel took the core from the task was
-counted from outside the machine, by the emulator
-({html.escape(report["emulator"])}): counts, not times.</p>
-{body}
-<p class="v">{html.escape(report["when"])}, {html.escape(report["host"])}. The same as data:
-<code>out/run.json</code>, also inside this page.</p>
-<script type="application/json" id="run">{data}</script>
-</html>
-"""
+    said = (
+        "<p>One task fills one CPU core and asks the kernel for nothing. The other core runs a "
+        "heavy load and, one after another, everything below. Each time the kernel took the core "
+        "from the task was counted from outside the machine, by the emulator "
+        f"({html.escape(report['emulator'])}): counts, not times.</p>{body}"
+        f'<p class="dim">{html.escape(report["when"])}, {html.escape(report["host"])}. The same '
+        "as data: <code>out/run.json</code>, also inside this page.</p>"
+    )
+    return shell(
+        "Isolator: one core, three kernels",
+        said,
+        heading="How often is a busy core interrupted?",
+        style=STYLE,
+        data=("run", report),
+    )

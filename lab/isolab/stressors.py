@@ -31,10 +31,10 @@ LEFT_OUT = {
     "watchdog": "arms a hardware watchdog that nobody feeds",
     "softlockup": "fills the housekeeping CPUs for good, by design",
     "clock": "steps the wall clock by years: trigger clock-step",
-    "pageswap": "wants a swap device",
-    "swap": "wants a swap device",
-    "kvm": "wants a second level of emulation: trigger kvm-vm",
-    "klog": "clears the kernel log, which the lab has to read",
+    "pageswap": "needs a swap device",
+    "swap": "needs a swap device",
+    "kvm": "needs a second level of emulation: trigger kvm-vm",
+    "klog": "clears the kernel log, which the lab must read",
 }
 # These write to whatever file of the kernel they may, and physpage stops the machine to
 # set memory types, a break each time: not with root's rights.

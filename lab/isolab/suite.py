@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from . import header, term
-from .guests import arm64, bpf, distro, dmesg, kernel, packaged, qemu
+from .guests import arm64, distro, dmesg, kernel, packaged, qemu
 from .guests.guest import ENDED, Event, Guest, Outcome, boot
 from .header import GuestTest
 from .judge import attempt, campaign, windows
@@ -130,7 +130,7 @@ def _judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | Non
             result.why.append(f"not done within its time; it hangs in: {event.get('hang')}")
         elif event["exit"] == 77:
             skip = re.search(r"# SKIP (.*)", result.out, re.IGNORECASE)
-            result.why.append(skip.group(1) if skip else "skipped without a word")
+            result.why.append(skip.group(1) if skip else "skipped without a reason")
             result.status = "skipped"
         elif event["exit"] != 0:
             what = (
@@ -326,7 +326,6 @@ def _run_batch(
             silence_s=longest + 30,
             total_s=sum(_timeout(t, slower, window_s) for t in now) + 120,
             threads=threads,
-            files=bpf.programs() if any("isolator-bpf" in t.brings for t in now) else {},
         )
         term.say(f"{which.name}: guest with {guest.cpus} CPUs, {len(now)} test(s)")
         with _doorbell(left[0]) as guest.doorbell:

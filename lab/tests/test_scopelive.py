@@ -62,7 +62,7 @@ def test_a_page_that_cannot_be_served_says_why(page: scopelive.Page, tmp_path: P
 
 @pytest.mark.parametrize(
     ("name", "port", "words"),
-    [("fast", 0, "--kernel wants one of rt, nort"), ("rt", 65536, "--port wants 0 to 65535")],
+    [("fast", 0, "--kernel must be one of rt, nort"), ("rt", 65536, "--port must be 0 to 65535")],
 )
 def test_wrong_arguments(name: str, port: int, words: str) -> None:
     with pytest.raises(term.LabError, match=words):

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
+import scopeload
 from isolab import record, term
 from isolab.guests import guest
 from isolab.paths import SCHEMAS
@@ -243,7 +244,7 @@ def test_picture_is_of_a_whole_run(
 
 def test_loads_and_runs_cover_all() -> None:
     assert [load.name for load in LOADS] == ["idle", "compile", "netcopy", "media"]
-    assert all(load is IDLE or load.begun for load in LOADS)
+    assert {load.name for load in LOADS} == {"idle", *scopeload.LOADS}
     lines = [line for run in RUNS for line in run.lines]
     assert sorted(lines) == sorted(ALL.lines) and len(set(lines)) == 11
     for config in scopecells.CONFIGS:
@@ -299,22 +300,22 @@ def test_a_cell(recordings: list[str]) -> None:
     # The load before the runs, and gone after them; the interrupt follows the shield.
     words = "\n".join(guest.ordered)
     assert re.search(
-        r"interfere compile -c 0 --json.*= 1 \].*echo 1 >/proc/irq.*scope-task --cpu 1\n.*kill task"
-        r"\n.*echo 0 >/proc/irq.*--poll --isolate --cpu 1\n.*kill task\nkill load$",
+        r"scopeload compile 0 /run/\S+\n.*until .*begun.*echo 1 >/proc/irq.*scope-task --cpu 1\n"
+        r".*kill task\n.*echo 0 >/proc/irq.*--poll --isolate --cpu 1\n.*kill task\nkill load$",
         words,
         re.DOTALL,
     )
     stock = FakeGuest(STOCK, _load())
     scopereport._cell(stock, COMPILE, 20)
     words = "\n".join(stock.ordered)
-    assert "interfere compile -c 0,1 --json" in words and "= 2 ]" in words
+    assert "scopeload compile 0,1 /run/" in words
     assert "irq/" not in words and "--isolate" not in words
 
 
 def test_idle_has_no_load(recordings: list[str]) -> None:
     guest = FakeGuest(STOCK, _load())
     assert scopereport._cell(guest, IDLE, 20)["what"] is None
-    assert len(recordings) == 2 and "interfere" not in " ".join(guest.ordered)
+    assert len(recordings) == 2 and "scopeload" not in " ".join(guest.ordered)
 
 
 @pytest.mark.parametrize(

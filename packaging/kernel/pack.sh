@@ -201,7 +201,7 @@ END
 pack() {
 	signed=no
 	[ -z "$key" ] || signed=yes
-	deb_version=$version+isolator$(sed -n "s/^  version: '\(.*\)',$/\1/p" "$top/lib/meson.build" | head -n 1)
+	deb_version=$version+isolator$(sed -n "s/^  version: '\(.*\)',$/\1/p" "$top/meson.build" | head -n 1)
 	work=$objects/packages
 	rm -rf "$work"
 	mkdir -p "$work"

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NoReturn
 
 from . import VERSION
-from .counted import load_any
 from .document import Result, load
 from .errors import ERROR, INCONCLUSIVE, PASS, ReportError
 
@@ -72,7 +71,7 @@ def html(arguments: argparse.Namespace) -> int:
     """isolator-report html."""
     from .page import page
 
-    results = [load_any(path) for path in arguments.results]
+    results = [load(path) for path in arguments.results]
     write(arguments.output, page(results))
     bad = [one for one in results if one.invalid]
     for one in bad:
@@ -145,7 +144,7 @@ def perfetto(arguments: argparse.Namespace) -> int:
     """isolator-report perfetto."""
     from .perfetto_trace import export
 
-    write(arguments.output, export(load_any(arguments.result)))
+    write(arguments.output, export(load(arguments.result)))
     return PASS
 
 
@@ -209,8 +208,7 @@ def _positive(kind: Callable[[str], float], word: str, most: float) -> float:
 def parser() -> Parser:
     """All commands and options."""
     main_ = Parser(prog="isolator-report", description="Read what isolator measure wrote: show, "
-                   "compare, merge, export, and import what other programs wrote.  html and "
-                   "perfetto also read what isolator-bpf wrote.",
+                   "compare, merge, export, and import what other programs wrote.",
                    epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
     main_.add_argument("--version", action="version", version=f"isolator-report {VERSION}")
     commands = main_.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
@@ -230,7 +228,6 @@ def parser() -> Parser:
 
     made = command("html", html, "one page of HTML that needs nothing else",
                    "  isolator-report html run.json -o run.html\n"
-                   "  isolator-report html counted-by-isolator-bpf.json -o counted.html\n"
                    "  isolator-report html before.json after.json -o both.html")
     made.add_argument("results", metavar="RESULT", type=Path, nargs="+", help="a document")
     output(made, required=True)
@@ -269,7 +266,7 @@ def parser() -> Parser:
                    "  rtla timerlat hist -d 1m | isolator-report import /dev/stdin -o run.json")
     made.add_argument("file", metavar="FILE", type=Path, help="what the other program wrote")
     made.add_argument("--format", choices=("cyclictest", "oslat", "jitterdebugger", "rtla"),
-                      help="what it has to be; else it is recognised")
+                      help="what it must be; without this it is recognised")
     output(made)
 
     made = command("perfetto", perfetto,

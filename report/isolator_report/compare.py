@@ -252,7 +252,7 @@ def _why(found: Comparison, deciding: list[Effect], absent: list[str], risk: flo
                 "take rounds: compare --run, or directories of results")
     lost = sorted(set(absent) & set(SHARES))
     if lost:
-        return (f"a run has too few samples for its {lost[0]} ({ABOVE} have to lie above it), or "
+        return (f"a run has too few samples for its {lost[0]} ({ABOVE} must lie above it), or "
                 "it lies above the histogram; measure longer")
     least = ranks.least_paired(risk)
     if found.design != "separate" and found.rounds < least:

@@ -19,12 +19,6 @@ SCHEMA, VERSION = "isolator.measure", 1
 MOST = 1 << 64  # what a number is less than
 DEEPEST = 64  # levels of a document
 NS = 1_000_000_000
-# What else somebody may give, and what helps.
-HINTS = {
-    None: "isolator-report import reads those of other tools",
-    "isolator.bpf-noise": "isolator-bpf counted it, in histograms of powers of two, too coarse for "
-    "this; html and perfetto read it, and isolator measure noise measures the same",
-}
 
 
 @cache
@@ -181,8 +175,8 @@ def check(data: Any, source: str) -> Result:
     said = data.get("schema")
     if said != SCHEMA:
         sane(data, source)  # before it is cited
-        hint = HINTS.get(said) if isinstance(said, str | None) else None
-        hint = hint or f"it says {said}"[:200]
+        hint = "isolator-report import reads those of other tools" if said is None else \
+            f"it says {said}"[:200]
         raise ReportError(f"{source}: not a result of isolator measure (schema {SCHEMA}): {hint}")
     keeps_to(data, SCHEMA, VERSION, source)
     result = Result(data, source)

@@ -79,17 +79,13 @@ class _Frame:
         return [*found, _text(4, 12, label, "start")]
 
 
-def histogram(curves: Sequence[Curve], title: str, steps: float = STEPS,
-              of: str = "samples") -> str:
-    """Counts (logarithmic) over values (logarithmic), the curves on top of each other.
-
-    Bucket n begins at 10 to the power of n / `steps` ns.
-    """
+def histogram(curves: Sequence[Curve], title: str) -> str:
+    """Counts (logarithmic) over values (logarithmic), the curves on top of each other."""
     binned = [curve.bins for curve in curves]
     places = [place for row in binned for place in row]
     if not places:
         return _open(title) + _text(WIDTH / 2, HEIGHT / 2, "no sample in it") + "</svg>"
-    ends = [math.log10(max(curve.most or 1, 1)) * steps for curve in curves]
+    ends = [math.log10(max(curve.most or 1, 1)) * STEPS for curve in curves]
     low = min(places) - 2
     high = max([max(places) + 3, *(end + 2 for end in ends)])
     most = max(count for row in binned for count in row.values())
@@ -97,13 +93,13 @@ def histogram(curves: Sequence[Curve], title: str, steps: float = STEPS,
     data = ";".join(f"{curve.name}|" + ",".join(f"{place}:{count}" for place, count in
                                                 sorted(row.items()))
                     for curve, row in zip(curves, binned, strict=True))
-    parts = [_open(title, f' class="chart" tabindex="0" data-steps="{steps}" '
+    parts = [_open(title, f' class="chart" tabindex="0" data-steps="{STEPS}" '
                           f'data-low="{low}" data-high="{high}" data-left="{LEFT}" '
                           f'data-right="{WIDTH - RIGHT}" data-bins="{escape(data)}"')]
-    parts += frame.rows(of, times=False)
-    for power in range(math.floor(low / steps), math.floor(high / steps) + 1):
+    parts += frame.rows("samples", times=False)
+    for power in range(math.floor(low / STEPS), math.floor(high / STEPS) + 1):
         for digit in (1, 2, 5):
-            x = frame.x((power + math.log10(digit)) * steps)
+            x = frame.x((power + math.log10(digit)) * STEPS)
             if not LEFT <= x <= WIDTH - RIGHT:
                 continue
             if digit == 1:
@@ -123,7 +119,7 @@ def histogram(curves: Sequence[Curve], title: str, steps: float = STEPS,
         parts.append(f'<path d="{"".join(path)}" fill="{colour}" fill-opacity="0.28" '
                      f'stroke="{colour}" stroke-width="1.4"/>')
         for mark, value in [*curve.marks, *([("max", curve.most)] if curve.most else [])]:
-            x = frame.x(math.log10(max(value, 1)) * steps)
+            x = frame.x(math.log10(max(value, 1)) * STEPS)
             parts += [f'<path d="M{x:.1f} {TOP + 14 * number}V{HEIGHT - BOTTOM}" '
                       f'stroke="{colour}" stroke-dasharray="3 3"/>',
                       _text(x + 3, TOP + 10 + 14 * number, mark, "start", colour, 11)]

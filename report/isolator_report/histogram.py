@@ -68,7 +68,7 @@ class Histogram:
                                         read.highest_trackable_value, read.significant_figures)
         if frame != inside:
             raise InvalidResult(f"its histogram says {frame}, the coded one {inside}: lowest, "
-                                "highest value and digits have to be the same")
+                                "highest value and digits must be the same")
         counts = {read.get_value_from_index(index): int(count)
                   for index, count in enumerate(read.counts) if count}
         if any(count < 0 for count in counts.values()):

@@ -5,17 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from . import drawing, shape
-from .counted import Counted
-from .counted_page import counted
 from .document import Result, Series
 from .parts import causes, folded, ranked, table, time
+from .shell import shell
 
 GOOD = {"measured", "passed"}
-ASSETS = Path(__file__).with_name("assets")
 
 
 def _verdict(result: Result) -> str:
@@ -164,31 +161,11 @@ def _result(result: Result, number: int, several: bool) -> str:
             + f"{_machine(data)}</section>")
 
 
-def _any(one: Result | Counted, number: int, several: bool) -> str:
-    return _result(one, number, several) if isinstance(one, Result) else \
-        counted(one, number, several)
-
-
-def _title(results: Sequence[Result | Counted]) -> str:
-    measures = sorted({one.data["measure"] for one in results if isinstance(one, Result)})
-    said = [f"isolator measure: {', '.join(measures)}"] if measures else []
-    if any(isinstance(one, Counted) for one in results):
-        said.append("isolator-bpf: noise")
-    return "; ".join(said)
-
-
-def page(results: Sequence[Result | Counted]) -> str:
-    """All results, one below the other.  Everything that it shows is in it."""
-    title = _title(results)
-    style, script = ((ASSETS / name).read_text() for name in ("page.css", "page.js"))
-    body = "".join(_any(one, number, len(results) > 1) for number, one in enumerate(results))
-    return ('<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width,initial-scale=1">'
-            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-            "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">"
-            f"<title>{escape(title)}</title><style>{style}</style></head><body>"
-            f'<header><h1>{escape(title)}</h1><button id="theme" title="key d">light / dark'
-            "</button></header>"
-            '<p class="dim">Keys: j and k go from section to section, d turns light to dark; in a '
-            "histogram the arrow keys, Home and End read its buckets.</p>"
-            f"{body}<script>{script}</script></body></html>\n")
+def page(results: Sequence[Result]) -> str:
+    """All results, one below the other."""
+    measures = sorted({one.data["measure"] for one in results})
+    body = "".join(_result(one, number, len(results) > 1) for number, one in enumerate(results))
+    return shell(f"isolator measure: {', '.join(measures)}",
+                 '<p class="dim">Keys: j and k go from section to section, d '
+                 "turns light to dark; in a histogram the arrow keys, Home and End read its "
+                 f"buckets.</p>{body}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pieces of a page that results of all kinds have: tables, times, causes."""
+"""Pieces of a page: tables, times, causes."""
 
 from __future__ import annotations
 
@@ -72,17 +72,14 @@ def causes(excess: dict[str, Any]) -> str:
 def ranked(attribution: dict[str, Any]) -> str:
     """The causes of all excesses, and what the search for them cost and lost."""
     overhead = attribution["overhead"]
-    # isolator-bpf says of the whole run what it cost.
-    cost = "" if attribution["source"] == "bpf" else "; what looking costs was not measured"
+    cost = "; what looking costs was not measured"
     if overhead is not None:
         cost = (f"; looking costs: p50 {shape.time(overhead['on_p50_ns'])} with, "
                 f"{shape.time(overhead['off_p50_ns'])} without; p99 "
                 f"{shape.time(overhead['on_p99_ns'])} with, {shape.time(overhead['off_p99_ns'])} "
                 "without")
-    lost = "trace events lost" if attribution["source"] == "tracefs" else \
-        "whose parts found no room"
     said = (f"<p>{attribution['seen']:,} values above {shape.time(attribution['threshold_ns'])}, "
-            f"{attribution['looked']:,} looked into, {attribution['lost']:,} {lost} "
+            f"{attribution['looked']:,} looked into, {attribution['lost']:,} trace events lost "
             f"(source: {attribution['source']}){escape(cost)}.</p>")
     most = max((row["total_ns"] for row in attribution["causes"]), default=1) or 1
     return said + table(

@@ -17,7 +17,6 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import (
     TrackEvent,
 )
 
-from .counted import Counted
 from .document import Result, Series, nanoseconds
 from .errors import InvalidResult, ReportError
 
@@ -99,7 +98,7 @@ class _Writer:
         return bytes(self.trace.SerializeToString())
 
 
-def _excesses(result: Result | Counted, series: list[Series]) -> list[tuple[int, dict[str, Any]]]:
+def _excesses(result: Result, series: list[Series]) -> list[tuple[int, dict[str, Any]]]:
     """What is to be shown, and when it began: excesses with causes, else the largest values."""
     attribution = result.data["attribution"]
     if attribution and attribution["excesses"]:
@@ -111,7 +110,7 @@ def _excesses(result: Result | Counted, series: list[Series]) -> list[tuple[int,
             for one in series for row in one.data["top"]]
 
 
-def export(result: Result | Counted) -> bytes:
+def export(result: Result) -> bytes:
     """The trace."""
     try:
         return _drawn(result)
@@ -120,9 +119,9 @@ def export(result: Result | Counted) -> bytes:
                             f"{problem}"[:300]) from problem
 
 
-def _drawn(result: Result | Counted) -> bytes:
+def _drawn(result: Result) -> bytes:
     """Overlapping excesses of a CPU get tracks of their own."""
-    series = result.series if isinstance(result, Result) else []
+    series = result.series
     rows = _excesses(result, series)
     if not rows:
         raise ReportError(f"{result.source}: it has neither excesses nor largest values with "

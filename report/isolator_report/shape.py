@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a distribution looks like, in plain words, by stated rules.
 
-isolator measure has the same rules and words (cli/statistics/shape.c), which a test compares.
-
-body   bimodal: two peaks (of 40 buckets for each factor of 10, smoothed) which each
-                hold at least 5 % of all values, and between them a valley less than half
-                as high as the lower peak
+body   peaks:   two or more (of 40 buckets for each factor of 10, smoothed) which each
+                hold at least 5 % of all values, and between any two of them a valley
+                less than half as high as the lower one
        tight:   p95 is at most 3 times p5
        wide:    anything else
 tail   long:    p99.9 is at least 1.5 times the median, and as far above it as 5 times p90
@@ -32,7 +30,7 @@ TIGHT = 3.0
 class Shape:
     """`body` and `tail` are words of the rules above; `peaks` in ns."""
 
-    body: str  # tight, wide, bimodal, unknown
+    body: str  # tight, wide, peaks, unknown
     tail: str  # short, long
     alone: bool
     peaks: tuple[float, ...]
@@ -108,21 +106,21 @@ def diagnose(histogram: Histogram, overflow: int = 0, most: int | None = None,
     p5, p50, p90, p95, p99, p999 = (
         histogram.smooth(share) for share in (0.05, 0.5, 0.9, 0.95, 0.99, 0.999))
     found = peaks(histogram, step)
-    body = "bimodal" if len(found) > 1 else \
+    body = "peaks" if len(found) > 1 else \
         "tight" if p95 <= TIGHT * max(p5, 1) else "wide"
     far, times, name = (p999, 5.0, "p99.9") if histogram.total >= 10_000 else (p99, 3.0, "p99")
     spread = max(p90 - p50, 1.0)
     long = far >= 1.5 * p50 and far - p50 > times * spread
     bound = histogram.at(max(histogram.total + overflow - 10, 1)) if overflow < 10 else math.inf
     alone = most is not None and most > 10 * bound
-    words = {"bimodal": "bimodal: peaks at " + " and ".join(time(peak) for peak in found)
-             + "; two different paths, or two states of the machine",
-             "tight": f"tight: nine of ten lie between {time(p5)} and {time(p95)}",
+    words = {"peaks": f"{len(found)} peaks, at " + ", ".join(time(peak) for peak in found)
+             + ": different paths, or states of the machine",
+             "tight": f"nine of ten values lie between {time(p5)} and {time(p95)}",
              "wide": f"wide: p95 is {p95 / max(p5, 1):.1f} times p5 "
                      f"({time(p5)} to {time(p95)})"}[body]
     if long:
-        words += (f"; long tail: {name} ({time(far)}) is {(far - p50) / spread:.0f} times as far "
-                  "above the median as p90: rare things interrupt, look at their causes")
+        words += (f"; a long tail: {name} ({time(far)}) is {(far - p50) / spread:.0f} times as far "
+                  "above the median as p90; look for the causes of the rare values")
     if alone:
         words += (f"; the largest ({time(most or 0)}) stands alone, all but 10 are below "
                   f"{time(bound)}: one event, not the distribution")

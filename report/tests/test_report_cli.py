@@ -75,7 +75,7 @@ def test_launcher_and_package(tmp_path: Path) -> None:
     assert done.stdout == f"isolator-report {VERSION}\n"
     assert project["version"] == VERSION
     schemas = build["package-data"]["isolator_report.schema"]
-    assert sorted(schemas) == ["bpf-noise.json", "measure.json"]
+    assert sorted(schemas) == ["measure.json"]
     for name in schemas:
         assert (ROOT / "report" / build["package-dir"]["isolator_report.schema"] / name).is_file()
     pinned = dict(re.findall(r"^([\w-]+)==(\S+)$",

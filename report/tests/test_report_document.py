@@ -92,7 +92,7 @@ def test_broken_invariants(change: Callable[[Data], None], said: str, tmp_path: 
     (json.dumps(GOOD.data)[:-40], "ends too early"),
     (json.dumps(GOOD.data)[:700], "ends too early"),
     ("[]", "a JSON list"),
-    ('{"schema": "isolator.stat", "version": 1}', "it says isolator.stat"),
+    ('{"schema": "isolator.status", "version": 1}', "it says isolator.status"),
     ('{"cmdline:": "x"}', "isolator-report import"),
     ('{"schema": "isolator.measure", "version": 2}', "take a newer isolator-report"),
     ('{"schema": "isolator.measure", "version": 0}', "measure it again"),

@@ -68,8 +68,8 @@ def test_sum() -> None:
 @pytest.mark.parametrize(("change", "said"), [
     ({"data": "HISTFAAA"}, "cannot be decoded"),
     ({"data": "not base64!"}, "cannot be decoded"),
-    ({"digits": 2}, "have to be the same"),
-    ({"highest_ns": 3_600_000_000_000}, "have to be the same"),
+    ({"digits": 2}, "must be the same"),
+    ({"highest_ns": 3_600_000_000_000}, "must be the same"),
 ])
 def test_what_is_no_histogram(change: dict[str, object], said: str) -> None:
     """Damaged data, or another frame than the document says."""

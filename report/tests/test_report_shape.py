@@ -26,8 +26,8 @@ SHAPES: list[tuple[str, Draw, str, str]] = [
     ("Pareto", lambda dice: 3000 * dice.paretovariate(1.5), "wide", "long"),
     ("tight with a tail", lambda dice: dice.gauss(5000, 200) if dice.random() > 0.02
      else dice.uniform(20000, 90000), "tight", "long"),
-    ("two peaks", two, "bimodal", "short"),
-    ("two near peaks", lambda dice: two(dice, 0.5, 7500), "bimodal", "short"),
+    ("two peaks", two, "peaks", "short"),
+    ("two near peaks", lambda dice: two(dice, 0.5, 7500), "peaks", "short"),
     ("one percent apart", lambda dice: two(dice, 0.01), "tight", "long"),
 ]
 
@@ -67,7 +67,19 @@ def test_coarse_values_are_not_peaks() -> None:
     values = [int(dice.gauss(60, 8)) * 1000 for _ in range(20_000)]
     assert shape.diagnose(Histogram.of(values)).body == "tight"
     coarse = [round(dice.gauss(6, 1)) * 1000 for _ in range(20_000)]
-    assert shape.diagnose(Histogram.of(coarse), step=1000).body != "bimodal"
+    assert shape.diagnose(Histogram.of(coarse), step=1000).body != "peaks"
+
+
+@pytest.mark.parametrize(("values", "body", "count"), [
+    ([10 ** k + 10 ** k * i // 9000 for k in (3, 4, 5, 6) for i in range(900)], "peaks", 4),
+    ([0, 1, 2] * 300 + [100_000_000_000] * 300, "peaks", 2),
+    ([int(10 ** (11 * i / 3000)) for i in range(3000)], "wide", 1)],
+    ids=["four peaks", "both ends of the range", "from 1 ns to 100 s"])
+def test_how_many_peaks(values: list[int], body: str, count: int) -> None:
+    """The words say how many there are."""
+    found = shape.diagnose(Histogram.of(values))
+    assert (found.body, len(found.peaks)) == (body, count), found.words
+    assert (f"{count} peaks, at " in found.words) == (count > 1)
 
 
 def test_too_few() -> None:

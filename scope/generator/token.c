@@ -27,7 +27,7 @@ static char *read_first_line(const char *path, bool own)
 	if (file < 0 || fstat(file, &about))
 		fail("cannot open %s: %s", path, strerror(errno));
 	if (own && (about.st_uid != geteuid() || !S_ISREG(about.st_mode)))
-		fail("%s was not made by this user: remove it, or say with --token-file what hosts have to know",
+		fail("%s was not made by this user: remove it, or say with --token-file what hosts must know",
 		     path);
 	if (about.st_mode & 077)
 		fail("%s can be read by others: chmod 600 %s", path, path);
@@ -63,7 +63,7 @@ static void make_own(const char *path)
 	unlink(beside);
 	file = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (file < 0)
-		fail("cannot make %s: %s; say with --token-file what hosts have to know", path,
+		fail("cannot make %s: %s; say with --token-file what hosts must know", path,
 		     strerror(errno));
 	/* What write() does not say of a part. */
 	errno = ENOSPC;

@@ -232,7 +232,7 @@ def _connect(made: argparse.ArgumentParser, required: bool) -> None:
     made.add_argument("--connect", metavar="HOST[:PORT]", required=required,
                       help=f"where the generator is; port {PORT} without one")
     made.add_argument("--token-file", metavar="FILE", type=Path,
-                      help="what the generator wants to be told, its first line")
+                      help="the generator's token, its first line")
 
 
 def _about(made: argparse.ArgumentParser) -> None:
@@ -278,8 +278,8 @@ def parser() -> Parser:
                       help="where the page is (default %(default)s); any other than this "
                       "machine's own takes --page-token-file")
     made.add_argument("--page-token-file", metavar="FILE", type=Path,
-                      help="what a browser has to know, its first line; without this a token is "
-                      "made, and stands in the address that is printed")
+                      help="its first line is the page's token; without this the program "
+                      "makes one, and prints it in the address")
     made.add_argument("--parts", metavar="DIR", type=Path,
                       help="where uPlot is; tools/isolator-scope knows")
 

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import WSMsgType, web
 from aiohttp.typedefs import Middleware
+from isolator_report.shell import ASSETS
 
 from .document import document
 from .errors import ERROR, PASS, ScopeError
@@ -52,6 +53,7 @@ PAGE = Path(__file__).resolve().parent / "page"
 SOURCES = Path(__file__).resolve().parent.parent / "page"
 FILES = ("scope.js", "charts.js", "persistence.js", "chain.js", "format.js", "scope.css")
 PARTS = ("uPlot.iife.min.js", "uPlot.min.css")
+PALETTE = "palette.css"  # of all pages
 SAFE = {
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; frame-ancestors 'none'",
@@ -163,6 +165,8 @@ class Server:
             return web.FileResponse(self.page / name)
         if name in PARTS:
             return web.FileResponse(self.parts / name)
+        if name == PALETTE:
+            return web.FileResponse(ASSETS / name)
         raise web.HTTPNotFound
 
     async def socket(self, request: web.Request) -> web.StreamResponse:

@@ -141,7 +141,7 @@ export class TimeChart {
         else ctx.fillRect(bar[1], high, wide, Math.max(plot.valToPos(Math.max(bar[3], 1), "y", true) - high, cap));
       }
     }
-    ctx.fillStyle = colour("late");
+    ctx.fillStyle = colour("mid");
     for (const x of late) ctx.fillRect(x, top, wide, 4 * ratio);
     ctx.fillStyle = colour("bad");
     for (const x of missing) ctx.fillRect(x, top + 5 * ratio, wide, 6 * ratio);

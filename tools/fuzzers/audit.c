@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		add(&capture, part + strlen(MARK));
 		part = next;
 	}
-	if (!audit_run(&audit, &capture, &none)) {
+	if (!audit_run(&audit, &capture, &none, NULL)) {
 		struct boot boot;
 		const struct audit_view view = { .audit = &audit, .boot = &boot };
 

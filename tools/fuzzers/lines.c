@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Short texts, the first byte says which: lists and masks of CPUs, tables of interrupts, lines
- * of the kernel's tracers, requests of HTTP, kinds of boards.
+ * of the kernel's tracers, kinds of boards.
  */
-#include "export/http.h"
 #include "measure/tracer_line.h"
 #include "base/cpulist.h"
 #include "machine/interrupts.h"
@@ -52,13 +51,12 @@ static void tables(char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct http_request request;
 	char *text;
 
 	if (!size)
 		return -1;
 	text = harness_text(data + 1, size - 1);
-	switch (*data % 5) {
+	switch (*data % 4) {
 	case 0:
 		lists(text);
 		break;
@@ -69,9 +67,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		tracer_line(text);
 		break;
 	case 3:
-		http_parse(text, size - 1, &request);
-		break;
-	case 4:
 		machine_is_virtual_vendor(text);
 		machine_is_virtual_board(text);
 		break;

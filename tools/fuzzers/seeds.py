@@ -106,9 +106,7 @@ def lines() -> Iterator[bytes]:
             "  x-9 [001] d.h.. 2.000001: #1 context irq timer_latency 932 ns",
             "CPU:1 [LOST 42 EVENTS]"):
         yield b"\x02" + line.encode()
-    yield (b"\x03GET /metrics?x HTTP/1.1\r\nHost: [::1]:9971\r\n"
-           b"Accept: application/openmetrics-text;version=1.0.0\r\n\r\n")
-    yield from (b"\x04" + text for text in (b"QEMU", b"linux,dummy-virt\0", b"VMware, Inc."))
+    yield from (b"\x03" + text for text in (b"QEMU", b"linux,dummy-virt\0", b"VMware, Inc."))
 
 
 def frame() -> Iterator[bytes]:

@@ -20,7 +20,7 @@ SHOWING = (ROOT / "README.md", ROOT / "docs/commands.md")
 ANY = "…"  # in a line: any text; a line of it alone: any lines
 # Where a subcommand finds a recorded machine.
 BY_ROOT = {"audit", "run", "restore", "shield"}
-BY_PROC = {"stat", "why", "status"}
+BY_PROC = {"why", "status"}
 # What cannot be run here, by the guest test or step that does.
 ELSEWHERE = {
     "tools/deb user": "make campaign, step deb-user",
@@ -32,7 +32,7 @@ ELSEWHERE = {
     "isolator-kernel-default off && reboot": "tools/tests/test_kernel_default.py",
     "apt purge 'linux-image-*-isolator-*' 'linux-headers-*-isolator-*' isolator-boot":
         "guest test deb",
-    "apt purge isolator isolator-bpf isolator-report libisolator-dev libisolator0":
+    "apt purge isolator isolator-report libisolator-dev libisolator0":
         "tools/deb-test",
 }
 SHOWN_ELSEWHERE = {
@@ -47,7 +47,7 @@ SHOWN_ELSEWHERE = {
     "make deb-kernel RT=1 && sudo apt install ./out/deb/kernel/*.deb": "guest test deb",
     "cc program.c $(pkg-config --cflags --libs libisolator)": "lib/tests/installed.sh",
     "isolator attach 4711 -c 3": "cli/tests/test_attach.py, guest test programs",
-    "isolator top": "cli/tests/test_top.py",
+    "isolator status --live": "cli/tests/test_status_live.py",
     "taskset -c 3 ./control": "guest test shield",
 }
 
@@ -127,13 +127,9 @@ class Machines:
 
 
 def built() -> Path:
-    """The command as tools/cli-test builds it, built now where that did not run."""
-    if not (ROOT / "build/cli/build.ninja").exists():
-        subprocess.run([ROOT / "tools/install-packages", "cli"], check=True)
-        subprocess.run(["meson", "setup", "--werror", ROOT / "build/cli", ROOT / "cli"],
-                       check=True)
-    subprocess.run(["ninja", "-C", ROOT / "build/cli", "isolator"], check=True)
-    return ROOT / "build/cli/isolator"
+    """The command, built now where that was not done yet."""
+    subprocess.run([ROOT / "tools/build", "cli/isolator"], check=True)
+    return ROOT / "build/host/cli/isolator"
 
 
 @pytest.fixture(scope="module")

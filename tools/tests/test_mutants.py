@@ -24,7 +24,7 @@ def test_each_can_be_planted(mutants: ModuleType) -> None:
     found = mutants.read()
     assert mutants.wrong(found) == []
     assert len(found) >= 60
-    assert {m.project for m in found} >= {"lab", "lib", "cli"}
+    assert {m.suite for m in found} >= {"lab", "lib", "cli"}
     for m in found:
         assert all((ROOT / name.partition("::")[0]).is_file() for name in m.pytest), m.name
 

@@ -14,9 +14,9 @@
 
 prove -t 1
 exits 0 "a quiet CPU"
-says '^  kernel instructions  *-  *-  *-   the CPU, or this virtual machine, has no such counter (no PMU)$' \
+says '^  kernel instructions  *-  *-  *-   there is no such counter (no PMU)$' \
 	"there is no counter, and it says so"
-says '^quiet: .* seen to count before and after: interrupts' "the kernel's counts serve"
+says '^  seen to count before and after: interrupts' "the kernel's counts serve"
 prove -t 1 --json
 exits 0 "a quiet CPU, as JSON"
 says '"schema":"isolator.prove"' "as JSON"

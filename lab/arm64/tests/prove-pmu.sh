@@ -24,7 +24,7 @@ says '^  kernel instructions .* counts; read by system calls, whose own [1-9]' \
 	"its counter counts, read by system calls"
 says '^  interrupts taken  *0  *0  *0   does not count$' \
 	"exceptions taken stay 0: it does not count"
-says '^quiet: .* seen to count before and after: .*kernel instructions' \
+says '^  seen to count before and after: .*kernel instructions' \
 	"the counter is a witness"
 ! echo "$out" | grep -q '^quiet: .*interrupts taken'
 check $? "the one that does not count is none"

@@ -27,9 +27,9 @@ says '^  prove ' "it lists prove"
 run status
 exits 1 "status"
 says 'no Isolator' "status: the kernel has none"
-run stat --count 1
-exits 1 "stat"
-says 'no Isolator' "stat: the kernel has none"
+run status --live --count 1
+exits 1 "status --live"
+says 'no Isolator' "status --live: the kernel has none"
 run audit -c 1
 exits 2 "audit: not fit, as the kernel has no Isolator"
 says 'this is a virtual machine' "audit: this is one"

@@ -23,7 +23,7 @@ ENDS = {
 snapshot.noise()
 before = snapshot.take()
 # Without a policy first: nobody has made a partition yet since the boot.
-ended = isolator("run", "-c", "3", "--json", JSON, "--", "true")
+ended = isolator("run", "-c", "3", "--json", "-o", JSON, "--", "true")
 check(ended.returncode == 0, "no policy", ended.stderr)
 for setting in json.loads(Path(JSON).read_text())["settings"]:
     # Linux 6.12 loses count of its fair servers' shares, and says then that they are too large.
@@ -32,11 +32,12 @@ for setting in json.loads(Path(JSON).read_text())["settings"]:
 same(before, "no policy")
 for script, code in ENDS.items():
     began = time.monotonic()
-    ended = isolator("run", "-c", "1", "--policy", "fifo", "--json", JSON, "--", "sh", "-c", script)
+    ended = isolator("run", "-c", "1", "--policy", "fifo", "--json", "-o", JSON, "--", "sh", "-c",
+                     script)
     note(f"{time.monotonic() - began:.1f} s")
     check(ended.returncode == code, f"{script}: {ended.returncode}", ended.stderr)
     same(before, script)
-ended = isolator("run", "-c", "1", "--policy", "fifo", "--json", JSON, "--", "true")
+ended = isolator("run", "-c", "1", "--policy", "fifo", "--json", "-o", JSON, "--", "true")
 note(ended.stderr)
 document = json.loads(Path(JSON).read_text())
 changed = {s["path"]: s for s in document["settings"]}

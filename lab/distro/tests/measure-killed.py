@@ -18,7 +18,7 @@ RUNS = {
     **{name: (*words, *LONG) for name, words in TRACERS.items() if name in AVAILABLE},
     "--why": ("latency", *LONG, "--why", "100us"),
     "--dma-latency": ("latency", *LONG, "--dma-latency", "0"),
-    "--with": ("latency", *LONG, "--with", "syscalls", "--with-cpus", "2"),
+    "--with": ("latency", *LONG, "--with", "cache:l1", "--with-cpus", "2"),
 }
 # What ends with the process by itself, also when it is killed.
 NOTHING = ("--dma-latency", "--with")

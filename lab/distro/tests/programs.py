@@ -155,7 +155,7 @@ def claim(w: Window, name: str, ticked_by: str, least: int | None, most: int | N
 
 def start(options: tuple[str, ...], command: tuple[str, ...]) -> subprocess.Popen[str]:
     REPORT.unlink(missing_ok=True)
-    return subprocess.Popen([ISOLATOR, "run", "-c", str(CPU), "--json", str(REPORT), *options,
+    return subprocess.Popen([ISOLATOR, "run", "-c", str(CPU), "--json", "-o", str(REPORT), *options,
                              "--", *command],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

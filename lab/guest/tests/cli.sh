@@ -61,8 +61,8 @@ function value(text, name) {
 
 old=$(cat $key)
 echo 1 >/proc/isolator/cpus
-run stat --count 1
-exits 3 "stat with no CPU isolated"
+run status --cpu 1
+exits 3 "status with no CPU isolated"
 says '^No CPU is isolated' "and it says so"
 
 "$bin/spinner" --cpu 1 --isolate --tick-ms 20 &
@@ -73,8 +73,8 @@ until "$bin/spinctl" 'ready?' 2>/dev/null | grep -q '"isolated":true' || [ $trie
 	sleep 0.1
 	tries=$((tries + 1))
 done
-run stat --count 1
-exits 0 "stat with CPU 1 isolated"
+run status
+exits 0 "status with CPU 1 isolated"
 says '^CPU 1: isolated' "and it says so"
 
 patch_text
@@ -82,13 +82,13 @@ patch_text
 ! taskset 2 true 2>/dev/null
 check $? "a task that wants CPU 1 only is refused"
 
-run stat --count 1
+run status
 echo "$out" | sed 's/^/# /'
-says ' sh: do_sync_core$' "stat: a row for sh and what it deferred"
-says ' spinner: flush_tlb_func$' "stat: a row for the sibling and what it waited for"
+says ' sh: do_sync_core$' "status: a row for sh and what it deferred"
+says ' spinner: flush_tlb_func$' "status: a row for the sibling and what it waited for"
 
-run stat --count 1 --json --cpu 1
-exits 0 "stat --json"
+run status --json --cpu 1
+exits 0 "status --json"
 says '"names":"seen","consistent":true' "senders are seen, and add up"
 says '"callback":"do_sync_core","kind":"call","comm":"sh","counts":{"deferred":[1-9]' \
 	"text synchronisation: deferred, by sh"
@@ -121,21 +121,21 @@ says '"callback":"do_sync_core","kind":"call","comm":"sh","counts":{"deferred":[
 ! echo "$out" | grep -q '"callback":"flush_tlb_func","kind":"call","comm":"spinner"'
 check $? "why --for: not who asked before"
 
-as_nobody stat --count 1 --json --cpu 1
-exits 0 "stat without privilege"
+as_nobody status --json --cpu 1
+exits 0 "status without privilege"
 says '"names":"denied"' "names are denied"
 says '"totals":{"deferred":[1-9]' "totals are shown"
 says '"callbacks":null,"senders":null' "neither callbacks nor senders are"
-as_nobody stat --count 1
-says 'for root: sudo isolator stat' "and it says how to see them"
+as_nobody status
+says 'for root: sudo isolator status' "and it says how to see them"
 as_nobody why --json
 fits "why without privilege"
 says '"culprits":\[\]' "it names nobody"
 
 "$bin/spinctl" quit >/dev/null
 wait $spinner
-run stat --count 1
-exits 3 "stat after the end"
+run status --cpu 1
+exits 3 "status after the end"
 run why --top 0
 says '^CPU 1, in its last isolation (' "why tells of the isolation that ended"
 says 'sh asked for do_sync_core' "and of who wanted what"

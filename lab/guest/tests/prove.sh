@@ -40,9 +40,9 @@ trap 'kill $planted 2>/dev/null' EXIT
 run -t 5
 kill $planted
 exits 2 "an interruption a second"
-says '^not quiet: .* broken (.*nmi_cpu_backtrace' "it is named"
+says '^    broken .*nmi_cpu_backtrace' "it is named"
 
 run -t 2 --plain
 exits 2 "the same CPU without isolation"
-says '^not quiet: .* LOC (Local timer interrupts)' "the tick is named"
+says '^    LOC .*Local timer interrupts' "the tick is named"
 done_testing

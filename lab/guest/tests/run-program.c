@@ -156,9 +156,9 @@ static void restored(void)
 /* A run of the program, with or without a beat, and with or without system calls. */
 static void run(const char *beat, bool calls)
 {
-	char *argv[16] = { isolator, "run", "-c", "1", "--json", JSON };
+	char *argv[16] = { isolator, "run", "-c", "1", "--json", "-o", JSON };
 	bool asks = can_ask_kworker();
-	int n = 6, code;
+	int n = 7, code;
 	pid_t pid;
 
 	if (beat) {

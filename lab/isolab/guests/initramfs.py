@@ -167,7 +167,7 @@ def _base(kernel: Kernel) -> Path:
     guest, agent = BUILD / "lab" / "guest", BUILD / "lab" / "agent"
     make(LAB / "guest", guest, "the guest programs")
     make(LAB / "guest" / "agent", agent, "the guest agent")
-    make(LAB / "guest" / "bench", guest / "root" / "lab" / "bin", "the guest's bench")
+    make(LAB / "guest" / "cost", guest / "root" / "lab" / "bin", "what measures costs in a guest")
     make(LAB / "guest" / "causes", guest / "root" / "lab" / "bin", "the guest's causes")
     busybox = shutil.which("busybox")
     if not busybox:

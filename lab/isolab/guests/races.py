@@ -95,7 +95,7 @@ def changed(patch: str) -> set[str]:
             if (file, label[1]) not in BEHIND:
                 raise term.LabError(
                     f"{file}: a patch changes what is behind the label {label[1]}: "
-                    "lab/isolab/guests/races.py has to name the function"
+                    "lab/isolab/guests/races.py must name the function"
                 )
             function = BEHIND[file, label[1]]
         found.add(function)

@@ -72,7 +72,7 @@ def _trigger(t: dict[str, Any], stock_s: float | None) -> list[str]:
         bad.append(f"held {t['longest_hold_s']} s, not at most {MAX_HOLD_S} s")
     limit = None if stock_s is None else limit_s(stock_s, t["held"])
     if limit is not None and t["seconds"] > limit:
-        bad.append(f"took {t['seconds']:.2f} s, at most {limit:.2f} s were to be")
+        bad.append(f"took {t['seconds']:.2f} s, at most {limit:.2f} s are allowed")
     return [f"{t['name']}: {text}" for text in bad]
 
 

@@ -107,7 +107,7 @@ def _isolator(row: dict[str, Any], column: str) -> list[str]:
     ]
     limit = late(row, column)
     if limit is not None:
-        bad.append(f"took {cell['seconds']:.2f} s, at most {limit:.2f} s were to be")
+        bad.append(f"took {cell['seconds']:.2f} s, at most {limit:.2f} s are allowed")
     spun_s = cell["longest_call_s"]
     if row["user"] and (spun_s is None or spun_s > D_SPIN_S + SLACK_S):
         bad.append(f"a user let a CPU spin {spun_s} s, not at most {D_SPIN_S} s")

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import html
-import json
 from pathlib import Path
 from typing import Any
+
+from isolator_report.shell import shell
 
 from .. import table, term
 
@@ -57,17 +58,11 @@ def _verdict(report: dict[str, Any]) -> str:
 
 
 def page(report: dict[str, Any]) -> str:
-    data = json.dumps(report).replace("</", "<\\/")
-    return f"""<!doctype html>
-<!-- SPDX-License-Identifier: GPL-2.0-or-later -->
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Isolator: the interference matrix</title>
-<style>{(HERE / "page.css").read_text()}</style>
-<h1>What reaches a busy core?</h1>
-<p class="lead">A task fills one CPU core. On the others, one thing after another happens that is
-known to interrupt cores. A figure is how often the kernel took the core from the task meanwhile,
-counted from outside the machine, by the emulator ({html.escape(report["emulator"])}): counts, not
-times. Green: not once. Red: more often than without the event. Ochre: only as often as anyway.</p>
+    body = f"""<p class="lead">A task fills one CPU core. On the others, one thing after another
+happens that is known to interrupt cores. A figure is how often the kernel took the core from the
+task meanwhile, counted from outside the machine, by the emulator
+({html.escape(report["emulator"])}): counts, not times. Green: not once. Red: more often than
+without the event. Ochre: only as often as anyway.</p>
 {_summary(report)}{_verdict(report)}
 <form><input id="text" type="search" placeholder="filter" aria-label="filter by text">
 <select id="class" aria-label="class"><option value="">all classes</option></select>
@@ -79,10 +74,16 @@ times. Green: not once. Red: more often than without the event. Ochre: only as o
 <tbody></tbody></table>
 <p class="dim">{html.escape(report["when"])}, {html.escape(report["host"])}. The same as data:
 matrix.json, also inside this page.</p>
-<script type="application/json" id="matrix">{data}</script>
-<script>{(HERE / "page.js").read_text()}</script>
-</html>
 """
+    style, script = ((HERE / name).read_text() for name in ("page.css", "page.js"))
+    return shell(
+        "Isolator: the interference matrix",
+        body,
+        heading="What reaches a busy core?",
+        style=style,
+        script=script,
+        data=("matrix", report),
+    )
 
 
 def _cell(cell: dict[str, Any] | None) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""isolab cost: what a sample costs isolator measure and cyclictest, counted from outside."""
+"""isolab cost sample: what a sample costs isolator measure and cyclictest, counted from outside."""
 
 from __future__ import annotations
 

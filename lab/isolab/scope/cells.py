@@ -30,26 +30,16 @@ IRQ = f"$(sed -n 's/^ *\\([0-9]*\\):.*{MODULE}$/\\1/p' /proc/interrupts)"
 
 @dataclass(frozen=True)
 class Load:
-    """One of `isolator interfere`; @begun as soon as it does what it is for, on all of CPUS."""
+    """One of lab/distro/scopeload.py, and the packages that it wants."""
 
     name: str
-    begun: str = ""
     packages: tuple[str, ...] = ()
 
 
 IDLE = Load("idle")
-# Each CPU's process, whose parent is one of them too, has waited for a program of its own: what was
-# made before is done, and the first round too.
-ROUND = (
-    "[ $(cat /proc/[0-9]*/stat | awk '$2 == \"(interfere)\" { up[$1] = $4; s[$1] = $16 + $17 } "
-    "END { for (p in up) if (up[p] in up && s[p] > 0) n++; print n + 0 }') = CPUS ]"
-)
-LOADS = (
-    IDLE,
-    Load("compile", ROUND, ("gcc", "libc6-dev")),
-    Load("netcopy", "[ $(cat /sys/class/net/lo/statistics/rx_bytes) -gt CPUS0000000 ]"),
-    Load("media", ROUND, ("ffmpeg",)),
-)
+LOADS = (IDLE, Load("compile", ("gcc", "libc6-dev")), Load("netcopy"), Load("media", ("ffmpeg",)))
+LOAD = "/lab/bin/scopeload"
+BEGUN = "/run/scopeload.begun"
 
 
 @dataclass(frozen=True)
@@ -140,7 +130,10 @@ class LoadGuest(ScopeGuest):
             append=distro.APPEND,
             boot_s=240 * self._slower,
             silence_s=math.inf,
-            files={TASK.lstrip("/"): task.read_bytes()},
+            files={
+                TASK.lstrip("/"): task.read_bytes(),
+                LOAD.lstrip("/"): (LAB / "distro" / "scopeload.py").read_bytes(),
+            },
         )
 
     def load(self) -> None:
@@ -155,12 +148,11 @@ class LoadGuest(ScopeGuest):
     def begin_load(self, load: Load) -> bool:
         """Is it there, and does it do what it is for?"""
         cpus = ",".join(map(str, self.config.cpus))
-        self.start("load", f"exec {ISOLATOR} interfere {load.name} -c {cpus} --json")
-        alive = f"pgrep -f 'interfere [{load.name[0]}]{load.name[1:]}' >/dev/null"
-        begun = load.begun.replace("CPUS", str(len(self.config.cpus)))
+        self.run(f"rm -f {BEGUN}")
+        self.start("load", f"exec python3 {LOAD} {load.name} {cpus} {BEGUN}")
+        alive = "pgrep -f '[s]copeload ' >/dev/null"
         event = self.run(
-            f"sleep 1; until {begun} 2>/dev/null || ! {alive}; do sleep 0.5; done; "
-            f"sleep 1; {alive}",
+            f"sleep 1; until [ -e {BEGUN} ] || ! {alive}; do sleep 0.5; done; sleep 1; {alive}",
             BEGINS_S,
         )
         return bool(event["exit"] == 0)

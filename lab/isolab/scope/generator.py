@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 
 from .. import term
-from ..guests import initramfs, qemu
+from ..guests import qemu
 from ..paths import BUILD, TOP
 
-DIRECTORY = BUILD / "scope"
+DIRECTORY = BUILD / "host"
 KEEPER = "isolator-keeper"
 BEGINS_S = 90.0
 ENDS_S = 10.0
@@ -24,19 +24,14 @@ HOSTS = re.compile(r"^hosts connect to \S+:(\d+) with the token in (.+)$", re.MU
 
 
 def build() -> Path:
-    """The program, as tools/scope-test makes it, but without the tests."""
-    setup = ["meson", "setup", "--werror", str(DIRECTORY), str(TOP / "scope")]
-    if (DIRECTORY / "build.ninja").exists():
-        setup.insert(2, "--reconfigure")
-    compile_it = ["meson", "compile", "-C", str(DIRECTORY), "isolator-generator"]
-    with initramfs.building(BUILD):
-        for command in (setup, compile_it):
-            done = subprocess.run(
-                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-            )
-            if done.returncode:
-                raise term.LabError(f"building isolator-generator failed:\n{done.stdout}")
-    return DIRECTORY / "generator" / "isolator-generator"
+    """The program, as tools/unit-test has it."""
+    command = [str(TOP / "tools/build"), "scope/generator/isolator-generator"]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    if done.returncode:
+        raise term.LabError(f"building isolator-generator failed:\n{done.stdout}")
+    return DIRECTORY / "scope" / "generator" / "isolator-generator"
 
 
 def _parent(process: int) -> int:

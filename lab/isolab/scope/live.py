@@ -132,9 +132,9 @@ def _wait(guest: target.ScopeGuest, page: Page, seconds: float | None) -> None:
 def main(name: str, port: int, seconds: float | None) -> int:
     """Until Ctrl-C, or for @seconds."""
     if name not in KERNELS:
-        raise term.LabError(f"--kernel wants one of {', '.join(KERNELS)}, not {name}")
+        raise term.LabError(f"--kernel must be one of {', '.join(KERNELS)}, not {name}")
     if not 0 <= port < 65536:
-        raise term.LabError(f"--port wants 0 to 65535, not {port}")
+        raise term.LabError(f"--port must be 0 to 65535, not {port}")
     stock = name.startswith("stock-")
     with signals():
         try:

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from html import escape
 from typing import Any
 
-from isolator_report.page import ASSETS
+from isolator_report.shell import shell
 
 from .figure import CONFIGS, FIGURES, figure, mechanisms, said
 
@@ -125,8 +124,6 @@ def _floors(report: Row) -> Iterator[tuple[str, ...]]:
 
 
 def page(report: Row) -> str:
-    """Everything that it shows is in it."""
-    style, script = ((ASSETS / name).read_text() for name in ("page.css", "page.js"))
     thesis = {mechanism for _, mechanism, _ in FIGURES}
     there = mechanisms(report)
     drawn = "".join(
@@ -140,21 +137,12 @@ def page(report: Row) -> str:
         for one in there
         if one not in thesis
     )
-    data = json.dumps(report).replace("</", "<\\/")
     floors = _table(
         ("configuration", "load", "lines", "resolution", "loop-back p50", "p99", "max",
          "trigger late by at most"),
         _floors(report), 3,
     )  # fmt: skip
-    return (
-        "<!doctype html>\n<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n"
-        '<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-        "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">"
-        f"<title>isolator-scope: stock and isolated</title><style>{style}</style></head><body>"
-        "<header><h1>How long until each mechanism answers?</h1>"
-        '<button id="theme" title="key d">light / dark</button></header>'
+    body = (
         "<p>A generator outside of the machine interrupts it, and notes on its own clock when "
         "each mechanism of the kernel answers: idle, and under the three loads of the thesis, "
         f"{' and '.join(CONFIGS)}. {report['seconds']:g} s for each.</p>"
@@ -173,6 +161,10 @@ def page(report: Row) -> str:
         f"maximum is large, so may be the machine's by it.</p>{floors}</section>"
         f'<p class="dim">{escape(report["when"])}. The same as data: '
         "<code>out/scope-report.json</code>, also inside this page.</p>"
-        f"<script>{script}</script>"
-        f'<script type="application/json" id="report">{data}</script></body></html>\n'
+    )
+    return shell(
+        "isolator-scope: stock and isolated",
+        body,
+        heading="How long until each mechanism answers?",
+        data=("report", report),
     )

@@ -398,7 +398,7 @@ def orphaned(bench: Bench, hertz: float) -> dict[str, Any]:
     said = bench.host.command(Start(1))
     bench.claim(
         "orphaned",
-        "new lines have no target until the guest is begun anew, which is said",
+        "new lines have no target until the guest is begun anew, and it reports so",
         said.status == Status.REFUSED and "offers no line" in said.text,
         said.text,
     )

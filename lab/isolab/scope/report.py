@@ -213,7 +213,7 @@ def draw() -> int:
 
 def main(configs: list[str] | None, loads: list[str] | None, seconds: float) -> int:
     if not 1 <= seconds <= 3600:
-        raise term.LabError("--seconds wants 1 to 3600")
+        raise term.LabError("--seconds must be 1 to 3600")
     chosen = [load for load in LOADS if not loads or load.name in loads]
     rows = [_config(c, chosen, seconds) for c in CONFIGS if not configs or c.name in configs]
     report: dict[str, Any] = {

@@ -14,6 +14,7 @@ function jump(step) {
   const sections = [...document.querySelectorAll("section")];
   const here = sections.findLastIndex((one) => one.getBoundingClientRect().top < 40);
   const next = sections[Math.max(0, Math.min(sections.length - 1, here + step))];
+  if (!next) return;
   next.scrollIntoView();
   next.focus({ preventScroll: true });
 }
@@ -69,6 +70,7 @@ document.querySelectorAll("svg.chart").forEach(cursor);
 document.getElementById("theme").addEventListener("click", turn);
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
+  if (event.target.matches("input,select")) return;
   if (event.key === "d") turn();
   else if (event.key === "j") jump(1);
   else if (event.key === "k") jump(-1);

@@ -29,7 +29,7 @@ from isolator_scope.protocol import (  # noqa: E402
 from rig import Rig  # noqa: E402
 
 EXAMPLES = """examples:
-  tools/scope-test && tools/venv python3 scope/generator/tests/rates.py
+  tools/build && tools/venv python3 scope/generator/tests/rates.py
   tools/venv python3 scope/generator/tests/rates.py --seconds 5 --no-target 1000 100000
 
 Exit code: 0."""
@@ -85,7 +85,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as directory:
             programs = Path(directory) / "programs"
             programs.mkdir()
-            built = ROOT / "build/scope/generator"
+            built = ROOT / "build/host/scope/generator"
             (programs / "generator").symlink_to(built / "isolator-generator")
             (programs / "target").symlink_to(built / "target/isolator-target")
             rig = Rig(programs, Path(directory))
