@@ -243,13 +243,16 @@ static inline int worker_thread(struct worker *w)
 
 static inline int worker_process(struct worker *w)
 {
-	w->pid = fork();
-	if (w->pid < 0)
+	pid_t pid = fork();
+
+	if (pid < 0)
 		return -errno;
-	if (!w->pid) {
+	if (!pid) {
 		worker_run(w);
 		_exit(0);
 	}
+	/* Shared with the child, whose fork() returned 0. */
+	w->pid = pid;
 	return worker_wait(w);
 }
 
