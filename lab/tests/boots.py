@@ -19,7 +19,7 @@ KERNEL = Kernel("isolator-rt", Path("/nowhere/rt-1"))
 PAGE = {"breaches": 0, "held": 1, "deferred": 1, "excluded": 1}
 STATS = "cpu 1 total deferred 0 held 0\ncpu 1 kind call longest_ns 0"
 CAUSES = "\n".join(
-    f"{when} cpu 1 total deferred 0 excluded 0 held 0 breached 0 broken 0 refused 0"
+    f"{when} cpu 1 total deferred 0 excluded 0 held 0 breached 0 broken 0 refused 0 planned 0"
     for when in ("begin", "begun", "end", "ended")
 ) + "\ncpu 1 kind call longest_ns 0"
 WARNING = "[   30.0] WARNING: CPU: 0 PID: 7 at kernel/isolator/core.c:1\n"

@@ -17,7 +17,7 @@ from isolab.matrix import claims as matrixclaims
 from isolab.matrix import page as matrixpage
 from isolab.paths import SCHEMAS
 
-TOTAL = "cpu 1 total deferred {} excluded 0 held {} breached 0 broken 0 refused 0"
+TOTAL = "cpu 1 total deferred {} excluded 0 held {} breached 0 broken 0 refused 0 planned 0"
 SAID = """begin {begin}
 begun {begin}
 end {end}

@@ -16,7 +16,7 @@ from ..judge.campaign import HOUSEKEEPING, ISOLATED, Config
 Cell = dict[str, Any]
 QUIET_S = 2.0
 MISSING = 77  # how a trigger says that the kernel has no such facility
-COUNTS = ("deferred", "excluded", "held", "breached", "broken", "refused")
+COUNTS = ("deferred", "excluded", "held", "breached", "broken", "refused", "planned")
 _CAUSE = re.compile(r"^cause kind (\S+) callback (\S+) (.*?) comm (.*)$")
 # Nothing else than what is being tried interrupts the other CPUs, so no load.
 _BOOT_S, _PER_TRIGGER_S = 60.0, 4.0
