@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/term.h"
 #include "proc/hint.h"
@@ -105,6 +106,15 @@ static void put_breaches(FILE *out, const struct why *why)
 	}
 }
 
+/* The kernel keeps no sender of a request that nobody waits for. */
+static bool unrecorded(const struct why *why, size_t told)
+{
+	for (size_t i = 0; i < told; i++)
+		if (!strcmp(why->culprits.list[i].sender->comm, "(unrecorded)"))
+			return true;
+	return false;
+}
+
 void why_text(FILE *out, const struct why *why)
 {
 	size_t told = why_told(why);
@@ -118,6 +128,10 @@ void why_text(FILE *out, const struct why *why)
 	if (told < why->culprits.count)
 		fprintf(out, "%*s%zu more: --top 0 shows all\n", INDENT - 1, "",
 			why->culprits.count - told);
+	if (unrecorded(why, told))
+		fputs("\n(unrecorded): nobody waits for a deferred or excluded request, so the kernel does not\n"
+		      "record who made it. To see who does: trace-cmd record -e isolator:isolator_defer -e\n"
+		      "isolator:isolator_exclude\n", out);
 	put_breaches(out, why);
 	proc_text_names(out, why->now, "why");
 }

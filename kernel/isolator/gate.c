@@ -25,7 +25,7 @@ struct cpumask isolator_cpumask;
 EXPORT_SYMBOL_GPL(isolator_cpumask);
 
 /* Hot-plug and power transitions under way: everything is delivered at once. */
-static atomic_t isolator_bypassed = ATOMIC_INIT(0);
+atomic_t isolator_bypassed = ATOMIC_INIT(0);
 
 static bool isolator_in_kdb(void)
 {
@@ -82,87 +82,6 @@ bool isolator_user(int cpu)
 		return false;
 	smp_mb(); /* pairs with the atomic on ct->state at kernel entry */
 	return isolator_quiet(cpu);
-}
-
-/* Tell the application that a tick has something to do.  Any context. */
-void isolator_due(struct isolator_cpu *ic, u32 bits)
-{
-	struct isolator_page *page = READ_ONCE(ic->page);
-
-	if (page && (READ_ONCE(page->due) & bits) != bits)
-		atomic_or(bits, (atomic_t *)&page->due);
-}
-
-static const u32 isolator_due_bits[ISOLATOR_KINDS] = {
-	[ISOLATOR_KIND_CALL]	= ISOLATOR_DUE_CALL,
-	[ISOLATOR_KIND_WAKE]	= ISOLATOR_DUE_CALL,
-	[ISOLATOR_KIND_RESCHED]	= ISOLATOR_DUE_RESCHED,
-	[ISOLATOR_KIND_SIGNAL]	= ISOLATOR_DUE_SIGNAL,
-	[ISOLATOR_KIND_THREAD]	= ISOLATOR_DUE_RESCHED,
-	[ISOLATOR_KIND_TIMER]	= ISOLATOR_DUE_TIMER,
-	[ISOLATOR_KIND_CLOCK]	= ISOLATOR_DUE_CLOCK,
-};
-
-/**
- * isolator_stamp - note a pending request: its age, its origin, its number
- * @ic: the isolated CPU
- * @kind: what waits
- * @func: callback, or NULL
- * @caller: address in the sender
- * @p: for ISOLATOR_KIND_THREAD the one that waits, NULL for the last that became
- *	runnable; NULL for all others, whose sender is who calls this
- *
- * Constant work and no allocation, whatever is pending.
- * Context: interrupts off; may hold rq and timer base locks.
- */
-void isolator_stamp(struct isolator_cpu *ic, enum isolator_kind kind,
-		    void *func, unsigned long caller, struct task_struct *p)
-{
-	struct isolator_request *req = &ic->requests[kind];
-	char comm[TASK_COMM_LEN];
-	pid_t pid;
-
-	raw_spin_lock(&ic->lock);
-	if (kind != ISOLATOR_KIND_THREAD) {
-		pid = isolator_who(comm);
-	} else {
-		pid = p ? p->pid : ic->waiter;
-		memcpy(comm, p ? p->comm : ic->waiter_comm, sizeof(comm));
-	}
-	if (!req->since) {
-		req->since = ktime_get_mono_fast_ns();
-		req->func = func;
-		req->caller = caller;
-		req->cpu = raw_smp_processor_id();
-		req->pid = pid;
-		memcpy(req->comm, comm, sizeof(req->comm));
-		req->count = 0;
-	}
-	req->count++;
-	isolator_count_locked(ic, ISOLATOR_COUNT_HELD, kind, func, comm);
-	raw_spin_unlock(&ic->lock);
-	isolator_due(ic, isolator_due_bits[kind]);
-}
-
-/**
- * isolator_settle - what was pending of @kind is being dealt with now
- *
- * Called before the requests themselves are run, so that one that comes later
- * is stamped anew.  Context: interrupts off, on the isolated CPU or at its end.
- */
-void isolator_settle(struct isolator_cpu *ic, enum isolator_kind kind)
-{
-	struct isolator_request *req = &ic->requests[kind];
-
-	if (!READ_ONCE(req->since))
-		return;
-	raw_spin_lock(&ic->lock);
-	if (req->since) {
-		isolator_note_wait(ic, kind, ktime_get_mono_fast_ns() - req->since);
-		req->since = 0;
-		req->count = 0;
-	}
-	raw_spin_unlock(&ic->lock);
 }
 
 /*
@@ -252,21 +171,18 @@ static void isolator_gate(int cpu, enum isolator_kind kind, int work, u32 mask,
 		trace_isolator_hold(cpu, kind, func, caller);
 }
 
-/* How @func is treated while @cpu is in user mode; ISOLATOR_HOLD: it is needed there. */
-static enum isolator_treatment isolator_treats(int cpu, void *func)
+/* @rule, if it applies to @cpu; NULL: a call is held. */
+static const struct isolator_rule *isolator_applies(int cpu, const struct isolator_rule *rule)
 {
-	enum isolator_treatment treatment;
-
-	if (!(READ_ONCE(isolator_of(cpu)->mask) & ISOLATOR_MASK_IPI))
-		return ISOLATOR_HOLD;
-	treatment = isolator_treatment(func);
-	if (treatment == ISOLATOR_EXCLUDE && isolator_fault(ISOLATOR_FAULT_HOLD_EXCLUDED))
-		return ISOLATOR_HOLD;
-	return treatment;
+	if (!rule || !(READ_ONCE(isolator_of(cpu)->mask) & ISOLATOR_MASK_IPI))
+		return NULL;
+	if (rule->treatment == ISOLATOR_EXCLUDE && isolator_fault(ISOLATOR_FAULT_HOLD_EXCLUDED))
+		return NULL;
+	return rule;
 }
 
 /*
- * Catch up or exclude, as @treatment says, which is another than to hold.
+ * Catch up or exclude, as @rule says.
  *
  * True: @cpu is in user mode, the work bit is set where there is one, and the
  * sender is done with it.  The bit was set before the state was read, with a
@@ -276,28 +192,36 @@ static enum isolator_treatment isolator_treats(int cpu, void *func)
  * and the entry code does neither with anything that can change before it looks
  * at the bit.  What bounds it: one bit per kind, done at the next kernel entry.
  */
-static bool isolator_spare(int cpu, void *func, enum isolator_treatment treatment)
+static bool isolator_spare(int cpu, const struct isolator_rule *rule)
 {
 	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
 
-	if (treatment == ISOLATOR_CATCH_UP_TEXT)
+	if (rule->treatment == ISOLATOR_CATCH_UP_TEXT)
 		atomic_or(ISOLATOR_WORK_TEXT, &hot->work);
-	else if (treatment == ISOLATOR_CATCH_UP_TLB)
+	else if (rule->treatment == ISOLATOR_CATCH_UP_TLB)
 		atomic_or(ISOLATOR_WORK_TLB, &hot->work);
 	smp_mb(); /* pairs with the atomic on ct->state at kernel entry */
 	if (!isolator_quiet(cpu))
 		return false;
-	isolator_count(cpu, treatment == ISOLATOR_EXCLUDE ?
-		       ISOLATOR_COUNT_EXCLUDED : ISOLATOR_COUNT_DEFERRED, func);
+	isolator_count_spared(isolator_of(cpu), rule);
 	return true;
 }
 
-/** __isolator_skip_call - catch up or exclude, if the table says so */
-bool __isolator_skip_call(int cpu, void *func)
+static void isolator_trace_spared(int cpu, const struct isolator_rule *rule)
 {
-	enum isolator_treatment treatment = isolator_treats(cpu, func);
+	if (rule->treatment == ISOLATOR_EXCLUDE)
+		trace_isolator_exclude(cpu, rule->func);
+	else
+		trace_isolator_defer(cpu, rule->func);
+}
 
-	return treatment != ISOLATOR_HOLD && isolator_spare(cpu, func, treatment);
+/** __isolator_skip_call - catch up or exclude, if @rule applies; preemption is off */
+bool __isolator_skip_call(int cpu, const struct isolator_rule *rule)
+{
+	if (!isolator_applies(cpu, rule) || !isolator_spare(cpu, rule))
+		return false;
+	isolator_trace_spared(cpu, rule);
+	return true;
 }
 
 /*
@@ -308,69 +232,88 @@ bool __isolator_skip_call(int cpu, void *func)
  * at again, once, under the mark: a CPU that is in the kernel then waits for the
  * unmark on its way to user mode, and takes the interrupt before.
  */
-static void isolator_queue_spared(int cpu, call_single_data_t *csd,
-				  struct llist_head *queue,
-				  enum isolator_treatment treatment)
+static void isolator_queue_spared(int cpu, struct llist_node *node, struct llist_head *queue,
+				  const struct isolator_rule *rule)
 {
-	void *func = csd->func;
+	call_single_data_t *csd = container_of(node, call_single_data_t, node.llist);
 	unsigned long flags = isolator_mark(cpu);
+	bool spared = isolator_spare(cpu, rule);
 
-	if (isolator_spare(cpu, func, treatment)) {
+	if (spared) {
 		/* What csd_unlock() does. */
 		smp_store_release(&csd->node.u_flags, 0);
 	} else {
 		if (isolator_bypass() && isolator_in_user(cpu))
-			isolator_count_broken(isolator_of(cpu), ISOLATOR_KIND_CALL, func);
-		llist_add(&csd->node.llist, queue);
+			isolator_count_broken(isolator_of(cpu), ISOLATOR_KIND_CALL, rule->func);
+		llist_add(node, queue);
 		isolator_send(cpu);
 	}
 	isolator_unmark(cpu, flags);
+	if (spared)
+		isolator_trace_spared(cpu, rule);
 }
 
 /*
- * Queue @node on @cpu.  Whether the queue was empty says nothing about an
- * interrupt being under way, as an earlier entry may be held: each request is
- * put through the gate, which at worst sends one interrupt too many.
+ * Queue @node on @cpu, to be held or announced.  Whether the queue was empty says
+ * nothing about an interrupt being under way, as an earlier entry may be held: each
+ * request is put through the gate, which at worst sends one interrupt too many.
  */
-bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue)
+static void isolator_queue_held(int cpu, struct llist_node *node, struct llist_head *queue,
+				enum isolator_kind kind, void *func, unsigned long caller)
 {
-	call_single_data_t *csd = container_of(node, call_single_data_t, node.llist);
-	unsigned int type = READ_ONCE(csd->node.u_flags) & CSD_FLAG_TYPE_MASK;
-	bool sleeps = type == CSD_TYPE_TTWU;
-	enum isolator_kind kind = sleeps ? ISOLATOR_KIND_WAKE : ISOLATOR_KIND_CALL;
-	enum isolator_treatment treatment;
-	unsigned long flags;
-	void *func = NULL;
-	bool held;
-
-	/* Read it now: once queued, the node is no longer ours. */
-	if (type == CSD_TYPE_IRQ_WORK)
-		func = container_of(node, struct irq_work, node.llist)->func;
-	else if (!sleeps)
-		func = csd->func;
-	if (isolator_fault(ISOLATOR_FAULT_DROP_HELD) && isolator_quiet(cpu) &&
-	    type == CSD_TYPE_ASYNC) {
-		/* The fault: what csd_unlock() does, without the call. */
-		smp_store_release(&csd->node.u_flags, 0);
-		return true;
-	}
-	treatment = type == CSD_TYPE_IRQ_WORK || sleeps ? ISOLATOR_HOLD :
-		    isolator_treats(cpu, func);
-	if (treatment != ISOLATOR_HOLD) {
-		isolator_queue_spared(cpu, csd, queue, treatment);
-		return true;
-	}
 	/*
 	 * The mark, then the call: until the unmark the CPU does not get back to user
 	 * mode, or one that another sender's interrupt has run would be stamped as held.
 	 */
-	flags = isolator_mark(cpu);
+	unsigned long flags = isolator_mark(cpu);
+	bool held;
+
 	llist_add(node, queue);
-	held = isolator_decide(cpu, kind, ISOLATOR_WORK_CALL, ISOLATOR_MASK_IPI, func, _RET_IP_);
+	held = isolator_decide(cpu, kind, ISOLATOR_WORK_CALL, ISOLATOR_MASK_IPI, func, caller);
 	isolator_unmark(cpu, flags);
 	if (held)
-		trace_isolator_hold(cpu, kind, func, _RET_IP_);
+		trace_isolator_hold(cpu, kind, func, caller);
+}
+
+/* The call of a CSD, of which @rule is, or NULL.  Always true. */
+bool __isolator_queue_call(int cpu, struct llist_node *node, struct llist_head *queue,
+			   const struct isolator_rule *rule)
+{
+	call_single_data_t *csd = container_of(node, call_single_data_t, node.llist);
+	/* Read it now: once queued, the node is no longer ours. */
+	void *func = csd->func;
+
+	if (isolator_fault(ISOLATOR_FAULT_DROP_HELD) && isolator_quiet(cpu) &&
+	    (READ_ONCE(csd->node.u_flags) & CSD_FLAG_TYPE_MASK) == CSD_TYPE_ASYNC) {
+		/* The fault: what csd_unlock() does, without the call. */
+		smp_store_release(&csd->node.u_flags, 0);
+		return true;
+	}
+	rule = isolator_applies(cpu, rule);
+	if (rule)
+		isolator_queue_spared(cpu, node, queue, rule);
+	else
+		isolator_queue_held(cpu, node, queue, ISOLATOR_KIND_CALL, func, _RET_IP_);
 	return true;
+}
+
+/* Whatever a call-single queue takes.  Always true. */
+bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue)
+{
+	call_single_data_t *csd = container_of(node, call_single_data_t, node.llist);
+
+	switch (READ_ONCE(csd->node.u_flags) & CSD_FLAG_TYPE_MASK) {
+	case CSD_TYPE_TTWU:
+		isolator_queue_held(cpu, node, queue, ISOLATOR_KIND_WAKE, NULL, _RET_IP_);
+		return true;
+	case CSD_TYPE_IRQ_WORK:
+		isolator_queue_held(cpu, node, queue, ISOLATOR_KIND_CALL,
+				    container_of(node, struct irq_work, node.llist)->func,
+				    _RET_IP_);
+		return true;
+	default:
+		return __isolator_queue_call(cpu, node, queue, __isolator_rule(csd->func));
+	}
 }
 
 static void isolator_call_nothing(void *unused) { }
@@ -467,31 +410,4 @@ void __isolator_wait_csd(int cpu, void *func, unsigned int *flags,
 		isolator_breach(ic, ISOLATOR_KIND_CALL, spin, true);
 		cpu_relax();
 	}
-}
-
-/**
- * isolator_hotplug_begin - cpus_write_lock() is held: hold nothing any more
- *
- * What is held already is delivered: hot-plug may wait for it.
- */
-void isolator_hotplug_begin(void)
-{
-	int cpu;
-
-	atomic_inc(&isolator_bypassed);
-	smp_mb__after_atomic(); /* before the read of what is held, as in the gate */
-	if (!isolator_enabled())
-		return;
-	for_each_cpu(cpu, &isolator_cpumask) {
-		if (atomic_read(&per_cpu(isolator_hot, cpu).work) &
-		    ISOLATOR_WORK_HELD)
-			isolator_deliver(cpu);
-	}
-}
-
-/** isolator_hotplug_end - the reverse */
-void isolator_hotplug_end(void)
-{
-	smp_mb__before_atomic(); /* the mask of active CPUs, then this: see isolator_take_cpu() */
-	atomic_dec(&isolator_bypassed);
 }

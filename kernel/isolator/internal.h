@@ -12,12 +12,14 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
+struct file;
 struct seq_file;
 
 #define ISOLATOR_BREACHES	32	/* remembered per CPU */
 #define ISOLATOR_CALLBACKS	64	/* counted apart, per CPU */
 #define ISOLATOR_SENDERS	1024	/* counted apart, per isolated CPU */
 #define ISOLATOR_STACK		16	/* frames of a waiting sender */
+#define ISOLATOR_RULES		16	/* callbacks that need not be held */
 
 /* The function of an entry whose module went; its name and counts stay. */
 #define ISOLATOR_FUNC_GONE	((void *)1)
@@ -83,6 +85,25 @@ struct isolator_breach {
 	unsigned long		stack[ISOLATOR_STACK];
 };
 
+/**
+ * struct isolator_rule - a callback that is not held, and what becomes of it
+ *
+ * An entry of the table, which only grows.
+ */
+struct isolator_rule {
+	void			*func;
+	enum isolator_treatment	treatment;
+};
+
+/**
+ * struct isolator_tally - what one CPU has spared an isolated one, by rule
+ *
+ * Only that CPU writes it, so that senders share neither a lock nor a cache line.
+ */
+struct isolator_tally {
+	u64	spared[ISOLATOR_RULES];
+};
+
 struct isolator_callback {
 	void	*func;
 	u64	counts[ISOLATOR_COUNTS];
@@ -136,6 +157,8 @@ struct isolator_own {
  * @end: why the last isolation ended
  * @ending: an end has begun and not been restored
  * @senders: who asked for what since the last start; NULL before the first
+ * @tally: what was spared, by sending CPU; NULL before the first start, then for good
+ * @tally_base: its sums at the last start
  * @last: the task whose isolation ended, with @last_start
  */
 struct isolator_cpu {
@@ -179,6 +202,8 @@ struct isolator_cpu {
 	struct isolator_callback callbacks[ISOLATOR_CALLBACKS];
 	u64			callbacks_lost;
 	struct isolator_senders	*senders;
+	struct isolator_tally __percpu *tally;
+	u64			tally_base[ISOLATOR_RULES];
 	pid_t			waiter;
 	char			waiter_comm[TASK_COMM_LEN];
 };
@@ -213,16 +238,23 @@ static inline bool isolator_running(struct isolator_cpu *ic)
 	return READ_ONCE(ic->owner) == current;
 }
 
-/* gate.c */
-bool isolator_bypass(void);
-bool isolator_in_user(int cpu);
-bool isolator_quiet(int cpu);
+/* requests.c */
 void isolator_due(struct isolator_cpu *ic, u32 bits);
 void isolator_stamp(struct isolator_cpu *ic, enum isolator_kind kind,
 		    void *func, unsigned long caller, struct task_struct *p);
 void isolator_settle(struct isolator_cpu *ic, enum isolator_kind kind);
+
+/* gate.c */
+extern atomic_t isolator_bypassed;
+bool isolator_bypass(void);
+bool isolator_in_user(int cpu);
+bool isolator_quiet(int cpu);
 void isolator_deliver(int cpu);
 void isolator_finish_calls(void);
+
+/* treat.c */
+unsigned int isolator_rule_slot(const struct isolator_rule *rule);
+const struct isolator_rule *isolator_rule_at(unsigned int slot);
 
 /* break.c */
 void isolator_count_broken(struct isolator_cpu *ic, enum isolator_kind kind, void *func);
@@ -235,6 +267,12 @@ void isolator_start_tick(struct isolator_cpu *ic);
 /* stats.c */
 void isolator_count_locked(struct isolator_cpu *ic, enum isolator_count what,
 			   enum isolator_kind kind, void *func, const char *comm);
+struct isolator_callback *isolator_callback_slot(struct isolator_callback *callbacks,
+						 void *func);
+void isolator_count_spared(struct isolator_cpu *ic, const struct isolator_rule *rule);
+u64 isolator_tally_since(struct isolator_cpu *ic, unsigned int slot);
+enum isolator_count isolator_rule_count(const struct isolator_rule *rule);
+void isolator_reset_tally(struct isolator_cpu *ic);
 void isolator_note_wait(struct isolator_cpu *ic, enum isolator_kind kind,
 			u64 waited);
 void isolator_record(struct isolator_cpu *ic, enum isolator_kind kind,
@@ -244,6 +282,7 @@ void isolator_own_inc(struct isolator_cpu *ic, u64 *count);
 void isolator_reset_longest(struct isolator_cpu *ic);
 void isolator_reset_stats(struct isolator_cpu *ic);
 void isolator_forget_module(struct isolator_cpu *ic, const struct module *module);
+int isolator_stats_show(struct seq_file *m, void *v);
 int isolator_stats_init(void);
 
 /* senders.c */
@@ -321,6 +360,7 @@ int isolator_flood_show(struct seq_file *m, void *v);
 
 /* proc.c, device.c */
 int isolator_proc_init(void);
+bool isolator_admin(const struct file *file);
 void isolator_func_name(char *name, size_t size, void *func);
 void isolator_show_func(struct seq_file *m, void *func);
 void isolator_show_comm(struct seq_file *m, const char *comm);

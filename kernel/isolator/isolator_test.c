@@ -6,6 +6,8 @@
 #include <linux/delay.h>
 #include <linux/isolator.h>
 #include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -73,20 +75,88 @@ static void isolator_test_timer_next(struct kunit *test)
 	KUNIT_EXPECT_LE(test, next, now);
 }
 
-static void isolator_test_treatment_default(struct kunit *test)
+/* What each entry that is shown says of @what, summed up. */
+static u64 isolator_test_shown(struct kunit *test, struct isolator_cpu *ic,
+			       const char *what, unsigned int *lines)
 {
-	KUNIT_EXPECT_EQ(test, isolator_treatment(isolator_test_unknown), ISOLATOR_HOLD);
-	KUNIT_EXPECT_EQ(test, isolator_treatment(NULL), ISOLATOR_HOLD);
+	struct seq_file m = { .size = 1 << 19 };
+	char *line, *rest, *at;
+	u64 sum = 0, n;
+
+	m.buf = kvzalloc(m.size, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, m.buf);
+	isolator_senders_show(&m, ic);
+	KUNIT_EXPECT_FALSE(test, seq_has_overflowed(&m));
+	*lines = 0;
+	for (rest = m.buf; (line = strsep(&rest, "\n"));) {
+		at = strnstr(line, what, strlen(line));
+		if (!at || sscanf(at + strlen(what), "%llu", &n) != 1)
+			continue;
+		sum += n;
+		++*lines;
+	}
+	kvfree(m.buf);
+	return sum;
 }
 
-static void isolator_test_treatment_table(struct kunit *test)
+static void isolator_test_rule_default(struct kunit *test)
 {
+	KUNIT_EXPECT_NULL(test, __isolator_rule(isolator_test_unknown));
+	KUNIT_EXPECT_NULL(test, __isolator_rule(NULL));
+}
+
+static void isolator_test_rule_table(struct kunit *test)
+{
+	const struct isolator_rule *rule;
+
 	KUNIT_ASSERT_EQ(test, isolator_treat(isolator_test_a, ISOLATOR_EXCLUDE), 0);
 	KUNIT_EXPECT_EQ(test, isolator_treat(isolator_test_a, ISOLATOR_EXCLUDE), 0);
 	KUNIT_EXPECT_EQ(test, isolator_treat(isolator_test_a, ISOLATOR_CATCH_UP_TLB),
 			-EEXIST);
-	KUNIT_EXPECT_EQ(test, isolator_treatment(isolator_test_a), ISOLATOR_EXCLUDE);
-	KUNIT_EXPECT_EQ(test, isolator_treatment(isolator_test_b), ISOLATOR_HOLD);
+	rule = __isolator_rule(isolator_test_a);
+	KUNIT_ASSERT_NOT_NULL(test, rule);
+	KUNIT_EXPECT_EQ(test, rule->treatment, ISOLATOR_EXCLUDE);
+	KUNIT_EXPECT_PTR_EQ(test, isolator_rule_at(isolator_rule_slot(rule)), rule);
+	KUNIT_EXPECT_NULL(test, isolator_rule_at(ISOLATOR_RULES));
+	KUNIT_EXPECT_NULL(test, __isolator_rule(isolator_test_b));
+}
+
+static void isolator_test_free_tally(void *tally)
+{
+	free_percpu((struct isolator_tally __percpu *)tally);
+}
+
+/* Whichever CPU spares it, and however often that CPU was isolated before. */
+static void isolator_test_spared(struct kunit *test)
+{
+	struct isolator_cpu *ic = isolator_test_cpu(test);
+	const struct isolator_rule *rule;
+	unsigned int slot, cpu, cpus = 0, lines;
+
+	KUNIT_ASSERT_EQ(test, isolator_treat(isolator_test_a, ISOLATOR_EXCLUDE), 0);
+	rule = __isolator_rule(isolator_test_a);
+	slot = isolator_rule_slot(rule);
+	KUNIT_EXPECT_EQ(test, isolator_tally_since(ic, slot), 0);
+	ic->tally = alloc_percpu(struct isolator_tally);
+	KUNIT_ASSERT_NOT_NULL(test, ic->tally);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, isolator_test_free_tally,
+							(void __force *)ic->tally), 0);
+	for_each_possible_cpu(cpu) {
+		per_cpu_ptr(ic->tally, cpu)->spared[slot]++;
+		cpus++;
+	}
+	isolator_reset_tally(ic);
+	KUNIT_EXPECT_EQ(test, isolator_tally_since(ic, slot), 0);
+	preempt_disable();
+	isolator_count_spared(ic, rule);
+	isolator_count_spared(ic, rule);
+	preempt_enable();
+	KUNIT_EXPECT_EQ(test, ic->tally_base[slot], cpus);
+	KUNIT_EXPECT_EQ(test, isolator_tally_since(ic, slot), 2);
+	KUNIT_EXPECT_EQ(test, isolator_test_shown(test, ic, " excluded ", &lines), 2);
+	KUNIT_EXPECT_EQ(test, lines, 1);
+	KUNIT_EXPECT_EQ(test, ic->page->excluded, 2);
+	KUNIT_EXPECT_EQ(test, ic->page->deferred, 0);
 }
 
 static void isolator_test_request_oldest(struct kunit *test)
@@ -169,30 +239,6 @@ static void isolator_test_free_senders(void *senders)
 	kvfree(senders);
 }
 
-/* What each entry that is shown says of @what, summed up. */
-static u64 isolator_test_shown(struct kunit *test, struct isolator_cpu *ic,
-			       const char *what, unsigned int *lines)
-{
-	struct seq_file m = { .size = 1 << 19 };
-	char *line, *rest, *at;
-	u64 sum = 0, n;
-
-	m.buf = kvzalloc(m.size, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, m.buf);
-	isolator_senders_show(&m, ic);
-	KUNIT_EXPECT_FALSE(test, seq_has_overflowed(&m));
-	*lines = 0;
-	for (rest = m.buf; (line = strsep(&rest, "\n"));) {
-		at = strnstr(line, what, strlen(line));
-		if (!at || sscanf(at + strlen(what), "%llu", &n) != 1)
-			continue;
-		sum += n;
-		++*lines;
-	}
-	kvfree(m.buf);
-	return sum;
-}
-
 static void isolator_test_senders_complete(struct kunit *test)
 {
 	struct isolator_cpu *ic = isolator_test_cpu(test);
@@ -215,12 +261,12 @@ static void isolator_test_senders_complete(struct kunit *test)
 
 		snprintf(comm, sizeof(comm), "sender %u", i);
 		raw_spin_lock_irq(&ic->lock);
-		isolator_count_locked(ic, ISOLATOR_COUNT_DEFERRED, ISOLATOR_KIND_CALL,
+		isolator_count_locked(ic, ISOLATOR_COUNT_REFUSED, ISOLATOR_KIND_CALL,
 				      isolator_test_b, comm);
 		raw_spin_unlock_irq(&ic->lock);
 	}
-	KUNIT_EXPECT_EQ(test, isolator_test_shown(test, ic, " deferred ", &lines),
-			ic->counts[ISOLATOR_COUNT_DEFERRED]);
+	KUNIT_EXPECT_EQ(test, isolator_test_shown(test, ic, " refused ", &lines),
+			ic->counts[ISOLATOR_COUNT_REFUSED]);
 	KUNIT_EXPECT_LE(test, lines, ISOLATOR_SENDERS + 1);
 }
 
@@ -372,8 +418,9 @@ static void isolator_test_any_cpu(struct kunit *test)
 
 static struct kunit_case isolator_cases[] = {
 	KUNIT_CASE(isolator_test_timer_next),
-	KUNIT_CASE(isolator_test_treatment_default),
-	KUNIT_CASE(isolator_test_treatment_table),
+	KUNIT_CASE(isolator_test_rule_default),
+	KUNIT_CASE(isolator_test_rule_table),
+	KUNIT_CASE(isolator_test_spared),
 	KUNIT_CASE(isolator_test_request_oldest),
 	KUNIT_CASE(isolator_test_request_settled),
 	KUNIT_CASE(isolator_test_kinds_apart),

@@ -22,16 +22,6 @@
 
 #define ISOLATOR_WRITE_MAX 256
 
-const char *const isolator_count_names[ISOLATOR_COUNTS] = {
-	[ISOLATOR_COUNT_DEFERRED]	= "deferred",
-	[ISOLATOR_COUNT_EXCLUDED]	= "excluded",
-	[ISOLATOR_COUNT_HELD]		= "held",
-	[ISOLATOR_COUNT_BREACHED]	= "breached",
-	[ISOLATOR_COUNT_BROKEN]		= "broken",
-	[ISOLATOR_COUNT_REFUSED]	= "refused",
-	[ISOLATOR_COUNT_PLANNED]	= "planned",
-};
-
 static const char *const isolator_end_names[] = {
 	[ISOLATOR_END_NONE]	= "none",
 	[ISOLATOR_END_STOP]	= "stop",
@@ -47,7 +37,7 @@ static const char *const isolator_end_names[] = {
  * May whoever opened the file see names and addresses, and change settings?  Not
  * the one that has the descriptor now, which may be a setuid program's.
  */
-static bool isolator_admin(const struct file *file)
+bool isolator_admin(const struct file *file)
 {
 	return !security_capable(file->f_cred, &init_user_ns, CAP_SYS_ADMIN,
 				 CAP_OPT_NOAUDIT);
@@ -132,69 +122,6 @@ static int isolator_status_show(struct seq_file *m, void *v)
 				   isolator_end_names[ic->end], ic->started);
 		}
 	}
-	return 0;
-}
-
-static void isolator_show_callbacks(struct seq_file *m, struct isolator_cpu *ic,
-				    const struct isolator_callback *callbacks)
-{
-	int i, j;
-
-	for (i = 0; i < ISOLATOR_CALLBACKS; i++) {
-		const struct isolator_callback *cb = &callbacks[i];
-
-		if (!cb->func)
-			continue;
-		seq_printf(m, "cpu %d callback ", ic->cpu);
-		isolator_show_func(m, cb->func);
-		for (j = 0; j < ISOLATOR_COUNTS; j++)
-			seq_printf(m, " %s %llu", isolator_count_names[j],
-				   cb->counts[j]);
-		seq_printf(m, " longest_ns %llu\n", cb->longest);
-	}
-}
-
-static int isolator_stats_show(struct seq_file *m, void *v)
-{
-	struct isolator_callback *callbacks = NULL;
-	int cpu, i;
-
-	if (isolator_admin(m->file)) {
-		callbacks = kmalloc_array(ISOLATOR_CALLBACKS, sizeof(*callbacks),
-					  GFP_KERNEL);
-		if (!callbacks)
-			return -ENOMEM;
-	}
-	for_each_possible_cpu(cpu) {
-		struct isolator_cpu *ic = isolator_of(cpu);
-		u64 counts[ISOLATOR_COUNTS], longest[ISOLATOR_KINDS], lost;
-		struct isolator_own own;
-
-		if (!cpumask_test_cpu(cpu, &isolator_cpumask) &&
-		    ic->end == ISOLATOR_END_NONE)
-			continue;
-		raw_spin_lock_irq(&ic->lock);
-		memcpy(counts, ic->counts, sizeof(counts));
-		memcpy(longest, ic->longest, sizeof(longest));
-		lost = ic->callbacks_lost;
-		own = ic->own;
-		if (callbacks)
-			memcpy(callbacks, ic->callbacks, sizeof(ic->callbacks));
-		raw_spin_unlock_irq(&ic->lock);
-
-		seq_printf(m, "cpu %d total", cpu);
-		for (i = 0; i < ISOLATOR_COUNTS; i++)
-			seq_printf(m, " %s %llu", isolator_count_names[i], counts[i]);
-		seq_printf(m, " uncounted_callbacks %llu\n", lost);
-		seq_printf(m, "cpu %d own ticks %llu entries %llu lends %llu planned %llu\n",
-			   cpu, own.ticks, own.entries, own.lends, own.planned);
-		for (i = 0; i < ISOLATOR_KINDS; i++)
-			seq_printf(m, "cpu %d kind %s longest_ns %llu\n", cpu,
-				   isolator_kind_names[i], longest[i]);
-		if (callbacks)
-			isolator_show_callbacks(m, ic, callbacks);
-	}
-	kfree(callbacks);
 	return 0;
 }
 

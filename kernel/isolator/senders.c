@@ -2,7 +2,8 @@
 /*
  * Isolator: who asked for what, and from where.  One entry for each callback, kind
  * and name of a sender, in a table of constant size; what finds no place in it is
- * counted as "others", so that the sums stay right.
+ * counted as "others", so that the sums stay right.  Who asked for what was spared is
+ * not recorded: nobody waits for that, and its sender takes no lock.
  */
 #include <linux/isolator.h>
 #include <linux/hash.h>
@@ -212,6 +213,27 @@ static void isolator_show_sender(struct seq_file *m, int cpu,
 		seq_printf(m, "  %pS\n", (void *)s->stack[i]);
 }
 
+/* What was deferred or excluded: tracepoints tell who asked for it. */
+static void isolator_show_spared(struct seq_file *m, struct isolator_cpu *ic)
+{
+	const struct isolator_rule *rule;
+	struct isolator_sender s;
+	unsigned int slot;
+
+	for (slot = 0; (rule = isolator_rule_at(slot)); slot++) {
+		u64 spared = isolator_tally_since(ic, slot);
+
+		if (!spared)
+			continue;
+		memset(&s, 0, sizeof(s));
+		s.kind = ISOLATOR_KIND_CALL;
+		s.func = rule->func;
+		s.counts[isolator_rule_count(rule)] = spared;
+		strscpy(s.comm, "(unrecorded)", sizeof(s.comm));
+		isolator_show_sender(m, ic->cpu, &s, false);
+	}
+}
+
 /**
  * isolator_senders_show - the senders of a CPU, for those who may see them
  *
@@ -233,4 +255,5 @@ void isolator_senders_show(struct seq_file *m, struct isolator_cpu *ic)
 		if (memcmp(copy.counts, none, sizeof(none)))
 			isolator_show_sender(m, ic->cpu, &copy, i == ISOLATOR_SENDERS);
 	}
+	isolator_show_spared(m, ic);
 }

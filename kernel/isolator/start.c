@@ -107,6 +107,7 @@ static int isolator_take_cpu(struct isolator_cpu *ic, struct isolator_shared *sh
 	unsigned long flags;
 	int ret = 0;
 
+	isolator_reset_tally(ic);
 	raw_spin_lock_irqsave(&ic->lock, flags);
 	isolator_reset_stats(ic);
 	swap(ic->senders, senders);
@@ -237,6 +238,17 @@ static void isolator_unprepare(struct isolator_shared *shared,
 	kvfree(senders);
 }
 
+/*
+ * The CPU's counters of what it is spared, made once and kept: a sender may have them in
+ * hand at any time.  -ENOMEM.  The CPU's mutex held.
+ */
+static int isolator_make_tally(struct isolator_cpu *ic)
+{
+	if (!ic->tally)
+		ic->tally = alloc_percpu(struct isolator_tally);
+	return ic->tally ? 0 : -ENOMEM;
+}
+
 /* What a start brings along, in case it can be done; -ENOMEM. */
 static int isolator_prepare(struct isolator_shared **shared,
 			    struct isolator_senders **senders)
@@ -311,7 +323,7 @@ static int isolator_begin_here(struct isolator_start_args *args,
 	if (ic->owner == current) {
 		ret = isolator_nest(ic, args, asked);
 	} else {
-		ret = isolator_check_cpu(ic->cpu);
+		ret = isolator_check_cpu(ic->cpu) ?: isolator_make_tally(ic);
 		if (!ret) {
 			ret = isolator_begin_locked(ic, shared, senders, args, locks, locked);
 			shared = NULL;

@@ -3,6 +3,9 @@
 #include <linux/hash.h>
 #include <linux/isolator.h>
 #include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
 #include <linux/stacktrace.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
@@ -19,13 +22,28 @@ const char *const isolator_kind_names[ISOLATOR_KINDS] = {
 	[ISOLATOR_KIND_CLOCK]	= "clock",
 };
 
-/* The slot of @func; NULL when the table is full of others. */
-static struct isolator_callback *isolator_slot(struct isolator_cpu *ic, void *func)
+const char *const isolator_count_names[ISOLATOR_COUNTS] = {
+	[ISOLATOR_COUNT_DEFERRED]	= "deferred",
+	[ISOLATOR_COUNT_EXCLUDED]	= "excluded",
+	[ISOLATOR_COUNT_HELD]		= "held",
+	[ISOLATOR_COUNT_BREACHED]	= "breached",
+	[ISOLATOR_COUNT_BROKEN]		= "broken",
+	[ISOLATOR_COUNT_REFUSED]	= "refused",
+	[ISOLATOR_COUNT_PLANNED]	= "planned",
+};
+
+/**
+ * isolator_callback_slot - the slot of @func among @callbacks, a new one if there is none
+ *
+ * NULL when all are others'.  Context: any, the CPU's lock is held, or it is a copy.
+ */
+struct isolator_callback *isolator_callback_slot(struct isolator_callback *callbacks,
+						 void *func)
 {
 	unsigned int i, slot = hash_ptr(func, ilog2(ISOLATOR_CALLBACKS));
 
 	for (i = 0; i < ISOLATOR_CALLBACKS; i++) {
-		struct isolator_callback *cb = &ic->callbacks[slot];
+		struct isolator_callback *cb = &callbacks[slot];
 
 		if (cb->func == func)
 			return cb;
@@ -35,8 +53,66 @@ static struct isolator_callback *isolator_slot(struct isolator_cpu *ic, void *fu
 		}
 		slot = (slot + 1) % ISOLATOR_CALLBACKS;
 	}
-	ic->callbacks_lost++;
 	return NULL;
+}
+
+static struct isolator_callback *isolator_slot(struct isolator_cpu *ic, void *func)
+{
+	struct isolator_callback *cb = isolator_callback_slot(ic->callbacks, func);
+
+	if (!cb)
+		ic->callbacks_lost++;
+	return cb;
+}
+
+/* The page stays while preemption is off: see struct isolator_shared. */
+static void isolator_page_inc(struct isolator_cpu *ic, enum isolator_treatment treatment)
+{
+	struct isolator_page *page = READ_ONCE(ic->page);
+
+	if (page)
+		atomic64_inc(treatment == ISOLATOR_EXCLUDE ? (atomic64_t *)&page->excluded :
+			     (atomic64_t *)&page->deferred);
+}
+
+/**
+ * isolator_count_spared - one more call that @rule spared the CPU
+ *
+ * Takes no lock and looks nothing up.  Who asked is for the tracepoints: nobody waits
+ * for what is spared, so that there is nobody to be named later.
+ * Context: any but NMI, preemption off; the CPU has been isolated.
+ */
+void isolator_count_spared(struct isolator_cpu *ic, const struct isolator_rule *rule)
+{
+	this_cpu_inc(ic->tally->spared[isolator_rule_slot(rule)]);
+	isolator_page_inc(ic, rule->treatment);
+}
+
+static u64 isolator_tally_sum(struct isolator_cpu *ic, unsigned int slot)
+{
+	u64 sum = 0;
+	int cpu;
+
+	if (!ic->tally)
+		return 0;
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(ic->tally, cpu)->spared[slot]);
+	return sum;
+}
+
+/**
+ * isolator_reset_tally - what is spared from here on counts from zero
+ *
+ * Others' counters are not written: one they add to just now would be lost.  Without the
+ * lock, as it goes round all CPUs: what is shown meanwhile is of before or of after.
+ * Context: process, the CPU is not isolated, its mutex held.
+ */
+void isolator_reset_tally(struct isolator_cpu *ic)
+{
+	unsigned int slot;
+
+	for (slot = 0; slot < ISOLATOR_RULES; slot++)
+		WRITE_ONCE(ic->tally_base[slot], isolator_tally_sum(ic, slot));
 }
 
 /**
@@ -57,10 +133,10 @@ void isolator_count_locked(struct isolator_cpu *ic, enum isolator_count what,
 		cb->counts[what]++;
 	ic->counts[what]++;
 	isolator_sender_count(ic, what, kind, func, comm);
+	if (what == ISOLATOR_COUNT_EXCLUDED)
+		isolator_page_inc(ic, ISOLATOR_EXCLUDE);
 	if (!page)
 		return;
-	WRITE_ONCE(page->deferred, ic->counts[ISOLATOR_COUNT_DEFERRED]);
-	WRITE_ONCE(page->excluded, ic->counts[ISOLATOR_COUNT_EXCLUDED]);
 	WRITE_ONCE(page->held, ic->counts[ISOLATOR_COUNT_HELD]);
 	WRITE_ONCE(page->breaches, ic->counts[ISOLATOR_COUNT_BREACHED]);
 	WRITE_ONCE(page->breaks, ic->counts[ISOLATOR_COUNT_BROKEN]);
@@ -172,6 +248,118 @@ void isolator_reset_stats(struct isolator_cpu *ic)
 	memset(ic->callbacks, 0, sizeof(ic->callbacks));
 	ic->nr_breaches = 0;
 	ic->callbacks_lost = 0;
+}
+
+/**
+ * isolator_tally_since - calls spared by the rule at a place of the table since the start
+ *
+ * Context: any.
+ */
+u64 isolator_tally_since(struct isolator_cpu *ic, unsigned int slot)
+{
+	return isolator_tally_sum(ic, slot) - READ_ONCE(ic->tally_base[slot]);
+}
+
+/** isolator_rule_count - where the totals count what @rule spares */
+enum isolator_count isolator_rule_count(const struct isolator_rule *rule)
+{
+	return rule->treatment == ISOLATOR_EXCLUDE ? ISOLATOR_COUNT_EXCLUDED :
+	       ISOLATOR_COUNT_DEFERRED;
+}
+
+/*
+ * Adds what the CPU was spared to what is counted under its lock.  @callbacks: of the
+ * same CPU, or NULL; one without a place among them is missing there, not in @counts.
+ */
+static void isolator_add_spared(struct isolator_cpu *ic, u64 *counts,
+				struct isolator_callback *callbacks, u64 *lost)
+{
+	const struct isolator_rule *rule;
+	unsigned int slot;
+
+	for (slot = 0; (rule = isolator_rule_at(slot)); slot++) {
+		enum isolator_count what = isolator_rule_count(rule);
+		u64 spared = isolator_tally_since(ic, slot);
+		struct isolator_callback *cb;
+
+		counts[what] += spared;
+		if (!callbacks || !spared)
+			continue;
+		cb = isolator_callback_slot(callbacks, rule->func);
+		if (cb)
+			cb->counts[what] += spared;
+		else
+			*lost += spared;
+	}
+}
+
+static void isolator_show_callbacks(struct seq_file *m, struct isolator_cpu *ic,
+				    const struct isolator_callback *callbacks)
+{
+	int i, j;
+
+	for (i = 0; i < ISOLATOR_CALLBACKS; i++) {
+		const struct isolator_callback *cb = &callbacks[i];
+
+		if (!cb->func)
+			continue;
+		seq_printf(m, "cpu %d callback ", ic->cpu);
+		isolator_show_func(m, cb->func);
+		for (j = 0; j < ISOLATOR_COUNTS; j++)
+			seq_printf(m, " %s %llu", isolator_count_names[j],
+				   cb->counts[j]);
+		seq_printf(m, " longest_ns %llu\n", cb->longest);
+	}
+}
+
+/**
+ * isolator_stats_show - /proc/isolator/stats; callbacks for an administrator only
+ *
+ * Returns 0 or -ENOMEM.  Context: process, may sleep.
+ */
+int isolator_stats_show(struct seq_file *m, void *v)
+{
+	struct isolator_callback *callbacks = NULL;
+	int cpu, i;
+
+	if (isolator_admin(m->file)) {
+		callbacks = kmalloc_array(ISOLATOR_CALLBACKS, sizeof(*callbacks),
+					  GFP_KERNEL);
+		if (!callbacks)
+			return -ENOMEM;
+	}
+	for_each_possible_cpu(cpu) {
+		struct isolator_cpu *ic = isolator_of(cpu);
+		u64 counts[ISOLATOR_COUNTS], longest[ISOLATOR_KINDS], lost;
+		struct isolator_own own;
+
+		if (!cpumask_test_cpu(cpu, &isolator_cpumask) &&
+		    ic->end == ISOLATOR_END_NONE)
+			continue;
+		raw_spin_lock_irq(&ic->lock);
+		memcpy(counts, ic->counts, sizeof(counts));
+		memcpy(longest, ic->longest, sizeof(longest));
+		lost = ic->callbacks_lost;
+		own = ic->own;
+		if (callbacks)
+			memcpy(callbacks, ic->callbacks, sizeof(ic->callbacks));
+		raw_spin_unlock_irq(&ic->lock);
+		isolator_add_spared(ic, counts, callbacks, &lost);
+
+		seq_printf(m, "cpu %d total", cpu);
+		for (i = 0; i < ISOLATOR_COUNTS; i++)
+			seq_printf(m, " %s %llu", isolator_count_names[i], counts[i]);
+		seq_printf(m, " uncounted_callbacks %llu\n", lost);
+		seq_printf(m, "cpu %d own ticks %llu entries %llu lends %llu planned %llu\n",
+			   cpu, own.ticks, own.entries, own.lends, own.planned);
+		for (i = 0; i < ISOLATOR_KINDS; i++)
+			seq_printf(m, "cpu %d kind %s longest_ns %llu\n", cpu,
+				   isolator_kind_names[i], longest[i]);
+		if (callbacks)
+			isolator_show_callbacks(m, ic, callbacks);
+	}
+	kfree(callbacks);
+	return 0;
 }
 
 /**

@@ -29,6 +29,33 @@ static void isolator_end_all_wait(void)
 }
 
 /**
+ * isolator_hotplug_begin - cpus_write_lock() is held: hold nothing any more
+ *
+ * What is held already is delivered: hot-plug may wait for it.
+ */
+void isolator_hotplug_begin(void)
+{
+	int cpu;
+
+	atomic_inc(&isolator_bypassed);
+	smp_mb__after_atomic(); /* before the read of what is held, as in the gate */
+	if (!isolator_enabled())
+		return;
+	for_each_cpu(cpu, &isolator_cpumask) {
+		if (atomic_read(&per_cpu(isolator_hot, cpu).work) &
+		    ISOLATOR_WORK_HELD)
+			isolator_deliver(cpu);
+	}
+}
+
+/** isolator_hotplug_end - the reverse */
+void isolator_hotplug_end(void)
+{
+	smp_mb__before_atomic(); /* the mask of active CPUs, then this: see isolator_take_cpu() */
+	atomic_dec(&isolator_bypassed);
+}
+
+/**
  * isolator_cpu_down - @cpu goes offline; its hot-plug thread was not woken yet
  *
  * Context: process, cpus_write_lock() held.

@@ -9,12 +9,7 @@
 
 #include "internal.h"
 
-#define ISOLATOR_TREATMENTS 32
-
-static struct {
-	void *func;
-	enum isolator_treatment treatment;
-} isolator_table[ISOLATOR_TREATMENTS];
+static struct isolator_rule isolator_table[ISOLATOR_RULES];
 
 static int isolator_table_used;
 static DEFINE_RAW_SPINLOCK(isolator_table_lock);
@@ -41,13 +36,13 @@ int isolator_treat(void *func, enum isolator_treatment treatment)
 			goto out;
 		}
 	}
-	if (i == ISOLATOR_TREATMENTS) {
+	if (i == ISOLATOR_RULES) {
 		ret = -ENOSPC;
 		goto out;
 	}
 	isolator_table[i].func = func;
 	isolator_table[i].treatment = treatment;
-	/* Publishes the entry to isolator_treatment(), which takes no lock. */
+	/* Publishes the entry to __isolator_rule(), which takes no lock. */
 	smp_store_release(&isolator_table_used, i + 1);
 out:
 	raw_spin_unlock_irqrestore(&isolator_table_lock, flags);
@@ -55,18 +50,31 @@ out:
 }
 
 /**
- * isolator_treatment - how a cross-call of @func is treated
+ * __isolator_rule - what the table says of a cross-call of @func
  *
- * Context: any; constant time in the size of the table.
+ * NULL: nothing, it is held.  Context: any; constant time in the size of the table.
  */
-enum isolator_treatment isolator_treatment(void *func)
+const struct isolator_rule *__isolator_rule(void *func)
 {
 	/* Pairs with isolator_treat(): the entries below it are written. */
 	int i, used = smp_load_acquire(&isolator_table_used);
 
 	for (i = 0; i < used; i++) {
 		if (isolator_table[i].func == func)
-			return isolator_table[i].treatment;
+			return &isolator_table[i];
 	}
-	return ISOLATOR_HOLD;
+	return NULL;
+}
+
+/** isolator_rule_slot - the place of @rule in the table */
+unsigned int isolator_rule_slot(const struct isolator_rule *rule)
+{
+	return rule - isolator_table;
+}
+
+/** isolator_rule_at - the rule at a place of the table, NULL behind the last */
+const struct isolator_rule *isolator_rule_at(unsigned int slot)
+{
+	/* Pairs with isolator_treat(), as above. */
+	return slot < smp_load_acquire(&isolator_table_used) ? &isolator_table[slot] : NULL;
 }

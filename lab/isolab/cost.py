@@ -104,7 +104,7 @@ GOALS = (
         "sender of a text sync: deferred, against delivered",
         ("isolator", "flip-isolated"),
         ("isolator", "flip"),
-        None,
+        0.0,
     ),
 )
 

@@ -34,6 +34,7 @@
 #include <uapi/linux/isolator.h>
 
 struct hrtimer;
+struct isolator_rule;
 struct llist_head;
 struct llist_node;
 struct mm_struct;
@@ -225,8 +226,11 @@ static __always_inline void isolator_switch(struct task_struct *prev)
 }
 
 /* Senders: kernel/isolator/gate.c */
-bool __isolator_skip_call(int cpu, void *func);
+const struct isolator_rule *__isolator_rule(void *func);
+bool __isolator_skip_call(int cpu, const struct isolator_rule *rule);
 bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue);
+bool __isolator_queue_call(int cpu, struct llist_node *node, struct llist_head *queue,
+			   const struct isolator_rule *rule);
 bool __isolator_kick(struct task_struct *p, int cpu);
 void isolator_note_break(int cpu, void *func);
 void isolator_interrupted(void *handler);
@@ -239,10 +243,29 @@ void __isolator_core_resched(int cpu);
 /* kernel/time/hrtimer.c */
 void hrtimer_isolator_anywhere(struct hrtimer *timer);
 
-/** isolator_skip_call - true: a cross-call of @func to @cpu need not be made */
-static __always_inline bool isolator_skip_call(int cpu, void *func)
+/**
+ * isolator_rule - what is to become of a call of @func, looked up once for all CPUs
+ *
+ * The first isolation may begin after this: its CPU then holds what it could be spared,
+ * which is always right.
+ */
+static __always_inline const struct isolator_rule *isolator_rule(void *func)
 {
-	return isolator_cpu(cpu) && __isolator_skip_call(cpu, func);
+	return isolator_enabled() ? __isolator_rule(func) : NULL;
+}
+
+/** isolator_skip_call - true: a cross-call to @cpu, of which @rule is, need not be made */
+static __always_inline bool isolator_skip_call(int cpu, const struct isolator_rule *rule)
+{
+	return rule && isolator_cpu(cpu) && __isolator_skip_call(cpu, rule);
+}
+
+/** isolator_queue_call - as isolator_queue(), of a call whose @rule is known */
+static __always_inline bool isolator_queue_call(int cpu, struct llist_node *node,
+						struct llist_head *queue,
+						const struct isolator_rule *rule)
+{
+	return isolator_cpu(cpu) && __isolator_queue_call(cpu, node, queue, rule);
 }
 
 /** isolator_queue - true: @node was queued on @cpu, held or announced, or spared */
@@ -284,7 +307,6 @@ static __always_inline void isolator_core_resched(int cpu)
 
 /* The treatment table: kernel/isolator/treat.c */
 int isolator_treat(void *func, enum isolator_treatment treatment);
-enum isolator_treatment isolator_treatment(void *func);
 
 /* The end: kernel/isolator/end.c */
 void __isolator_task_end(enum isolator_end why);
@@ -358,7 +380,19 @@ static inline void isolator_prepare_user(void) { }
 static __always_inline bool isolator_exit_raced(void) { return false; }
 static inline void isolator_arrived(void) { }
 static inline void isolator_switch(struct task_struct *prev) { }
-static inline bool isolator_skip_call(int cpu, void *func) { return false; }
+static inline const struct isolator_rule *isolator_rule(void *func) { return NULL; }
+static inline bool isolator_skip_call(int cpu, const struct isolator_rule *rule)
+{
+	return false;
+}
+
+static inline bool isolator_queue_call(int cpu, struct llist_node *node,
+				       struct llist_head *queue,
+				       const struct isolator_rule *rule)
+{
+	return false;
+}
+
 static inline bool isolator_queue(int cpu, struct llist_node *node,
 				  struct llist_head *queue) { return false; }
 static inline bool isolator_kick(struct task_struct *p, int cpu) { return false; }

@@ -10,6 +10,7 @@
 
 bin=${LAB:-/lab}/bin
 key=/proc/sys/kernel/sched_schedstats
+tracing=/sys/kernel/tracing
 
 [ -e /proc/isolator/cpus ] || skip_all "no /proc/isolator: this kernel has no Isolator"
 [ -e $key ] || skip_all "no $key: nothing to patch kernel text with"
@@ -31,7 +32,7 @@ fits() {
 	check $? "$1: exit $code"
 }
 
-# By name, not by number: sh, not this script, is who asks.
+# By name, not by number: sh, not this script, asks.
 patch_text() {
 	/bin/sh -c "for value in 1 0 1 0; do echo \$value >$key; done"
 }
@@ -59,6 +60,7 @@ function value(text, name) {
 	exit wrong || !all
 }'
 
+[ -e $tracing/trace ] || mount -t tracefs tracefs $tracing
 old=$(cat $key)
 echo 1 >/proc/isolator/cpus
 run status --cpu 1
@@ -84,14 +86,14 @@ check $? "a task that wants CPU 1 only is refused"
 
 run status
 echo "$out" | sed 's/^/# /'
-says ' sh: do_sync_core$' "status: a row for sh and what it deferred"
+says ' (unrecorded): do_sync_core$' "status: a row for text that was patched"
 says ' spinner: flush_tlb_func$' "status: a row for the sibling and what it waited for"
 
 run status --json --cpu 1
 exits 0 "status --json"
 says '"names":"seen","consistent":true' "senders are seen, and add up"
-says '"callback":"do_sync_core","kind":"call","comm":"sh","counts":{"deferred":[1-9]' \
-	"text synchronisation: deferred, by sh"
+says '"callback":"do_sync_core","kind":"call","comm":"(unrecorded)","counts":{"deferred":[1-9]' \
+	"text synchronisation: deferred"
 says '"callback":"flush_tlb_func","kind":"call","comm":"spinner","counts":{"deferred":0,"excluded":0,"held":[1-9]' \
 	"a flush of the task's memory: held, by its sibling"
 says '"callback":"sched_setaffinity",[^}]*"refused":[1-9]' "an affinity: refused"
@@ -100,13 +102,17 @@ check $? "counts of the senders add up to the totals"
 
 run why --top 0
 echo "$out" | sed 's/^/# /'
-says 'deferred [0-9]* times*: sh asked for do_sync_core (kind call)' "why: who patched kernel text"
-says 'held [0-9]* times*, .*: spinner asked for flush_tlb_func (kind call)' "why: who unmapped memory"
-says 'another thread of the program unmaps' "why: what that means"
-says '^ *[a-z_0-9.]*+0x[0-9a-f]*/0x[0-9a-f]*$' "why: from where"
+says 'deferred [0-9]* times*: (unrecorded) asked for do_sync_core (kind call)' "why: kernel text was patched"
+says 'isolator:isolator_defer' "why: what names who asked for it"
+echo 'cpu == 1' >"$tracing/events/isolator/isolator_defer/filter"
+echo 1 >"$tracing/events/isolator/isolator_defer/enable"
+patch_text
+echo 0 >"$tracing/events/isolator/isolator_defer/enable"
+grep -q ' sh-[0-9].* isolator_defer: cpu=1 func=do_sync_core' "$tracing/trace"
+check $? "the tracepoint names who patched kernel text"
 run why --top 0 --json
 fits "why --json"
-says '"comm":"sh",.*"stack":\["' "why --json: with stacks"
+says '"comm":"spinner",.*"stack":\["' "why --json: with stacks"
 
 # Until it has ended: nobody knows when it begins to look.
 while sleep 0.5; do patch_text; done &
@@ -116,8 +122,8 @@ kill $patching
 wait $patching
 patching=
 fits "why --for"
-says '"callback":"do_sync_core","kind":"call","comm":"sh","counts":{"deferred":[1-9]' \
-	"why --for: who patched kernel text meanwhile"
+says '"callback":"do_sync_core","kind":"call","comm":"(unrecorded)","counts":{"deferred":[1-9]' \
+	"why --for: kernel text was patched meanwhile"
 ! echo "$out" | grep -q '"callback":"flush_tlb_func","kind":"call","comm":"spinner"'
 check $? "why --for: not who asked before"
 
@@ -138,5 +144,5 @@ run status --cpu 1
 exits 3 "status after the end"
 run why --top 0
 says '^CPU 1, in its last isolation (' "why tells of the isolation that ended"
-says 'sh asked for do_sync_core' "and of who wanted what"
+says '(unrecorded) asked for do_sync_core' "and of what was asked for"
 done_testing

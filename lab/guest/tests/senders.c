@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,7 @@
 #include "../tap.h"
 
 #define SENDERS	"/proc/isolator/senders"
-#define FLOOD	"/proc/isolator/flood"
-enum { NAMES = 2000 };
+enum { NAMES = 2000, LATE = 10 };
 
 /* Asks for a counter on the isolated CPU: refused, and counted by the caller's name. */
 static bool ask(void)
@@ -34,6 +34,16 @@ static bool ask(void)
 	if (fd >= 0)
 		close(fd);
 	return fd < 0 && errno == EBUSY;
+}
+
+/* Wants to run on the isolated CPU only: refused, and counted as another request. */
+static bool want(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(1, &set);
+	return sched_setaffinity(0, sizeof(set), &set) && errno == EBUSY;
 }
 
 /* What the lines of @path that begin with @head add up to, of the refused ones. */
@@ -61,8 +71,6 @@ int main(void)
 	int refused = 0;
 
 	iso_require(2);
-	if (access(FLOOD, F_OK))
-		skip_all("no " FLOOD ": wants CONFIG_ISOLATOR_FLOOD");
 	w = worker_new(1);
 	w->deadline_ns = 20 * SEC;
 	if (!worker_thread(w))
@@ -74,14 +82,16 @@ int main(void)
 	}
 	ok(refused == NAMES, "%d of %d requests were refused", refused, NAMES);
 	prctl(PR_SET_NAME, "late");
-	if (put_file(FLOOD, "10000"))
-		bail_out("no flood");
-	ok(file_has(SENDERS, "callback do_sync_core", " deferred 10000 ", " comm late", NULL),
+	refused = 0;
+	for (int i = 0; i < LATE; i++)
+		refused += want();
+	ok(refused == LATE, "%d of %d others were refused", refused, LATE);
+	ok(file_has(SENDERS, "callback sched_setaffinity", " refused 10 ", " comm late", NULL),
 	   "another request of a late comer has a row of its own");
 	ok(file_has(SENDERS, " kind others ", NULL), "the names that found no place are others");
 	rows = refusals(SENDERS, "cpu 1 sender");
 	total = refusals("/proc/isolator/stats", "cpu 1 total");
-	ok(total == NAMES && rows == total, "the rows add up to %lu, the total is %lu", rows, total);
+	ok(total == NAMES + LATE && rows == total, "the rows add up to %lu, the total is %lu", rows, total);
 	worker_end(w);
 	return done_testing();
 }

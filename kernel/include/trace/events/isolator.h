@@ -61,13 +61,18 @@ TRACE_EVENT(isolator_breach,
 		  __entry->func, __entry->waited)
 );
 
-TRACE_EVENT(isolator_break,
+/* A call of @func that @cpu is spared, or that breaks in on it. */
+DECLARE_EVENT_CLASS(isolator_call,
 	TP_PROTO(int cpu, void *func),
 	TP_ARGS(cpu, func),
 	TP_STRUCT__entry(__field(int, cpu) __field(void *, func)),
 	TP_fast_assign(__entry->cpu = cpu; __entry->func = func;),
 	TP_printk("cpu=%d func=%ps", __entry->cpu, __entry->func)
 );
+
+DEFINE_EVENT(isolator_call, isolator_defer, TP_PROTO(int cpu, void *func), TP_ARGS(cpu, func));
+DEFINE_EVENT(isolator_call, isolator_exclude, TP_PROTO(int cpu, void *func), TP_ARGS(cpu, func));
+DEFINE_EVENT(isolator_call, isolator_break, TP_PROTO(int cpu, void *func), TP_ARGS(cpu, func));
 
 #endif /* _TRACE_ISOLATOR_H */
 

@@ -174,6 +174,7 @@ enum isolator_end {
  * @state: enum isolator_state
  * @end: enum isolator_end
  * @cpu: the CPU
+ * @reserved: 0; what senders write is not in the cache line that a loop looks at
  * @ticks: ticks that entered the kernel
  * @held: requests that waited for a tick or a kernel entry
  * @deferred: requests that were done at once, caught up with later
@@ -193,6 +194,7 @@ struct isolator_page {
 	__u32 state;
 	__u32 end;
 	__u32 cpu;
+	__u64 reserved[5];
 	__u64 ticks;
 	__u64 held;
 	__u64 deferred;
