@@ -292,5 +292,5 @@ int main(int argc, char **argv)
 	}
 	page = map(COPY);
 	counts = map(COPY + 1);
-	return check_run(tests, sizeof(tests) / sizeof(tests[0]), fresh);
+	return check_run_each(tests, sizeof(tests) / sizeof(tests[0]), fresh);
 }

@@ -3,25 +3,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from pathlib import Path
-from typing import Any
 
 from steps import ROOT
+from yamltext import parsed
 
 CONTAINERS = ROOT / "docs/containers.md"
-# Debian's parser, by Debian's Python: it is not among the project's own tools.
-READ = "import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)"
-
-
-def parsed(text: str) -> dict[str, Any]:
-    """One document of YAML."""
-    done = subprocess.run(["/usr/bin/python3", "-c", READ], input=text, text=True, check=True,
-                          stdout=subprocess.PIPE)
-    document: dict[str, Any] = json.loads(done.stdout)
-    return document
 
 
 def blocks(language: str, page: Path = CONTAINERS) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from clitest import NOBODY, schema
+from clitest import CLI, NOBODY, schema
 
 SCHEMA = schema("audit")
 CPU = "/sys/devices/system/cpu"
@@ -278,7 +278,7 @@ def test_kernels_that_preempt(isolator: Path, lay: Lay, changes: Changes) -> Non
 
 def test_every_check_is_tested() -> None:
     """Each id that the sources know is planted somewhere in these tests."""
-    sources = Path(__file__).parent.parent / "audit"
+    sources = CLI / "audit"
     ids = {name for file in sources.glob("*.c")
            for name in re.findall(r'^\t\{ "([a-z-]+\.[a-z-]+)", AUDIT_', file.read_text(), re.M)}
     tested = {fault.id for fault in FAULTS} | {"kernel.isolator", "machine.one-cpu",
@@ -500,7 +500,7 @@ def test_commands_are_one_command(isolator: Path, lay: Lay) -> None:
 
 def test_sample_of_the_manual(isolator: Path, lay: Lay) -> None:
     """The page shows what is printed."""
-    page = (Path(__file__).parent.parent / "man/isolator-audit.1").read_text()
+    page = (CLI / "man/isolator-audit.1").read_text()
     shown = page.split("# isolator audit \\-c 1\\-3\n")[1].split(".EE")[0]
     assert text(isolator, lay(SAMPLE)) == shown.replace("\\-", "-").replace("\\&", "")
 

@@ -8,8 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clitest import CLI
-from conftest import COMPILE
+from clitest import CLI, COMPILE
 from hdrh.histogram import HdrHistogram
 
 HIGHEST = 100_000_000_000
@@ -18,7 +17,7 @@ HIGHEST = 100_000_000_000
 @pytest.fixture(scope="module")
 def encode(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("encode") / "encode"
-    sources = ["tests/encode.c", "statistics/hdr.c", "statistics/hist.c", "base/error.c",
+    sources = ["tests/statistics/encode.c", "statistics/hdr.c", "statistics/hist.c", "base/error.c",
                "base/term.c", "base/utf8.c"]
     subprocess.run([*COMPILE, "-o", program, *(CLI / name for name in sources)], check=True)
     return program

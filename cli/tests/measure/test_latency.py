@@ -61,7 +61,7 @@ def _histogram(document: dict[str, Any]) -> HdrHistogram:
 @pytest.fixture(scope="module")
 def clockwork(build: Build) -> Path:
     """The command with a clock of its own."""
-    return build("clockwork", ("clockwork.c",), "-Wl,--wrap=clock_gettime",
+    return build("clockwork", ("fakes/clock.c",), "-Wl,--wrap=clock_gettime",
                  "-Wl,--wrap=clock_nanosleep")
 
 
@@ -131,7 +131,7 @@ def test_lost_tail(isolator: Path, tmp_path: Path) -> None:
 
 def test_samples_lost_without_being_counted(build: Build, isolator: Path, tmp_path: Path) -> None:
     """rtla dropped most samples of many CPUs, and did not say so: here such a run is invalid."""
-    leaky = build("leaky", ("leaky.c",), "-Wl,--wrap=series_record")
+    leaky = build("leaky", ("fakes/lost_sample.c",), "-Wl,--wrap=series_record")
     document = _measure(leaky, "-t", "0.3", "--limit", "max=100s", codes=(3,))
     assert document["verdict"] == "invalid" and not _series(document)["complete"]
     assert "values were lost uncounted" in document["words"]
@@ -192,7 +192,7 @@ def test_c_state_request_that_fails_silently(isolator: Path, tmp_path: Path, how
 @pytest.mark.parametrize("obeys", [0, 1])
 def test_c_state_request_that_is_not_obeyed(build: Build, tmp_path: Path, obeys: int) -> None:
     """Taken and not obeyed, from the beginning or later: what is read back counts."""
-    deaf = build("deaf", ("deaf.c",), "-Wl,--wrap=pread64")
+    deaf = build("deaf", ("fakes/dma_latency_ignored.c",), "-Wl,--wrap=pread64")
     document = _measure(deaf, "-t", "0.2", "--dma-latency", "20", "--root",
                         _device(tmp_path, "file"), codes=(3,),
                         environment={"OBEYS": str(obeys)})
@@ -242,7 +242,7 @@ def _cyclictest(where: Path, latencies: list[int]) -> tuple[Counter[int], int]:
     """What it counts in each us, and beyond."""
     library = where / "clockwork.so"
     subprocess.run(["gcc", "-D_GNU_SOURCE", "-DPRELOAD", "-O1", "-Wall", "-Werror", "-shared",
-                    "-fPIC", "-o", library, CLI / "tests/clockwork.c"], check=True)
+                    "-fPIC", "-o", library, CLI / "tests/fakes/clock.c"], check=True)
     (where / "list").write_bytes(_words(latencies))
     # --laptop: without a request to /dev/cpu_dma_latency of this machine.
     done = subprocess.run(["cyclictest", "--laptop", "-q", "-t1", "-i1000", "-h1000",

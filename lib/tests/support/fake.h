@@ -6,7 +6,7 @@
 #ifndef FAKE_H
 #define FAKE_H
 
-#include "../src/internal.h"
+#include "../../src/internal.h"
 
 /* What the library did since fake_reset(), and what shall happen next. */
 struct fake {

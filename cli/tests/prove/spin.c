@@ -10,11 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../lib/tests/fake.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "base/wait.h"
 #include "check.h"
+#include "fake.h"
 #include "prove/verdict.h"
 
 #define MS UINT64_C(1000000)

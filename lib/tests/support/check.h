@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct test {
 	const char *name;
@@ -33,8 +34,18 @@ static bool check_failed;
 		} \
 	} while (0)
 
+#define CHECK_TEXT(have, want) \
+	do { \
+		const char *have_ = (have), *want_ = (want); \
+		if (!have_ || strcmp(have_, want_)) { \
+			printf("# %s:%d: %s is \"%s\", not \"%s\"\n", __FILE__, __LINE__, \
+			       #have, have_ ? have_ : "(null)", want_); \
+			check_failed = true; \
+		} \
+	} while (0)
+
 /* Run @tests with @before called ahead of each; the exit code of the program. */
-static inline int check_run(const struct test *tests, size_t count, void (*before)(void))
+static inline int check_run_each(const struct test *tests, size_t count, void (*before)(void))
 {
 	int failures = 0;
 
@@ -49,6 +60,12 @@ static inline int check_run(const struct test *tests, size_t count, void (*befor
 		failures += check_failed;
 	}
 	return failures ? 1 : 0;
+}
+
+/* The same with nothing ahead. */
+static inline int check_run(const struct test *tests, size_t count)
+{
+	return check_run_each(tests, count, NULL);
 }
 
 #endif

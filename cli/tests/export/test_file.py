@@ -80,7 +80,7 @@ def test_left_longer(isolator: Path, laid_out: Path, collector: Path) -> None:
 
 
 def _frail(frail: Path, proc: Path, path: Path, code: int, *arguments: str, **how: str) -> str:
-    """Where calls fail, or a signal comes (frail.c): what it says."""
+    """Where calls fail, or a signal comes (syscall_fails.c): what it says."""
     done = export(frail, "--proc", proc, "-o", path, *arguments, code=code,
                   env={**os.environ, **how})
     assert os.listdir(path.parent) == [path.name]

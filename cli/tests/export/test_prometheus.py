@@ -221,7 +221,7 @@ def test_types(scraped: Prometheus) -> None:
 def test_alerts(programs: Path, tmp_path: Path) -> None:
     """Each alert comes when it shall, and not when it shall not."""
     tests = tmp_path / "tests.yml"
-    text = (CLI / "tests/isolator.rules.test.yml").read_text()
+    text = (CLI / "tests/export/isolator.rules.test.yml").read_text()
     assert text.count("[RULES]") == 1
     tests.write_text(text.replace("[RULES]", f"[{RULES}]"))
     fired = set(re.findall(r"alertname: (\w+)\n +exp_alerts:", text))

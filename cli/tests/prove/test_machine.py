@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""isolator prove on this machine, which it does not change; doubles are in prove.c."""
+"""isolator prove on this machine, which it does not change; doubles are in spin.c."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_one_second(isolator: Path) -> None:
 
 def test_a_sleep_without_a_switch(build: Build) -> None:
     """The deliberate switch is made all the same: the instrument was seen to count."""
-    hasty = build("hasty", ("hasty.c",), "-Wl,--wrap=nanosleep")
+    hasty = build("hasty", ("fakes/early_wakeup.c",), "-Wl,--wrap=nanosleep")
     process = _start(hasty, "-t", "0.1", "--json")
     document = valid("prove", process.communicate(timeout=PATIENCE_S)[0])
     [switches] = [i for i in document["instruments"] if i["name"] == "context switches"]

@@ -46,8 +46,8 @@ SHOWN_ELSEWHERE = {
     "make scope-report": "guest test scope-proof",
     "make deb-kernel RT=1 && sudo apt install ./out/deb/kernel/*.deb": "guest test deb",
     "cc program.c $(pkg-config --cflags --libs libisolator)": "lib/tests/installed.sh",
-    "isolator attach 4711 -c 3": "cli/tests/test_attach.py, guest test programs",
-    "isolator status --live": "cli/tests/test_status_live.py",
+    "isolator attach 4711 -c 3": "cli/tests/run/test_attach.py, guest test programs",
+    "isolator status --live": "cli/tests/status/test_live.py",
     "taskset -c 3 ./control": "guest test shield",
 }
 

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from clitest import CLI
 
 ROWS, COLUMNS = 40, 80  # of a terminal, as it opens
 
@@ -36,7 +37,7 @@ def test_program(isolator: Path) -> None:
     found = [line.split()[0] for name, lines in groups.items() if name != "options"
              for line in lines.splitlines()]
     pages = {page.stem.removeprefix("isolator-") for page in
-             (Path(__file__).parent.parent / "man").glob("isolator-*.1")}
+             (CLI / "man").glob("isolator-*.1")}
     assert sorted(found) == sorted([*pages, "completion", "help"])
 
 

@@ -18,7 +18,7 @@ from clitest import CLI, PATIENCE_S, valid
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 CPUS = sorted(os.sched_getaffinity(0))
-PLACES = [CLI / "tests", CLI.parent / "report/tests"]
+PLACES = [*(CLI / "tests").glob("*/"), CLI.parent / "report/tests"]
 
 
 def _table() -> list[tuple[str, str, str]]:
