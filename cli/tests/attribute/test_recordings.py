@@ -13,13 +13,10 @@ from typing import Any
 
 import jsonschema
 import pytest
+from attributetest import AT, IDLE, MS, SPIN, US, inside, spinning, storm, waiting
 from clitest import CLI
-from tracegen import Recording, framed, page, pages, record
+from tracegen import Recording, record
 
-MS, US = 1_000_000, 1000
-AT = 5_000 * MS  # when an excess begins
-SPIN = ("spin", 100, 98)
-IDLE = ("swapper/1", 0, 120)
 ATTRIBUTION = jsonschema.Draft202012Validator(
     json.loads((CLI / "schema/measure.json").read_text())["properties"]["attribution"])
 Look = Callable[..., dict[str, Any]]
@@ -48,30 +45,6 @@ def look(isolator: Path, tmp_path: Path) -> Look:
         return said
 
     return run
-
-
-def spinning() -> Recording:
-    """The measuring thread has CPU 1."""
-    recording = Recording()
-    recording.switch(1, AT - 10 * MS, IDLE, SPIN)
-    return recording
-
-
-def waiting() -> Recording:
-    """It sleeps until its timer, and CPU 1 is idle in state 2."""
-    recording = Recording()
-    recording.switch(1, AT - 10 * MS, SPIN, IDLE, state=1)
-    recording.event(1, AT - 9 * MS, 0, "cpu_idle", state=2, cpu_id=1)
-    return recording
-
-
-def inside(recording: Recording, begin: int, end: int, pid: int, name: str, /,
-           **values: Any) -> None:
-    """Something with an entry and an exit."""
-    for ns, which in ((begin, "entry"), (end, "exit")):
-        fields = {k: v for k, v in values.items()
-                  if which == "entry" or k not in ("name", "function")}
-        recording.event(1, ns, pid, f"{name}_{which}", **fields)
 
 
 def wake(recording: Recording, ns: int, by: int = 0) -> None:
@@ -397,77 +370,12 @@ def test_before_the_trace_began_nothing_is_known(look: Look) -> None:
     assert short(first(look(trace, (AT, AT + 100 * US)))) == ("unknown", "lost", 100 * US)
 
 
-def storm(seed: int) -> Recording:
-    """Much of everything, well nested."""
-    dice = random.Random(seed)
-    trace = Recording(room=600)
-    ns, tasks = AT - 5 * MS, [SPIN, ("hog", 30, 49), ("kworker/1:0", 77, 120), IDLE]
-    now = tasks[0]
-    trace.switch(1, ns, IDLE, now)
-    for _ in range(400):
-        ns += dice.randrange(1, 40 * US)
-        what = dice.randrange(6)
-        if what == 0:
-            after = dice.choice([t for t in tasks if t != now])
-            trace.switch(1, ns, now, after, state=dice.choice([0, 1, 256]))
-            now = after
-            continue
-        if what == 5:
-            trace.event(1, ns, now[1], "page_fault_user")
-            continue
-        end = ns + dice.randrange(4, 30 * US)
-        kinds: list[tuple[str, dict[str, Any]]] = [
-            ("irq_handler", {"irq": 24, "name": "eth0"}), ("softirq", {"vec": 3}),
-            ("local_timer", {"vector": 236}), ("call_function", {"vector": 252})]
-        name, values = kinds[what - 1]
-        inside(trace, ns, end, now[1], name, **values)
-        if end - ns > 20:
-            inside(trace, ns + 5, end - 5, now[1], "irq_handler", irq=9, name="inner")
-        ns = end
-    return trace
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_causes_are_never_more_than_the_excess(look: Look, seed: int) -> None:
     """Checked by look() for each excess."""
     dice = random.Random(1000 + seed)
     begins = [AT + dice.randrange(-6 * MS, 10 * MS) for _ in range(40)]
     look(storm(seed), *[(b, b + dice.randrange(1, 3 * MS)) for b in begins])
-
-
-def _garbage(dice: random.Random, raw: bytes) -> bytes:
-    damaged = bytearray(raw)
-    for _ in range(dice.randrange(1, 40)):
-        damaged[dice.randrange(len(damaged))] = dice.randrange(256)
-    if dice.random() < 0.3:
-        del damaged[dice.randrange(len(damaged)):]
-    if dice.random() < 0.3:
-        at = dice.randrange(len(damaged) + 1)
-        damaged[at:at] = dice.randbytes(dice.randrange(1, 5000))
-    return bytes(damaged)
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_pages_of_anything(isolator: Path, tmp_path: Path, seed: int) -> None:
-    """What cannot be read ends a page, and nothing else: the sanitizers look on."""
-    dice = random.Random(seed)
-    directory = storm(seed).write(tmp_path / "trace")
-    ring = directory / "per_cpu/cpu1/trace_pipe_raw"
-    ring.write_bytes(_garbage(dice, ring.read_bytes()))
-    if seed % 5 == 0:
-        formats = dice.choice(list((directory / "events").rglob("format")))
-        formats.write_bytes(_garbage(dice, formats.read_bytes()))
-    (tmp_path / "list").write_text("".join(
-        f"1 100 {n} {AT + n * MS} {AT + (n + 3) * MS} {3 * MS}\n" for n in range(-4, 8)))
-    (tmp_path / "list").write_text((tmp_path / "list").read_text().replace("1 100 -", "1 100 9"))
-    done = subprocess.run(
-        [isolator, "attribute", "--json", "--excesses", tmp_path / "list", directory],
-        capture_output=True, check=False, timeout=60)
-    assert done.returncode in (0, 1), done.stderr.decode(errors="replace")
-    assert b"Sanitizer" not in done.stderr and b"runtime error" not in done.stderr
-    if not done.returncode:
-        for excess in json.loads(done.stdout)["excesses"]:
-            assert excess["explained_ns"] <= 3 * MS
 
 
 def test_time_that_does_not_fit_into_a_record(look: Look) -> None:
@@ -477,49 +385,3 @@ def test_time_that_does_not_fit_into_a_record(look: Look) -> None:
     begin = AT + 3600 * 1000 * MS
     inside(trace, begin, begin + 10 * US, 100, "irq_handler", irq=24, name="eth0")
     assert short(first(look(trace, (begin, begin + 10 * US)))) == ("interrupt", "eth0", 10 * US)
-
-
-def test_pages_say_what_was_missed() -> None:
-    one = record("irq/softirq_entry", 1, vec=3)
-    raw = pages([(10, one), (20, 7), (30, one)])
-    assert raw == page(10, framed(0, one)) + page(30, framed(0, one), missed=7)
-
-
-def test_the_text(isolator: Path, tmp_path: Path) -> None:
-    trace = spinning()
-    inside(trace, AT + US, AT + 41 * US, 100, "irq_handler", irq=24, name="eth0")
-    directory = trace.write(tmp_path / "trace")
-    (tmp_path / "list").write_text(f"1 100 5 {AT} {AT + 43 * US} {43 * US}\n")
-    done = subprocess.run([isolator, "attribute", "--excesses", tmp_path / "list", directory],
-                          capture_output=True, text=True, check=True)
-    assert done.stdout == """\
-1 values above the threshold, 1 looked into
-
- 1. interrupt eth0: 40 us in 1 excess, longest 40 us at 1970-01-01T00:00:05.000000000Z
-
-CPU 1, 43 us at 1970-01-01T00:00:05.000000000Z, trigger 5
-     40 us interrupt eth0
-     3 us without a cause: entries and exits of the kernel, or its own code
-"""
-
-
-@pytest.mark.parametrize(("missing", "says"), [
-    ("events/header_page", "header_page"), ("per_cpu", "the trace of CPU 1 cannot be read"),
-    ("", "No such file")])
-def test_what_is_missing_is_said(isolator: Path, tmp_path: Path, missing: str, says: str) -> None:
-    directory = spinning().write(tmp_path / "trace")
-    (directory / missing).rename(tmp_path / "away")
-    (tmp_path / "list").write_text("1 100 0 5 9 4\n")
-    done = subprocess.run([isolator, "attribute", "--excesses", tmp_path / "list", directory],
-                          capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert says in done.stderr
-
-
-@pytest.mark.parametrize("line", ["1 2 3", "x", "1 100 0 5 9 4 5", "-1 100 0 5 9 4"])
-def test_a_list_that_is_none(isolator: Path, tmp_path: Path, line: str) -> None:
-    (tmp_path / "list").write_text(line + "\n")
-    done = subprocess.run([isolator, "attribute", "--excesses", tmp_path / "list", tmp_path],
-                          capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "line 1" in done.stderr

@@ -18,44 +18,10 @@ from typing import Any
 
 import pytest
 from clitest import CLI, NOBODY, PATIENCE_S, Build, Terminal, valid
-from hdrh.histogram import HdrHistogram
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from latencytest import CPU, MISSING, feed, first_series, histogram_of, measured, packed
 
-CPU = max(os.sched_getaffinity(0))
 MS = 1_000_000
-MISSING = 2**64 - 1
 FED_SAMPLES = int(os.environ.get("ISOLATOR_FED_SAMPLES", "100000000"))
-
-
-def _words(values: list[int]) -> bytes:
-    return struct.pack(f"={len(values)}Q", *values)
-
-
-def _measure(isolator: Path, *arguments: str | Path, codes: tuple[int, ...] = (0,),
-             environment: dict[str, str] | None = None) -> dict[str, Any]:
-    """The document; one CPU, unless told otherwise."""
-    done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "--json", *arguments],
-                          capture_output=True, text=True, check=False,
-                          env={**os.environ, **(environment or {})}, timeout=PATIENCE_S)
-    assert done.returncode in codes, (done.returncode, done.stdout, done.stderr)
-    document = valid("measure", done.stdout)
-    assert document["exit"] == done.returncode
-    return document
-
-
-def _fed(isolator: Path, where: Path, values: list[int], *arguments: str,
-         codes: tuple[int, ...] = (0,)) -> dict[str, Any]:
-    (where / "fed").write_bytes(_words(values))
-    return _measure(isolator, "--fed", where / "fed", *arguments, codes=codes)
-
-
-def _series(document: dict[str, Any]) -> dict[str, Any]:
-    one: dict[str, Any] = document["parts"][0]["series"][0]
-    return one
-
-
-def _histogram(document: dict[str, Any]) -> HdrHistogram:
-    return HdrHistogram.decode(_series(document)["histogram"]["data"].encode())
 
 
 @pytest.fixture(scope="module")
@@ -83,16 +49,16 @@ def test_a_first_look(isolator: Path) -> None:
 def test_document(isolator: Path) -> None:
     """Account, encoding and settings agree; nothing of this process is changed."""
     before = os.sched_getaffinity(0), os.sched_getscheduler(0)
-    document = _measure(isolator, "-t", "1", "--seed", "7", "--method", "timerfd")
+    document = measured(isolator, "-t", "1", "--seed", "7", "--method", "timerfd")
     assert (os.sched_getaffinity(0), os.sched_getscheduler(0)) == before
     assert document["verdict"] == "measured" and not document["early"]
     assert document["method"] == "timerfd" and document["phase"] == {"kind": "random", "seed": 7}
     assert 1 <= document["seconds"] < PATIENCE_S
-    series = _series(document)
+    series = first_series(document)
     # 200 us on average, of 1 s: three sigmas are below 1 %.
     assert series["complete"] and 4900 < series["triggers"] < 5100
     assert series["samples"] + series["overflow"] + series["missing"] == series["triggers"]
-    hist = _histogram(document)
+    hist = histogram_of(document)
     assert hist.get_total_count() == series["samples"]
     top = [entry["value_ns"] for entry in series["top"]]
     assert len(top) >= 100 and top == sorted(top, reverse=True) and top[0] == series["max"]
@@ -120,11 +86,11 @@ def test_document(isolator: Path) -> None:
 def test_lost_tail(isolator: Path, tmp_path: Path) -> None:
     """cyclictest, oslat and jitterdebugger drop or fold what is beyond their last bucket."""
     tail = [100_000_000_000, 100_000_000_001, 250_000_000_000, 3_600_000_000_000]
-    document = _fed(isolator, tmp_path, [5000] * 10_000 + tail)
-    series = _series(document)
+    document = feed(isolator, tmp_path, [5000] * 10_000 + tail)
+    series = first_series(document)
     assert series["overflow"] == 3 and series["samples"] == 10_001 and series["complete"]
     assert [entry["value_ns"] for entry in series["top"]][:5] == [*reversed(tail), 5000]
-    assert series["max"] == tail[-1] and _histogram(document).get_total_count() == 10_001
+    assert series["max"] == tail[-1] and histogram_of(document).get_total_count() == 10_001
     assert next(p for p in series["percentiles"] if p["percent"] == 99.99)["value_ns"] == tail[2]
     assert series["mean"] == pytest.approx((5000 * 10_000 + sum(tail)) / 10_004)
 
@@ -132,32 +98,32 @@ def test_lost_tail(isolator: Path, tmp_path: Path) -> None:
 def test_samples_lost_without_being_counted(build: Build, isolator: Path, tmp_path: Path) -> None:
     """rtla dropped most samples of many CPUs, and did not say so: here such a run is invalid."""
     leaky = build("leaky", ("fakes/lost_sample.c",), "-Wl,--wrap=series_record")
-    document = _measure(leaky, "-t", "0.3", "--limit", "max=100s", codes=(3,))
-    assert document["verdict"] == "invalid" and not _series(document)["complete"]
+    document = measured(leaky, "-t", "0.3", "--limit", "max=100s", codes=(3,))
+    assert document["verdict"] == "invalid" and not first_series(document)["complete"]
     assert "values were lost uncounted" in document["words"]
     # What is known to be missing is told, and makes no limit hold.
     values = [5000] * 4000 + [MISSING] * 8
-    document = _fed(isolator, tmp_path, values, "--limit", "p99.9=1ms", codes=(3,))
-    series = _series(document)
+    document = feed(isolator, tmp_path, values, "--limit", "p99.9=1ms", codes=(3,))
+    series = first_series(document)
     assert series["complete"] and series["missing"] == 8 and series["triggers"] == 4008
     assert document["verdict"] == "inconclusive"
     assert document["gate"][0]["result"] == "cannot say"
-    assert _fed(isolator, tmp_path, values, "--limit", "p99=1ms")["verdict"] == "passed"
+    assert feed(isolator, tmp_path, values, "--limit", "p99=1ms")["verdict"] == "passed"
 
 
 def test_threshold_hit_with_exit_0(isolator: Path, tmp_path: Path) -> None:
     """rtla of 6.12 exits 0 after a threshold was hit."""
     values = [10_000] * 5000 + [60_000]
-    document = _fed(isolator, tmp_path, values, "--limit", "max=50us", codes=(2,))
+    document = feed(isolator, tmp_path, values, "--limit", "max=50us", codes=(2,))
     assert document["verdict"] == "exceeded" and "max is 60 us, limit 50 us" in document["words"]
-    assert _fed(isolator, tmp_path, values, "--limit", "max=60us")["verdict"] == "passed"
-    assert _fed(isolator, tmp_path, values, "--soft-limit", "max=50us")["gate"] == [
+    assert feed(isolator, tmp_path, values, "--limit", "max=60us")["verdict"] == "passed"
+    assert feed(isolator, tmp_path, values, "--soft-limit", "max=50us")["gate"] == [
         {"name": "max", "limit_ns": 50_000, "hard": False, "value_ns": 60_000,
          "result": "exceeded"}]
-    _fed(isolator, tmp_path, values, "--limit", "p99.9=20us")
-    _fed(isolator, tmp_path, values, "--limit", "p50=9us", "--limit", "max=1s", codes=(2,))
+    feed(isolator, tmp_path, values, "--limit", "p99.9=20us")
+    feed(isolator, tmp_path, values, "--limit", "p50=9us", "--limit", "max=1s", codes=(2,))
     # Too few samples to say so of all that may come.
-    few = _fed(isolator, tmp_path, values, "--limit", "p99.99=100us", codes=(3,))
+    few = feed(isolator, tmp_path, values, "--limit", "p99.99=100us", codes=(3,))
     assert few["verdict"] == "inconclusive" and "29956 samples" in few["words"]
     # On this machine, with the text.
     done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-t", "0.2",
@@ -182,7 +148,7 @@ def _device(where: Path, how: str) -> Path:
 def test_c_state_request_that_fails_silently(isolator: Path, tmp_path: Path, how: str) -> None:
     """latmus does not look whether its request was taken."""
     root = _device(tmp_path, how)
-    document = _measure(isolator, "-t", "0.2", "--dma-latency", "0", "--root", root, codes=(3,))
+    document = measured(isolator, "-t", "0.2", "--dma-latency", "0", "--root", root, codes=(3,))
     setting = next(s for s in document["settings"] if s["name"] == "dma_latency")
     assert document["verdict"] == "invalid" and not setting["held"] and setting["got"] is None
     assert "/dev/cpu_dma_latency cannot" in document["words"] or (
@@ -193,7 +159,7 @@ def test_c_state_request_that_fails_silently(isolator: Path, tmp_path: Path, how
 def test_c_state_request_that_is_not_obeyed(build: Build, tmp_path: Path, obeys: int) -> None:
     """Taken and not obeyed, from the beginning or later: what is read back counts."""
     deaf = build("deaf", ("fakes/dma_latency_ignored.c",), "-Wl,--wrap=pread64")
-    document = _measure(deaf, "-t", "0.2", "--dma-latency", "20", "--root",
+    document = measured(deaf, "-t", "0.2", "--dma-latency", "20", "--root",
                         _device(tmp_path, "file"), codes=(3,),
                         environment={"OBEYS": str(obeys)})
     setting = next(s for s in document["settings"] if s["name"] == "dma_latency")
@@ -206,27 +172,27 @@ def test_c_state_request_that_is_not_obeyed(build: Build, tmp_path: Path, obeys:
 def test_c_state_request_that_is_obeyed(isolator: Path, tmp_path: Path) -> None:
     """Written as the kernel wants it."""
     root = _device(tmp_path, "file")
-    document = _measure(isolator, "-t", "0.2", "--dma-latency", "20", "--root", root)
+    document = measured(isolator, "-t", "0.2", "--dma-latency", "20", "--root", root)
     assert next(s for s in document["settings"] if s["name"] == "dma_latency")["held"]
     assert (root / "dev/cpu_dma_latency").read_bytes() == struct.pack("=i", 20)
 
 
 def _replay(clockwork: Path, where: Path, latencies: list[int], *arguments: str) -> dict[str, Any]:
-    (where / "list").write_bytes(_words(latencies))
-    return _measure(clockwork, "--phase", "fixed", "--period", "1ms", *arguments,
+    (where / "list").write_bytes(packed(latencies))
+    return measured(clockwork, "--phase", "fixed", "--period", "1ms", *arguments,
                     environment={"CLOCKWORK": str(where / "list")})
 
 
 def test_late_answer_folded(clockwork: Path, tmp_path: Path) -> None:
     """latmon counts an answer that is 1.5 ms late at a period of 1 ms as 0.5 ms."""
     latencies = [10_000] * 50 + [1_500_000] + [10_000] * 48
-    series = _series(_replay(clockwork, tmp_path, latencies, "--samples", "100"))
+    series = first_series(_replay(clockwork, tmp_path, latencies, "--samples", "100"))
     assert series["triggers"] == series["samples"] == 100 and series["complete"]
     # The trigger that it ran over is late by what is left, and told as the one it is.
     assert [(t["value_ns"], t["trigger"]) for t in series["top"]][:3] == [
         (1_500_000, 50), (500_000, 51), (10_000, 0)]
-    series = _series(_replay(clockwork, tmp_path, latencies, "--samples", "100",
-                             "--late", "missing"))
+    series = first_series(_replay(clockwork, tmp_path, latencies, "--samples", "100",
+                                   "--late", "missing"))
     assert (series["triggers"], series["samples"], series["missing"]) == (100, 99, 1)
     assert [t["value_ns"] for t in series["top"]][:2] == [1_500_000, 10_000]
 
@@ -234,7 +200,7 @@ def test_late_answer_folded(clockwork: Path, tmp_path: Path) -> None:
 def test_wake_up_before_its_time(clockwork: Path, tmp_path: Path) -> None:
     """An unsigned underflow once filled rezolus' top bucket with latencies of centuries."""
     latencies = [10_000] * 50 + [2**64 - 300] + [10_000] * 49
-    series = _series(_replay(clockwork, tmp_path, latencies, "--samples", "100"))
+    series = first_series(_replay(clockwork, tmp_path, latencies, "--samples", "100"))
     assert series["max"] == 10_000 and series["missing"] == 1 and series["complete"]
 
 
@@ -243,7 +209,7 @@ def _cyclictest(where: Path, latencies: list[int]) -> tuple[Counter[int], int]:
     library = where / "clockwork.so"
     subprocess.run(["gcc", "-D_GNU_SOURCE", "-DPRELOAD", "-O1", "-Wall", "-Werror", "-shared",
                     "-fPIC", "-o", library, CLI / "tests/fakes/clock.c"], check=True)
-    (where / "list").write_bytes(_words(latencies))
+    (where / "list").write_bytes(packed(latencies))
     # --laptop: without a request to /dev/cpu_dma_latency of this machine.
     done = subprocess.run(["cyclictest", "--laptop", "-q", "-t1", "-i1000", "-h1000",
                            f"-l{len(latencies)}"], capture_output=True, text=True, check=True,
@@ -262,9 +228,9 @@ def _ours(clockwork: Path, where: Path, latencies: list[int]) -> tuple[Counter[i
     # With 5 digits buckets are 4 ns wide at 1 ms, and each begins with a us where one does.
     document = _replay(clockwork, where, latencies, "--late", "missing", "--digits", "5",
                        "--samples", str(len(latencies) + over))
-    series = _series(document)
+    series = first_series(document)
     assert series["missing"] == over and series["samples"] == len(latencies)
-    hist = _histogram(document)
+    hist = histogram_of(document)
     counts: Counter[int] = Counter()
     beyond = 0
     for index, count in enumerate(hist.counts):
@@ -281,7 +247,7 @@ def _ours(clockwork: Path, where: Path, latencies: list[int]) -> tuple[Counter[i
 def test_same_histogram_as_cyclictest(clockwork: Path, tmp_path: Path) -> None:
     """A recorded series, fed to both by their clocks, gives equal histograms of 1 us."""
     record = tmp_path / "record"
-    _measure(clockwork, "-t", "2", "--period", "1ms", "--phase", "fixed",
+    measured(clockwork, "-t", "2", "--period", "1ms", "--phase", "fixed",
              environment={"CLOCKWORK_RECORD": str(record)})
     recorded = [value for value, in struct.iter_unpack("=Q", record.read_bytes())]
     assert len(recorded) > 100  # of 2000, less those that a busy machine ran over
@@ -304,7 +270,7 @@ def _look_after_kill(process: subprocess.Popen[bytes], path: Path, seconds: floa
     killed = time.time()
     document = valid("measure", path.read_text())
     assert document["verdict"] == "running" and document["exit"] == 3
-    series = _series(document)
+    series = first_series(document)
     assert series["complete"] and series["samples"] > 500 * (seconds - 1)
     assert sum(series["timeline"]["counts"]) == series["samples"]
     # A second, and what a busy machine takes to write it.
@@ -349,7 +315,7 @@ def test_signal_ends_it_with_a_result(isolator: Path, tmp_path: Path,
     process.send_signal(number)
     out, _ = process.communicate(timeout=PATIENCE_S)
     document = valid("measure", out)
-    assert process.returncode == 0 and document["early"] and _series(document)["samples"] == 1
+    assert process.returncode == 0 and document["early"] and first_series(document)["samples"] == 1
     written = valid("measure", path.read_text())
     assert written["id"] == document["id"] and written["verdict"] == "measured"
     assert [entry.name for entry in tmp_path.iterdir()] == ["result"]
@@ -365,7 +331,7 @@ def _memory(pid: int) -> int:
 def test_memory_does_not_grow(plain: Path, tmp_path: Path) -> None:
     """RSS at 10 % and at 100 % of many samples differ by at most 1 MiB."""
     dice = random.Random(1)
-    block = _words([int(dice.lognormvariate(9, 1.5)) for _ in range(100_000)])
+    block = packed([int(dice.lognormvariate(9, 1.5)) for _ in range(100_000)])
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     process = subprocess.Popen([plain, "measure", "latency", "-c", str(CPU), "--fed", pipe,
@@ -385,48 +351,9 @@ def test_memory_does_not_grow(plain: Path, tmp_path: Path) -> None:
                 memory.append(_memory(process.pid))
     reader.join(PATIENCE_S)
     document = valid("measure", out[0])
-    assert _series(document)["samples"] == blocks * 100_000 and document["exit"] == 0
+    assert first_series(document)["samples"] == blocks * 100_000 and document["exit"] == 0
     print(f"RSS of {FED_SAMPLES} samples: {memory} KiB")
     assert abs(memory[1] - memory[0]) <= 1024
-
-
-def test_openmetrics(isolator: Path, tmp_path: Path) -> None:
-    """As its own parser reads it: the buckets, the account, the maximum with its time."""
-    path = tmp_path / "metrics"
-    values = [1000] * 500 + [20_000] * 30 + [5_000_000, MISSING, 200_000_000_000]
-    (tmp_path / "fed").write_bytes(_words(values))
-    document = _measure(isolator, "--fed", tmp_path / "fed", "--openmetrics", path)
-    families = {f.name: f for f in text_string_to_metric_families(path.read_text())}
-    latency = families["isolator_latency_seconds"]
-    assert latency.type == "histogram" and latency.unit == "seconds"
-    buckets = {s.labels["le"]: s.value for s in latency.samples if s.name.endswith("_bucket")}
-    assert buckets["+Inf"] == 532 and len(buckets) == 4
-    for le, value in buckets.items():
-        assert value == sum(v <= float(le) * 1e9 for v in values if v != MISSING)
-    samples = {s.name: s for f in families.values() for s in f.samples}
-    assert samples["isolator_latency_seconds_sum"].value == pytest.approx(
-        sum(v for v in values if v != MISSING) / 1e9)
-    most = samples["isolator_latency_max_seconds"]
-    assert most.value == 200 and most.timestamp is not None and most.labels == {"cpu": str(CPU)}
-    at = _series(document)["top"][0]["at"]
-    assert time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(float(most.timestamp))) == at[:19]
-    assert samples["isolator_latency_triggers_total"].value == 533
-    assert samples["isolator_latency_missing_total"].value == 1
-    assert samples["isolator_latency_overflow_total"].value == 1
-    assert samples["isolator_measure_info"].labels["id"] == document["id"]
-
-
-def test_openmetrics_of_several_cpus(isolator: Path, tmp_path: Path) -> None:
-    """One family with all CPUs."""
-    done = subprocess.run([isolator, "measure", "latency", "-t", "0.3", "--openmetrics",
-                           tmp_path / "metrics"], capture_output=True, check=False)
-    assert done.returncode == 0
-    families = list(text_string_to_metric_families((tmp_path / "metrics").read_text()))
-    names = [f.name for f in families]
-    assert len(names) == len(set(names))
-    for family in families:
-        if "latency" in family.name:
-            assert {int(s.labels["cpu"]) for s in family.samples} == os.sched_getaffinity(0)
 
 
 def test_policy_that_is_not_allowed(isolator: Path) -> None:
@@ -440,7 +367,7 @@ def test_policy_that_is_not_allowed(isolator: Path) -> None:
                               **NOBODY)
         assert done.returncode == 1 and re.search(says, done.stderr), done.stderr
         assert not done.stdout
-    document = _measure(isolator, "-t", "0.1", "--policy", "other")
+    document = measured(isolator, "-t", "0.1", "--policy", "other")
     policy = next(s for s in document["settings"] if s["name"] == "policy")
     assert policy == {"name": "policy", "asked": "other", "got": "other", "held": True,
                       "note": None}
@@ -474,45 +401,6 @@ def test_wrong_options(isolator: Path, arguments: list[str], says: str) -> None:
     done = subprocess.run([isolator, "measure", *arguments], capture_output=True, text=True,
                           check=False)
     assert done.returncode == 1 and says in done.stderr and not done.stdout
-
-
-def test_overwriting_a_result(isolator: Path, tmp_path: Path) -> None:
-    """A night's result is not lost to a second run, nor a device or a link replaced by a file."""
-    kept = tmp_path / "result"
-    kept.write_text("a night")
-    (tmp_path / "link").symlink_to(kept)
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "directory").mkdir()
-    before = sorted(tmp_path.iterdir())
-    for option, name, says in (
-            ("--output", "result", "is there already, and would be lost: name another file"),
-            ("--output", "link", "is no ordinary file"), ("--output", "pipe", "is no ordinary"),
-            ("--openmetrics", "pipe", "no ordinary"), ("--output", "directory", "no ordinary")):
-        done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-t", "0.1", option,
-                               tmp_path / name], capture_output=True, text=True, check=False)
-        assert done.returncode == 1 and says in done.stderr and not done.stdout, done.stderr
-    assert sorted(tmp_path.iterdir()) == before and kept.read_text() == "a night"
-    # Who collects metrics reads one file again and again.
-    _measure(isolator, "-t", "0.1", "--openmetrics", kept)
-    assert kept.read_text().endswith("# EOF\n")
-
-
-def test_output_that_cannot_be_written(isolator: Path, tmp_path: Path) -> None:
-    """An error, and nothing is left, also where that is found out during the run."""
-    done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-t", "0.1", "--output",
-                           tmp_path / "none/result"], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "cannot be written: No such file" in done.stderr
-    (tmp_path / "result.new").mkdir()
-    done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-t", "0.1", "--output",
-                           tmp_path / "result"], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "cannot be written" in done.stderr
-    assert not (tmp_path / "result").exists()
-    (tmp_path / "result.new").rmdir()
-    # What is written beside follows no link that somebody else has put there.
-    (tmp_path / "outside").write_text("x")
-    (tmp_path / "result.new").symlink_to(tmp_path / "outside")
-    _measure(isolator, "-t", "0.1", "--output", tmp_path / "result")
-    assert (tmp_path / "outside").read_text() == "x" and (tmp_path / "result").is_file()
 
 
 def test_live(isolator: Path) -> None:

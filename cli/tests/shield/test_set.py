@@ -3,22 +3,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
-from clitest import NOBODY, PATIENCE_S, ROOT, schema
+from clitest import NOBODY, PATIENCE_S, ROOT
 from runtest import (
     IRQ,
-    QUIET,
-    STOCK,
     Changes,
     Done,
     Lay,
@@ -28,81 +23,25 @@ from runtest import (
     states,
     tree,
 )
-
-DEFAULT = "/proc/irq/default_smp_affinity"
-WORK = "/sys/devices/virtual/workqueue/cpumask"
-QUEUE = "/sys/devices/virtual/workqueue/writeback/cpumask"
-PACKETS = "/sys/class/net/eth0/queues/rx-0/rps_cpus"
-WATCHDOG = "/proc/sys/kernel/watchdog_cpumask"
-STATISTICS = "/proc/sys/vm/stat_interval"
-USER, KERNEL, BOUND = 0x400000, 0x208040, 0x4208040
-BEGAN = 500  # the shield, by /proc/uptime
-
-
-def task(tid: int, cpus: str, flags: int = USER, parent: int = 0, start: int = 20,
-         process: int = 0) -> Changes:
-    """Files of a task, maybe of another process."""
-    status = f"Name:\tt{tid}\nState:\tS (sleeping)\nCpus_allowed:\tf\nCpus_allowed_list:\t{cpus}\n"
-    stat = f"{tid} (t{tid}) S {parent} 0 0 0 -1 {flags} 0 0 0 0 0 1 0 0 20 0 1 0 {start} 0 0\n"
-    files: Changes = {f"/proc/{tid}/status": status, f"/proc/{tid}/stat": stat}
-    if process:
-        # Which is below /proc, but not shown there.
-        files |= {f"/proc/{process}/task/{tid}/comm": f"t{tid}\n",
-                  f"/proc/{process}/task/{process}/comm": f"t{process}\n"}
-    return files
-
-
-# The time is in seconds there.
-MACHINE: Changes = {**STOCK, "/proc/uptime": f"{BEGAN / 100:.2f} 1.00\n"}
-# What each mask makes of it for CPU 3.
-SHIELDED = {
-    "processes": {WORK: "7\n", QUEUE: "7\n"},
-    "interrupts": {p: QUIET[p] for p in (IRQ, "/proc/irq/9/smp_affinity_list", DEFAULT, PACKETS)},
-    "timers": {p: QUIET[p] for p in (
-        WATCHDOG, STATISTICS, "/proc/sys/kernel/timer_migration",
-        "/sys/devices/system/machinecheck/machinecheck0/check_interval")},
-}
-
-
-def said(program: Path, root: Path, *arguments: str, code: int = 0, **how: Any) -> str:
-    """Its text, and what it said beside."""
-    done = subprocess.run([program, "shield", *arguments, "--root", root], capture_output=True,
-                          text=True, check=False, timeout=PATIENCE_S, **how)
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
-    return done.stdout + done.stderr
-
-
-def shield(program: Path, root: Path, *arguments: str, code: int = 0, **how: Any) -> dict[str, Any]:
-    """Its document."""
-    document: dict[str, Any] = json.loads(said(program, root, *arguments, "--json", code=code,
-                                               **how))
-    schema("shield").validate(document)
-    return document
-
-
-def cpus(root: Path, tid: int) -> str:
-    """The task's affinity."""
-    return (root / f"proc/{tid}/status").read_text().split("_list:\t")[1].split("\n")[0]
-
-
-def choose(root: Path, tid: int, new: str) -> None:
-    """As taskset does."""
-    path = root / f"proc/{tid}/status"
-    path.write_text(path.read_text().replace(f"_list:\t{cpus(root, tid)}\n", f"_list:\t{new}\n"))
-
-
-def value(root: Path, path: str) -> str:
-    """What a file holds."""
-    return (root / path[1:]).read_text()
-
-
-def put(root: Path, files: Changes) -> None:
-    """More files, or other ones."""
-    for path, text in files.items():
-        assert isinstance(text, str)
-        (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
-        (root / path[1:]).write_text(text)
+from shieldtest import (
+    BEGAN,
+    BOUND,
+    DEFAULT,
+    KERNEL,
+    MACHINE,
+    SHIELDED,
+    STATISTICS,
+    USER,
+    WATCHDOG,
+    WORK,
+    choose,
+    cpus,
+    put,
+    said,
+    shield,
+    task,
+    value,
+)
 
 
 def test_set_and_clear(isolator: Path, lay: Lay) -> None:
@@ -475,79 +414,3 @@ def test_restore_says_whose(isolator: Path, lay: Lay) -> None:
     journal = restore(isolator, root)["journals"][0]
     assert (journal["pid"], journal["cpus"], journal["program"]) == (None, "2-3",
                                                                      "isolator shield")
-
-
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["set"], "which CPUs? --all 3"),
-    (["set", "--all", "0-3"], "one CPU must stay for everything else: of 0-3 none is left"),
-    (["set", "--timers", "0-3"], "--timers: one CPU must stay"),
-    (["set", "--processes", "3,7"], "--processes: 7 not online here; these are: 0-3"),
-    (["set", "--processes", "x"], "--processes wants a list of CPUs"),
-    (["set", "--processes", ""], "--processes wants a list of CPUs"),
-    (["set", "--all", "3", "--timers", "2"], "--all is all three masks"),
-    (["show", "--all", "3"], "show shows all masks"),
-    (["unset"], '"unset" is nothing that it does: set, show or clear'),
-    ([], "it wants a word more: set|show|clear"),
-    (["set", "3"], '"3" is one word too many')])
-def test_wrong_words(isolator: Path, lay: Lay, arguments: list[str], words: str) -> None:
-    """Said, with what helps; nothing is left behind, and a shield stays as it is."""
-    root = lay(MACHINE)
-    before = tree(root)
-    assert words in said(isolator, root, *arguments, code=1) and tree(root) == before
-    assert not (root / "run/isolator").exists()
-    shield(isolator, root, "set", "--all", "3")
-    before = tree(root)
-    if arguments != ["set"]:
-        assert words in said(isolator, root, *arguments, code=1) and tree(root) == before
-
-
-def test_without_the_right(isolator: Path, lay: Lay) -> None:
-    """Who may not write a journal changes nothing."""
-    root = lay(MACHINE)
-    (root / "run").mkdir()
-    before = tree(root)
-    for path in before:
-        (root / path[1:]).chmod(0o666)
-    text = said(isolator, root, "set", "--all", "3", code=1, **NOBODY)
-    assert "run it as root" in text and {p: v[0] for p, v in tree(root).items()} == {
-        p: v[0] for p, v in before.items()}
-    assert "No CPU is shielded" in said(isolator, root, "show", **NOBODY)
-
-
-@pytest.mark.parametrize("text", ["", "isolator-journal 2\n", "bogus\n", "isolator-journal 1\n\0"])
-def test_damaged_journal(isolator: Path, lay: Lay, text: str) -> None:
-    """Nothing is changed as long as nobody has looked at it; an empty one is none."""
-    root = lay(MACHINE)
-    shield(isolator, root, "set", "--all", "3")
-    (root / "run/isolator/shield").write_text(text)
-    before = tree(root)
-    for arguments in (["set", "--all", "2"], ["show"]):
-        if text:
-            assert "damaged" in said(isolator, root, *arguments, code=1) and tree(root) == before
-    if not text:
-        assert shield(isolator, root, "show")["processes"] == []
-
-
-def test_damaged_lines(isolator: Path, lay: Lay) -> None:
-    """They are told, and stay; the others are undone."""
-    root = lay(MACHINE)
-    before = tree(root)
-    shield(isolator, root, "set", "--all", "3")
-    journal = root / "run/isolator/shield"
-    lines = journal.read_text().splitlines()
-    bad = ["shield-task\t311\t20\t0-3", "shield-list\tnowhere\t1\t2", "shield\t1\tx\t-"]
-    journal.write_text("\n".join([*lines, *bad]) + "\n")
-    assert shield(isolator, root, "show")["processes"] == [3]
-    document = restore(isolator, root, code=1)
-    assert document["journals"][0]["failed"] == 2
-    assert {p for p, v in tree(root).items() if v != before.get(p)} == {"/run/isolator/shield"}
-
-
-def test_schema_is_closed(isolator: Path, lay: Lay) -> None:
-    """A key that is missing or unknown is not valid."""
-    document = shield(isolator, lay(MACHINE), "set", "--all", "3")
-    for key in list(document):
-        with pytest.raises(jsonschema.ValidationError):
-            schema("shield").validate({k: v for k, v in document.items() if k != key})
-    with pytest.raises(jsonschema.ValidationError):
-        schema("shield").validate({**document, "more": 1})
