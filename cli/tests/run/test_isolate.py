@@ -264,7 +264,8 @@ def test_thread_on_a_stock_kernel(kernel: Path, lay: Lay) -> None:
 def test_preload(kernel: Path, lay: Lay, tmp_path: Path) -> None:
     """The program loads it, and nothing of that reaches what it executes; or that is said."""
     library = tmp_path / "libisolator-preload.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", f"-I{CLI.parent}/kernel/include/uapi", "-o", library,
+    subprocess.run(["gcc", "-shared", "-fPIC", f"-I{CLI.parent}/kernel/include/uapi",
+                    f"-I{CLI.parent}/lib/include", "-o", library,
                     CLI.parent / "lib/preload/preload.c"], check=True)
     # Isolated, and nothing due: magic, version, due, state, end, CPU.
     page = struct.pack("<6I", 0x4953304c, 1, 0, 1, 0, 3).ljust(4096, b"\0")

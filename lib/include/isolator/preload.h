@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What who preloads the library and the library agree upon. */
+/* What the command and the library that it preloads agree upon; not installed. */
 #ifndef ISOLATOR_PRELOAD_H
 #define ISOLATOR_PRELOAD_H
 
