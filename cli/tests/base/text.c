@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What writes and reads small texts: lists of CPUs, JSON, units, screens, UTF-8. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +14,6 @@
 #include "base/term.h"
 #include "base/text.h"
 #include "check.h"
-#include "journal/store.h"
-#include "machine/instance.h"
-#include "proc/hint.h"
 
 static char *written;
 static size_t written_size;
@@ -244,52 +240,6 @@ static void folds(void)
 	CHECK_TEXT(end(out), "  a  b\n  one  two\n  three\n\n\033[1mfour\033[0m fiv\n");
 }
 
-/* A kernel without locks is no other command. */
-static void locks(void)
-{
-	CHECK(strstr(store_lock_error(EWOULDBLOCK), "another isolator command"));
-	CHECK(strstr(store_lock_error(ENOSYS), "CONFIG_FILE_LOCKING"));
-}
-
-/* Where the instances of the tracer are, tracefs being elsewhere. */
-static void grafts(void)
-{
-	char place[] = "/tmp/isolator-graft.XXXXXX";
-	char *instances, *file, *path = instance_path(4711);
-	struct stat status, top;
-	int fd;
-
-	CHECK(mkdtemp(place));
-	instances = text_format("%s/instances", place);
-	file = text_format("%s/isolator-measure-4711", instances);
-	CHECK(!mkdir(instances, 0755) && !stat(place, &top));
-	fd = open(place, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	root_graft(INSTANCE_TRACEFS, fd);
-	CHECK(!instance_make("/", path) && !stat(file, &status));
-	CHECK(!instance_remove("/", path) && stat(file, &status));
-	fd = root_open("/", INSTANCE_TRACEFS, O_RDONLY | O_DIRECTORY);
-	CHECK(fd >= 0 && !fstat(fd, &status) && status.st_ino == top.st_ino);
-	close(fd);
-	/* Nothing else is there, not even what begins so. */
-	CHECK(root_open("/", INSTANCE_TRACEFS "s/instances", O_RDONLY) < 0);
-	CHECK(!rmdir(instances) && !rmdir(place));
-	free(path);
-	free(file);
-	free(instances);
-}
-
-static void hints(void)
-{
-	const char *known = hint("call", "flush_tlb_func");
-
-	CHECK_TEXT(hint("call", "flush_tlb_func.constprop.0"), known);
-	CHECK(strcmp(known, hint("call", "flush_tlb_func2")));
-	CHECK(strstr(hint("call", "ack_flush[kvm]"), "please report it"));
-	CHECK_TEXT(hint("call", "do_sync_core [x]"), hint("call", "do_sync_core"));
-	CHECK(strstr(hint("thread", NULL), "TICK_RT"));
-	CHECK(strstr(hint("telepathy", NULL), "does not know"));
-}
-
 static const struct test tests[] = {
 	{ "lists of CPUs", cpulists },
 	{ "JSON strings", json_strings },
@@ -298,11 +248,8 @@ static const struct test tests[] = {
 	{ "names of strangers", strangers },
 	{ "a screen's cut", screens },
 	{ "lines that are broken", folds },
-	{ "locks", locks },
-	{ "hints", hints },
 	{ "a file replaced", replaced },
 	{ "a root exchanged", roots },
-	{ "a directory grafted", grafts },
 };
 
 int main(void)
