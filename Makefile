@@ -58,7 +58,7 @@ lint: ## the linters only
 units: ## unit tests and the model only
 	@tools/check --group prepare --group unit
 
-test: ## one part's tests, or one test: make test T=cli/shield, T=lib/start, T=guest/mmap-lock
+test: ## tests of a part, of a room, or one: make test T=cli/shield, T=lib/start, T=guest/mmap-lock
 	@tools/test $(if $(T),$(T),--help) --kernel $(KERNEL)
 
 clean: ## remove build/ and out/; the cache stays

@@ -41,7 +41,7 @@ SAMPLES = 5000
 GAP_SECONDS = 2
 # The one that says most about a run with several ends.
 WORST = (ERROR, EXCEEDED, INCONCLUSIVE, PASS)
-EXACT = "cli/tests/test_latency.py::test_same_histogram_as_cyclictest"
+EXACT = "cli/tests/measure/test_latency.py::test_same_histogram_as_cyclictest"
 LATENCY_BARS = (Bar("p50_ns", "ns", 1000.0), Bar("p99_ns", "ns"))
 # Without a host cyclictest repeats itself to some ns: less than what the kernel's own way into
 # idle and out of it makes of another thread's timers.

@@ -11,8 +11,8 @@
 
 #include <isolator.h>
 
-#include "../../lib/tests/fake.h"
 #include "../bench.h"
+#include "fake.h"
 
 #define ROUNDS_MAX	1001
 

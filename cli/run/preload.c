@@ -7,7 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../lib/preload/preload.h"
+#include <isolator/preload.h>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "proc/device.h"

@@ -12,14 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from clitest import CLI, FIXTURES, Build, capture, open_to_all, unpack
+from clitest import CLI, COMPILE, FIXTURES, Build, capture, open_to_all, unpack
 from watchtest import Files, Looks
 
-COMPILE = ["gcc", "-std=gnu11", "-D_GNU_SOURCE=", "-Wall", "-Wextra", "-Werror", "-O1", "-g",
-           "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
-           # A program that loads no sanitizer starts in half the time, and thousands start here.
-           "-static-libasan", "-static-libubsan",
-           f"-I{CLI.parent}/kernel/include/uapi", f"-I{CLI.parent}/lib/include", f"-I{CLI}"]
 # The objects, kept from one run of the tests to the next.
 SANITIZED = CLI.parent / "build/sanitized"
 PLAIN = CLI.parent / "build/host/cli/isolator"
@@ -87,40 +82,41 @@ def isolator(build: Build) -> Path:
 @pytest.fixture(scope="session")
 def stubborn(build: Build) -> Path:
     """The command on a machine that does not take every setting."""
-    return build("stubborn", ("stubborn.c",), "-Wl,--wrap=setting_write",
+    return build("stubborn", ("fakes/setting_refused.c",), "-Wl,--wrap=setting_write",
                  "-Wl,--wrap=setting_write_text")
 
 
 @pytest.fixture(scope="session")
 def kernel(build: Build) -> Path:
     """The command on a kernel with Isolator that is a directory (runtest.py)."""
-    return build("kernel", ("kernel.c",), "-Wl,--wrap=device_start", "-Wl,--wrap=device_stop")
+    return build("kernel", ("fakes/isolator_kernel.c",), "-Wl,--wrap=device_start",
+                 "-Wl,--wrap=device_stop")
 
 
 @pytest.fixture(scope="session")
 def frail(build: Build) -> Path:
-    """The command where calls fail, and signals come, just then (frail.c)."""
-    return build("frail", ("frail.c",), *(
+    """The command where calls fail, and signals come, just then (syscall_fails.c)."""
+    return build("frail", ("fakes/syscall_fails.c",), *(
         f"-Wl,--wrap={call}" for call in ("close", "flock", "fsync", "ppoll", "rename")))
 
 
 @pytest.fixture(scope="session")
 def mortal(build: Build) -> Path:
-    """The command that is killed before one change of a file (mortal.c)."""
-    return build("mortal", ("mortal.c",), *(
+    """The command that is killed before one change of a file (killed_at_change.c)."""
+    return build("mortal", ("fakes/killed_at_change.c",), *(
         f"-Wl,--wrap={call}" for call in ("file_write_fd", "renameat", "unlinkat")))
 
 
 @pytest.fixture(scope="session")
 def rules(build: Build) -> Path:
-    """The command on a kernel that keeps limits in a directory (rules.c)."""
-    return build("rules", ("rules.c",), "-Wl,--wrap=rules_set")
+    """The command on a kernel that keeps limits in a directory (kernel_limits.c)."""
+    return build("rules", ("fakes/kernel_limits.c",), "-Wl,--wrap=rules_set")
 
 
 @pytest.fixture(scope="session")
 def interval(build: Build) -> Path:
     """What isolator watch shows of two looks (interval.c)."""
-    return build("interval", ("interval.c",), "-Wl,--wrap=main")
+    return build("interval", ("watch/interval.c",), "-Wl,--wrap=main")
 
 
 @pytest.fixture

@@ -4,24 +4,19 @@
 from __future__ import annotations
 
 import base64
-import datetime
 import gzip
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from injections import MS, OFFSET, made_window
 from isolab import term
 from isolab.guests import observer
-from isolab.guests.guest import Guest, Outcome
-from isolab.judge.attempt import Attempt
+from isolab.guests.guest import Outcome
 from isolab.paths import LAB, SCHEMAS
 from isolab.rivals import attribution, causes, naming, schedule
-
-MS = 1_000_000
-OFFSET = naming.utc_ns("2026-11-22T02:00:00.5Z")
 
 
 def _excess(at_ns: int, *named: tuple[str, int]) -> dict[str, Any]:
@@ -29,28 +24,6 @@ def _excess(at_ns: int, *named: tuple[str, int]) -> dict[str, Any]:
         "at_ns": OFFSET + at_ns,
         "value_ns": sum(ns for _, ns in named),
         "causes": [{"kind": kind, "ns": ns} for kind, ns in named],
-    }
-
-
-def _window(*made: str) -> dict[str, Any]:
-    return {
-        "number": 1,
-        "open_ns": 1_000_000_000,
-        "close_ns": 1_100_000_000,
-        "realtime_offset_ns": OFFSET,
-        "taken_ns": 0,
-        "entries": {},
-        "injected": [
-            {
-                "cause": name,
-                "happened": True,
-                "error": None,
-                "evidence": {},
-                "from_ns": 1_010_000_000 + 40_000_000 * i,
-                "to_ns": 1_030_000_000 + 40_000_000 * i,
-            }
-            for i, name in enumerate(made)
-        ],
     }
 
 
@@ -73,13 +46,13 @@ def test_times_are_read_to_the_nanosecond() -> None:
     ],
 )
 def test_only_what_begins_in_the_window_counts(at: int, counts: bool) -> None:
-    found = _judged(_window("hog"), _excess(at, ("preemption", 1_000_001)))
+    found = _judged(made_window("hog"), _excess(at, ("preemption", 1_000_001)))
     assert found["judged"]["hits"] == [counts]
     assert found["judged"]["excesses"] == int(counts)
 
 
 def test_a_cause_must_have_taken_the_most() -> None:
-    window = _window("hog")
+    window = made_window("hog")
     right = _excess(1_050_000_000, ("preemption", 9), ("timer", 8))
     wrong = _excess(1_050_000_000, ("preemption", 8), ("timer", 9))
     assert _judged(window, right)["judged"]["hits"] == [True]
@@ -96,42 +69,42 @@ def test_a_cause_must_have_taken_the_most() -> None:
 
 def test_of_a_pair_each_has_its_own_time() -> None:
     """From 1.01 to 1.03 s and from 1.05 to 1.07 s."""
-    window = _window("hog", "pause")
+    window = made_window("hog", "pause")
     first = _excess(1_020_000_000, ("preemption", MS))
     second = _excess(1_060_000_000, ("hardware", 10 * MS))
     assert _judged(window, first, second)["judged"]["hits"] == [True, True]
     assert _judged(window, first)["judged"]["hits"] == [True, False]
     assert _judged(window, second)["judged"]["hits"] == [False, True]
-    other = _window("pause", "hog")
+    other = made_window("pause", "hog")
     assert _judged(other, first, second)["judged"]["tops"] == ["preemption", "hardware"]
     assert _judged(other, first, second)["judged"]["hits"] == [False, False]
 
 
 def test_what_the_emulator_takes_itself_is_no_cause() -> None:
     small = _excess(1_050_000_000, ("hardware", naming.FLOOR_NS - 1), ("text patch", 20_000))
-    assert _judged(_window("text"), small)["judged"]["hits"] == [True]
-    assert _judged(_window("text"), *[small] * 20)["judged"]["hits"] == [True]
+    assert _judged(made_window("text"), small)["judged"]["hits"] == [True]
+    assert _judged(made_window("text"), *[small] * 20)["judged"]["hits"] == [True]
     large = _excess(1_050_000_000, ("hardware", naming.FLOOR_NS), ("text patch", 20_000))
-    assert _judged(_window("text"), large)["judged"]["hits"] == [False]
+    assert _judged(made_window("text"), large)["judged"]["hits"] == [False]
 
 
 def test_what_the_host_took_is_no_cause() -> None:
     found = _excess(1_050_000_000, ("hardware", 4 * MS), ("page fault", MS))
-    assert _judged({**_window("fault"), "taken_ns": 4 * MS}, found)["judged"]["hits"] == [True]
-    assert _judged({**_window("fault"), "taken_ns": 2 * MS}, found)["judged"]["hits"] == [False]
+    assert _judged({**made_window("fault"), "taken_ns": 4 * MS}, found)["judged"]["hits"] == [True]
+    assert _judged({**made_window("fault"), "taken_ns": 2 * MS}, found)["judged"]["hits"] == [False]
 
 
 def test_what_an_injection_brings_along_is_left_out() -> None:
     found = _excess(1_050_000_000, ("ipi", 300_000), ("page fault", 100_000))
-    assert _judged(_window("fault"), found)["judged"]["hits"] == [True]
-    assert _judged(_window("tlb"), found)["judged"]["hits"] == [True]
-    assert _judged(_window("irq"), found)["judged"]["tops"] == ["ipi"]
+    assert _judged(made_window("fault"), found)["judged"]["hits"] == [True]
+    assert _judged(made_window("tlb"), found)["judged"]["hits"] == [True]
+    assert _judged(made_window("irq"), found)["judged"]["tops"] == ["ipi"]
 
 
 def test_a_thread_is_right_for_an_interrupt_on_preempt_rt_only() -> None:
     found = _excess(1_050_000_000, ("thread", 5))
-    assert _judged(_window("irq"), found, rt=True)["judged"]["hits"] == [True]
-    assert _judged(_window("irq"), found)["judged"]["hits"] == [False]
+    assert _judged(made_window("irq"), found, rt=True)["judged"]["hits"] == [True]
+    assert _judged(made_window("irq"), found)["judged"]["hits"] == [False]
 
 
 def _report(windows: list[dict[str, Any]], sample: bool = False) -> list[str]:
@@ -141,11 +114,11 @@ def _report(windows: list[dict[str, Any]], sample: bool = False) -> list[str]:
 def _all_named(times: int = 20, controls: int = 40) -> list[dict[str, Any]]:
     """Every cause named rightly, nothing in the controls."""
     windows = [
-        _judged(_window(c.name), _excess(1_050_000_000, (c.kinds[0], MS)))
+        _judged(made_window(c.name), _excess(1_050_000_000, (c.kinds[0], MS)))
         for c in causes.CAUSES
         for _ in range(times)
     ]
-    return windows + [_judged(_window()) for _ in range(controls)]
+    return windows + [_judged(made_window()) for _ in range(controls)]
 
 
 def test_all_named_holds() -> None:
@@ -159,22 +132,22 @@ def test_each_cause_must_be_named_nine_times_in_ten(cause: str) -> None:
     for missed, holds in ((2, True), (1, False)):
         for window in [w for w in windows if w["injected"] and w["judged"]["hits"] == [True]]:
             if window["injected"][0]["cause"] == cause and missed:
-                window["judged"] = _judged(_window(cause))["judged"]
+                window["judged"] = _judged(made_window(cause))["judged"]
                 missed -= 1
         assert (_report(windows) == []) is holds
 
 
 def test_a_sample_may_miss_one() -> None:
     windows = _all_named(1, 4)
-    windows[0] = _judged(_window("irq"))
+    windows[0] = _judged(made_window("irq"))
     assert _report(windows, sample=True) == []
-    windows[1] = _judged(_window("softirq"))
+    windows[1] = _judged(made_window("softirq"))
     assert _report(windows, sample=True) == ["9 of 11 injected causes were named, less than 90 %"]
 
 
 def test_causes_invented_on_controls_fail() -> None:
     windows = _all_named()
-    false = _judged(_window(), _excess(1_050_000_000, ("kworker", 5)))
+    false = _judged(made_window(), _excess(1_050_000_000, ("kworker", 5)))
     windows[-2:] = [false, false]
     assert _report(windows) == []
     windows[-3] = false
@@ -190,23 +163,23 @@ def test_what_the_observer_saw_too_is_no_invention() -> None:
     found = _excess(1_050_000_000, ("timer", 100_000), ("ipi", 50_000))
     entries = {"sysvec_apic_timer_interrupt": 2, "sysvec_call_function_single": 1}
     windows = _all_named()
-    windows[-10:] = [_judged({**_window(), "entries": entries}, found)] * 10
+    windows[-10:] = [_judged({**made_window(), "entries": entries}, found)] * 10
     assert _report(windows) == []
     assert naming.controls(windows)["true"] == 10
     for less in ({"sysvec_apic_timer_interrupt": 2}, {**entries, "sysvec_call_function_single": 0}):
-        windows[-10:] = [_judged({**_window(), "entries": less}, found)] * 10
+        windows[-10:] = [_judged({**made_window(), "entries": less}, found)] * 10
         assert _report(windows) == ["10 of 40 quiet windows were given a cause"]
     thread = _excess(1_050_000_000, ("thread", 100_000))
-    windows[-10:] = [_judged({**_window(), "entries": entries}, thread)] * 10
+    windows[-10:] = [_judged({**made_window(), "entries": entries}, thread)] * 10
     assert _report(windows) == ["10 of 40 quiet windows were given a cause"]
 
 
 def test_that_the_host_took_the_cpu_is_no_invention() -> None:
     stood = _excess(1_050_000_000, ("hardware", 10 * MS))
     windows = _all_named()
-    windows[-10:] = [_judged({**_window(), "taken_ns": 10 * MS}, stood)] * 10
+    windows[-10:] = [_judged({**made_window(), "taken_ns": 10 * MS}, stood)] * 10
     assert _report(windows) == []
-    less = {**_window(), "taken_ns": 10 * MS - naming.FLOOR_NS}
+    less = {**made_window(), "taken_ns": 10 * MS - naming.FLOOR_NS}
     windows[-10:] = [_judged(less, stood)] * 10
     assert _report(windows) == ["10 of 40 quiet windows were given a cause"]
 
@@ -214,9 +187,9 @@ def test_that_the_host_took_the_cpu_is_no_invention() -> None:
 def test_confusion_counts_each_injection() -> None:
     table = naming.confusion(
         [
-            _judged(_window("irq"), _excess(1_050_000_000, ("softirq", 5))),
-            _judged(_window("irq", "hog"), _excess(1_020_000_000, ("softirq", 5))),
-            _judged(_window()),
+            _judged(made_window("irq"), _excess(1_050_000_000, ("softirq", 5))),
+            _judged(made_window("irq", "hog"), _excess(1_020_000_000, ("softirq", 5))),
+            _judged(made_window()),
         ]
     )
     assert table["irq"] == {"softirq": 2}
@@ -389,7 +362,7 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
         return attribution.verdict(_whole(windows, **changes), "attribution.json")
 
     assert code(_all_named()) == term.PASS
-    missed = [_judged(_window("irq"))] * 3 + _all_named()[3:]
+    missed = [_judged(made_window("irq"))] * 3 + _all_named()[3:]
     assert code(missed) == term.EXCEEDED
     assert "irq: 17 of 20 were named" in capsys.readouterr().out
     assert code(_all_named(), verdict="invalid") == term.INCONCLUSIVE
@@ -404,101 +377,6 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
         assert said in capsys.readouterr().out
     nothing = _whole(_all_named()) | {"unmade": [7], "errors": ["window 7: irq did not happen"]}
     assert attribution.verdict(nothing, "attribution.json") == term.ERROR
-
-
-def _part(numbers: Iterable[int], *taken: int) -> attribution.Part:
-    """The excess of 4 ms in each says of 3 that they were the host's."""
-    windows = [
-        {**_window(), "number": number, "taken_ns": ns}
-        for number, ns in zip(numbers, taken, strict=True)
-    ]
-    at = datetime.datetime.fromtimestamp((OFFSET + 1_050_000_000) / 1e9, datetime.UTC)
-    causes = [{"kind": "hardware", "ns": 3 * MS}, {"kind": "timer", "ns": MS}]
-    excess = {"at": at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), "causes": causes}
-    return attribution.Part(windows, {"attribution": {"excesses": [excess]}}, 1.0, [])
-
-
-def test_windows_that_show_the_host_are_made_again() -> None:
-    limit = attribution.TAKEN_NS + 3 * MS
-    assert attribution.taken(_part((1, 2, 3), 0, limit, limit - 1)) == [2]
-    assert attribution.taken(None) == []
-
-
-@pytest.mark.parametrize(
-    ("disturbed", "boots", "left"), [(0, 1, 0), (2, 3, 0), (99, attribution.MAX_ROUNDS, 3)]
-)
-def test_they_are_made_again_until_they_are_quiet(
-    monkeypatch: pytest.MonkeyPatch, disturbed: int, boots: int, left: int
-) -> None:
-    """The first windows of so many boots are disturbed."""
-    booted: list[list[int]] = []
-
-    def guest(_: Any, share: list[schedule.Window], number: int, threads: str) -> Any:
-        booted.append([w.number for w in share])
-        ns = attribution.TAKEN_NS + 3 * MS if number <= disturbed else 0
-        return _part([w.number for w in share], *[ns] * len(share)), Attempt()
-
-    monkeypatch.setattr(attribution, "_guest", guest)
-    windows = [schedule.Window(i, ()) for i in (1, 2, 3)]
-    parts, attempts, still = attribution._all(None, windows)  # type: ignore[arg-type]
-    assert len(booted) == len(parts) == len(attempts) == boots
-    assert len(still) == left
-    assert all(part == [1, 2, 3] for part in booted)
-
-
-def test_what_did_nothing_is_made_again_and_never_is_an_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def guest(_: Any, share: list[schedule.Window], number: int, threads: str) -> Any:
-        part = _part([w.number for w in share], *[0] * len(share))
-        for window in part.windows:
-            window["injected"] = [
-                {"cause": "hog", "happened": False, "error": "no thread", "evidence": {}}
-            ]
-            window["injected"][0]["happened"] = window["number"] == 2 and number == 2
-        return part, Attempt()
-
-    monkeypatch.setattr(attribution, "_guest", guest)
-    windows = [schedule.Window(i, ("hog",)) for i in (1, 2)]
-    _, attempts, left = attribution._all(None, windows)  # type: ignore[arg-type]
-    assert set(attempts[0]["failed"]) == {"1", "2"} and left == windows[:1]
-    assert attribution.never(attempts, [1]) == ["window 1: hog did not happen: no thread"]
-    assert attribution.never(attempts, [3]) == []
-
-
-def test_void_guests_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attribution, "_guest", lambda *_: (None, Attempt("no clocks")))
-    windows = [schedule.Window(1, ())]
-    parts, attempts, left = attribution._all(None, windows)  # type: ignore[arg-type]
-    assert not parts and left == windows
-    assert len(attempts) == attribution.MAX_VOID
-    # What is excused, once; what its log says counts.
-    for found in (Attempt("x", excused=True), Attempt("x", log="[1] BUG: y\n")):
-        monkeypatch.setattr(attribution, "_guest", lambda *_, found=found: (None, found))
-        with pytest.raises(term.LabError):
-            attribution._all(None, windows)  # type: ignore[arg-type]
-
-
-def test_an_excused_guest_is_repeated_with_one_thread(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """That says whether the kernel lives; the windows are then made as ever."""
-    emulated: list[str] = []
-
-    def boot(asked: Guest, where: Path, on_event: Any) -> Outcome:
-        emulated.append(asked.threads)
-        where.mkdir(parents=True)
-        died = "x" if len(emulated) == 1 else None
-        log = "qemu-system-x86_64: a.c:1: f: Assertion `a' failed." if died else ""
-        return Outcome(ours=True, died=died, qemu_log=log)
-
-    monkeypatch.setattr(attribution, "boot", boot)
-    monkeypatch.setattr(attribution, "document", lambda _: {})
-    monkeypatch.setattr(attribution, "read_windows", lambda *_: [])
-    monkeypatch.setattr(attribution, "OUT", tmp_path)
-    parts, attempts, _ = attribution._all(None, [schedule.Window(1, ())])  # type: ignore[arg-type]
-    assert emulated == ["", "single", ""] and len(parts) == 1
-    assert [bool(a["void"]) for a in attempts] == [True, True, False]
 
 
 def test_a_lost_mark_says_that_the_vcpu_stood_still() -> None:

@@ -21,9 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <isolator/preload.h>
 #include <linux/isolator.h>
-
-#include "preload.h"
 
 #define EXPORT		__attribute__((visibility("default")))
 #define LOOK_EVERY	1024	/* calls of a thread without a page between two looks */

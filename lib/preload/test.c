@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <isolator/preload.h>
 #include <linux/isolator.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -19,7 +20,6 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "preload.h"
 
 #define DEVICE	100
 #define COUNTS	101
@@ -292,5 +292,5 @@ int main(int argc, char **argv)
 	}
 	page = map(COPY);
 	counts = map(COPY + 1);
-	return check_run(tests, sizeof(tests) / sizeof(tests[0]), fresh);
+	return check_run_each(tests, sizeof(tests) / sizeof(tests[0]), fresh);
 }

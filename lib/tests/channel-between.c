@@ -242,5 +242,5 @@ int main(void)
 	both = mmap(NULL, sizeof(*both), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (both == MAP_FAILED)
 		return 1;
-	return check_run(tests, sizeof(tests) / sizeof(tests[0]), NULL);
+	return check_run(tests, sizeof(tests) / sizeof(tests[0]));
 }

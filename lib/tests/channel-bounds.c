@@ -159,5 +159,5 @@ static const struct test tests[] = {
 int main(void)
 {
 	alarm(300);
-	return check_run(tests, sizeof(tests) / sizeof(tests[0]), NULL);
+	return check_run(tests, sizeof(tests) / sizeof(tests[0]));
 }

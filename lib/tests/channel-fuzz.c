@@ -179,5 +179,5 @@ int main(int argc, char **argv)
 		seed = strtoull(argv[2], NULL, 0);
 	isolator_sys.mmap = guarded_mmap;
 	isolator_sys.munmap = guarded_munmap;
-	return check_run(tests, sizeof(tests) / sizeof(tests[0]), NULL);
+	return check_run(tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -190,5 +190,5 @@ int main(int argc, char **argv)
 	in_threads = argc > 1 && strcmp(argv[1], "threads") == 0;
 	if (argc > 2)
 		messages = strtoull(argv[2], NULL, 0);
-	return check_run(tests, sizeof(tests) / sizeof(tests[0]), NULL);
+	return check_run(tests, sizeof(tests) / sizeof(tests[0]));
 }

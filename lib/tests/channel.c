@@ -492,5 +492,5 @@ static const struct test tests[] = {
 
 int main(void)
 {
-	return check_run(tests, sizeof(tests) / sizeof(tests[0]), NULL);
+	return check_run(tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -131,5 +131,5 @@ static const struct test tests[] = {
 
 int main(void)
 {
-	return check_run(tests, sizeof(tests) / sizeof(tests[0]), fake_reset);
+	return check_run_each(tests, sizeof(tests) / sizeof(tests[0]), fake_reset);
 }

@@ -410,5 +410,5 @@ int main(void)
 {
 	real = isolator_sys;
 	may_lock = try_to_lock();
-	return check_run(tests, sizeof(tests) / sizeof(tests[0]), before);
+	return check_run_each(tests, sizeof(tests) / sizeof(tests[0]), before);
 }

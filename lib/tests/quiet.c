@@ -209,5 +209,5 @@ static const struct test tests[] = {
 int main(void)
 {
 	pools_pin(pools_cpu(0));
-	return check_run(tests, sizeof(tests) / sizeof(tests[0]), NULL);
+	return check_run(tests, sizeof(tests) / sizeof(tests[0]));
 }

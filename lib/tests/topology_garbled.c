@@ -304,7 +304,7 @@ static const struct test tests[] = {
 
 int main(void)
 {
-	int result = check_run(tests, sizeof(tests) / sizeof(tests[0]), before);
+	int result = check_run_each(tests, sizeof(tests) / sizeof(tests[0]), before);
 
 	isolator_topology_free(topology);
 	tree_remove();

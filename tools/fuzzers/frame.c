@@ -3,9 +3,9 @@
  * Frames of the scope protocol, whose checksums are made right; a message or a record that is
  * read is written again, and is then the same.
  */
-#include "../../scope/frame/frame.h"
-#include "../../scope/frame/message.h"
-#include "../../scope/frame/record.h"
+#include "frame.h"
+#include "message.h"
+#include "record.h"
 #include "harness.h"
 
 static void records(const struct message *message)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""docs/architecture.md: which room may include which, and how large a room may be."""
+"""docs/architecture.md: which part and room may use which, and how large a room may be."""
 
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -16,10 +17,15 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/architecture.md"
 NAME = re.compile(r"`([a-z]+)`")
 ROW = re.compile(r"\| `([a-z]+)` \| [^|]+ \| ([^|]*)\|")
+FOLDER = re.compile(r"include_directories\('([^']+)'")
 INCLUDE = re.compile(r'^#\s*include\s+"([^"]+)"', re.M)
+PART = re.compile(r"^\| `([a-z]+)/` \| [^|]+ \| ([^|]*)\|", re.M)
 TESTS = "tests"
+SUPPORT = "lib/tests/support"  # of the tests of all parts
+# Modules that are found by their names, and whose they are.
+MODULES = {"isolab": "lab", "isolator_report": "report", "isolator_scope": "scope", "sim": "scope"}
 SUFFIXES = {".c", ".h", ".py", ".sh"}
-LARGEST_FILE, LARGEST_TEST, LARGEST_FOLDER = 500, 600, 40
+LARGEST_FILE, LARGEST_FOLDER = 500, 40
 
 
 def rooms() -> dict[str, set[str]]:
@@ -28,27 +34,152 @@ def rooms() -> dict[str, set[str]]:
     return {room: set(NAME.findall(may)) for room, may in ROW.findall(table)}
 
 
-def sources() -> list[Path]:
-    """All sources that git knows, from the top folder."""
+def known() -> list[Path]:
+    """All files that git knows, from the top folder."""
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True,
                            text=True).stdout.split()
-    return [Path(file) for file in files if Path(file).suffix in SUFFIXES
-            and (ROOT / file).exists()]
+    return [Path(file) for file in files if (ROOT / file).exists()]
+
+
+def sources() -> list[Path]:
+    """Those of them that are sources."""
+    return [file for file in known() if file.suffix in SUFFIXES]
+
+
+def parts() -> dict[str, set[str]]:
+    """Of each part those that it may use; `all` is meant of those above it in the table."""
+    table = PAGE.read_text().split("\n## ")[0]
+    found: dict[str, set[str]] = {}
+    for part, may in PART.findall(table):
+        found[part] = set(found) if may.strip() == "all" else set(NAME.findall(may))
+    return found
+
+
+def top_of(file: Path) -> str:
+    """The part, or another folder at the top."""
+    return file.parts[0]
+
+
+def by_path(file: Path, paths: list[str], may: dict[str, set[str]]) -> list[str]:
+    """Each path that leaves the part of @file for one that the table does not allow."""
+    top, found = top_of(file), []
+    for include in paths:
+        if not include.startswith("../"):
+            continue
+        target = Path(os.path.normpath(file.parent / include))
+        other = top_of(target)
+        foreign_tests = TESTS in target.parts and SUPPORT not in str(target)
+        # The kernel part lies in Linux's tree when it is built.
+        if other in may and other != top and (other not in may[top] or foreign_tests):
+            found.append(f"{file}: {include}")
+    return found
+
+
+def in_python(file: Path, text: str, may: dict[str, set[str]]) -> list[str]:
+    """Each import of another part's module that the table does not allow."""
+    top, found = top_of(file), []
+    for node in ast.walk(ast.parse(text)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \
+            [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+        for name in names:
+            other = MODULES.get(name.split(".")[0], top)
+            # Tests may use the lab.
+            if other not in {top, *may[top]} and not (TESTS in file.parts and other == "lab"):
+                found.append(f"{file}: {name}")
+    return found
+
+
+def strays(root: Path, may: dict[str, set[str]]) -> list[str]:
+    """What both find below @root."""
+    found = []
+    for file in known():
+        if top_of(file) not in may or not (root / file).exists():
+            continue
+        if file.suffix in (".c", ".h"):
+            found += by_path(file, INCLUDE.findall((root / file).read_text()), may)
+        elif file.name == "meson.build":
+            found += by_path(file, FOLDER.findall((root / file).read_text()), may)
+        elif file.suffix == ".py":
+            found += in_python(file, (root / file).read_text(), may)
+    return found
 
 
 def upward(cli: Path, may: dict[str, set[str]]) -> list[str]:
-    """Each include below @cli that the table does not allow."""
+    """Each include below @cli that the table does not allow; what stands above may use all."""
     found = []
-    for file in sorted(cli.glob("*/*.[ch]")):
+    for file in sorted([*cli.glob("*.[ch]"), *cli.glob("*/*.[ch]")]):
         room = file.parent.name
         if room == TESTS:
             continue
+        allowed = set(may) if file.parent == cli else {room, *may.get(room, set())}
         for include in INCLUDE.findall(file.read_text()):
             target = include.split("/", 1)[0] if "/" in include else None
-            outside = include.startswith("../../lib/")  # the library is below all rooms
-            if not outside and target not in {room, *may.get(room, set())}:
-                found.append(f"{room}/{file.name}: {include}")
+            if target not in allowed:
+                found.append(f"{file.relative_to(cli)}: {include}")
     return found
+
+
+def test_parts_use_what_is_below() -> None:
+    """As the table has it, which has all of them, each above those that it uses."""
+    may = parts()
+    assert {"kernel", "lib", "cli", "report", "scope", "lab", "bench", "tools"} == set(may)
+    before: set[str] = set()
+    for part, below in may.items():
+        assert below <= before, f"{part} may use what the table names later"
+        before.add(part)
+    assert strays(ROOT, may) == []
+
+
+@pytest.mark.parametrize("file, line", [
+    ("scope/frame/tests/fuzz.c", '#include "../../../cli/tests/clock.h"'),
+    ("bench/tick/main.c", '#include "../../lib/tests/pools.h"'),
+    ("bench/tick/main.c", '#include "../../scope/frame/frame.h"'),
+    ("lib/src/error.c", '#include "../../cli/base/text.h"'),
+    ("lib/tests/tick.c", '#include "../../cli/base/text.h"'),
+    ("scope/frame/frame.c", '#include "../../cli/base/text.h"'),
+    ("scope/frame/tests/meson.build", "x = include_directories('../../../cli/tests')"),
+    ("report/isolator_report/page.py", "import isolator_scope.view"),
+    ("report/tests/test_page.py", "from sim.model import Faults"),
+    ("scope/isolator_scope/cli.py", "from isolab import catalogue"),
+])
+def test_a_stray_is_found(tmp_path: Path, file: str, line: str) -> None:
+    """In sources and in tests, by a path and by a module's name."""
+    copy = tmp_path / file
+    copy.parent.mkdir(parents=True)
+    copy.write_text((ROOT / file).read_text() + f"\n{line}\n")
+    found = strays(tmp_path, parts())
+    assert len(found) == 1 and found[0].startswith(f"{file}: ")
+
+
+@pytest.mark.parametrize("file, line", [
+    ("scope/frame/tests/fuzz.c", '#include "../../../lib/tests/support/check.h"'),
+    ("lab/guest/tests/scope-map.c", '#include "../../../scope/include/scope_lines.h"'),
+    ("cli/tests/status/test_owner.py", "from isolab import catalogue"),
+])
+def test_what_is_allowed(tmp_path: Path, file: str, line: str) -> None:
+    """Helpers of tests, the lab's use of the parts below, and a test's use of the lab."""
+    copy = tmp_path / file
+    copy.parent.mkdir(parents=True)
+    copy.write_text((ROOT / file).read_text() + f"\n{line}\n")
+    assert strays(tmp_path, parts()) == []
+
+
+@pytest.mark.parametrize("part", ["kernel", "lib", "scope", "report"])
+def test_the_page_has_each_folder(part: str) -> None:
+    """Of the parts whose folders are tables of their own."""
+    listed = subprocess.run(["git", "ls-files", part], cwd=ROOT, check=True, capture_output=True,
+                            text=True).stdout.split()
+    folders = {Path(file).parts[1] for file in listed if len(Path(file).parts) > 2}
+    rows = re.findall(rf"^\| `{part}/([A-Za-z_]+)/` \|", PAGE.read_text(), re.M)
+    assert sorted(rows) == sorted(folders)
+
+
+def test_tests_are_in_their_rooms() -> None:
+    """A folder for a room, and no test beside the folders."""
+    folders = {path.parent.name for path in (ROOT / "cli/tests").glob("*/*")
+               if path.name.startswith("test_") or path.suffix in (".c", ".sh")}
+    assert folders - {"fakes"} <= set(rooms())
+    assert list((ROOT / "cli/tests").glob("test_*")) == []
 
 
 def test_includes_point_down() -> None:
@@ -72,6 +203,9 @@ def test_the_table_has_each_room() -> None:
     ("machine/task.c", "journal/journal.h"),
     ("base/json.c", "text.h"),
     ("run/run.c", "../base/text.h"),
+    ("run/preload.c", "../../lib/preload/preload.h"),
+    ("main.c", "text.h"),
+    ("undo_kinds.c", "../lib/src/internal.h"),
 ])
 def test_an_upward_include_is_found(tmp_path: Path, file: str, include: str) -> None:
     """Also one that does not name its room."""
@@ -125,8 +259,7 @@ def test_imports_of_the_lab_point_down(tmp_path: Path) -> None:
 def test_no_source_is_too_long() -> None:
     """One noun a file."""
     long = {str(file): lines for file in sources()
-            if (lines := len((ROOT / file).read_text().splitlines())) >
-            (LARGEST_TEST if TESTS in file.parts else LARGEST_FILE)}
+            if (lines := len((ROOT / file).read_text().splitlines())) > LARGEST_FILE}
     assert long == {}
 
 

@@ -9,7 +9,7 @@ import shlex
 import subprocess
 
 from steps import ROOT
-from test_containers import parsed
+from yamltext import parsed
 
 STAGES = {"pre-commit", "pre-push", "commit-msg"}
 

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "../../../cli/tests/check.h"
+#include "check.h"
 #include "made.h"
 
 #define FRAME_MAX (FRAME_HEAD + FRAME_PAYLOAD_MAX)

@@ -2,7 +2,7 @@
 /* The account without a clock: sequences, answers, patience; and when triggers are due. */
 #include <stdlib.h>
 
-#include "../../../cli/tests/check.h"
+#include "check.h"
 #include "book.h"
 #include "clock.h"
 #include "message.h"

@@ -3,7 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "../../../cli/tests/check.h"
+#include "check.h"
 #include "capture.h"
 
 static struct capture capture;

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "../../../cli/tests/check.h"
+#include "check.h"
 #include "clock.h"
 #include "lines.h"
 #include "message.h"

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""isolator measure latency on one CPU, and what is read from its document."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from clitest import PATIENCE_S, valid
+from hdrh.histogram import HdrHistogram
+
+CPU = max(os.sched_getaffinity(0))
+MISSING = 2**64 - 1
+
+
+def packed(values: list[int]) -> bytes:
+    return struct.pack(f"={len(values)}Q", *values)
+
+
+def measured(isolator: Path, *arguments: str | Path, codes: tuple[int, ...] = (0,),
+             environment: dict[str, str] | None = None) -> dict[str, Any]:
+    """The document; one CPU, unless told otherwise."""
+    done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "--json", *arguments],
+                          capture_output=True, text=True, check=False,
+                          env={**os.environ, **(environment or {})}, timeout=PATIENCE_S)
+    assert done.returncode in codes, (done.returncode, done.stdout, done.stderr)
+    document = valid("measure", done.stdout)
+    assert document["exit"] == done.returncode
+    return document
+
+
+def feed(isolator: Path, where: Path, values: list[int], *arguments: str,
+         codes: tuple[int, ...] = (0,)) -> dict[str, Any]:
+    (where / "fed").write_bytes(packed(values))
+    return measured(isolator, "--fed", where / "fed", *arguments, codes=codes)
+
+
+def first_series(document: dict[str, Any]) -> dict[str, Any]:
+    one: dict[str, Any] = document["parts"][0]["series"][0]
+    return one
+
+
+def histogram_of(document: dict[str, Any]) -> HdrHistogram:
+    return HdrHistogram.decode(first_series(document)["histogram"]["data"].encode())
