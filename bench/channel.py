@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 
 import jsonschema
+from isolator_report import schemafile
 from rounds import ERROR, INCONCLUSIVE, Peer, judge, moved, picture, summary, table
 
 HERE = Path(__file__).resolve().parent
@@ -222,7 +223,7 @@ def main() -> int:
         },
         "verdict": {"code": code, "text": said},
     }
-    jsonschema.validate(result, json.loads((HERE / "schema/channel.json").read_text()))
+    jsonschema.validate(result, schemafile.read(HERE / "schema/channel.json"))
     OUT.parent.mkdir(exist_ok=True)
     OUT.write_text(json.dumps(result, indent=1) + "\n")
     shown = [floor, ours, *pausing, *peers]

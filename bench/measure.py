@@ -28,6 +28,7 @@ import jsonschema
 import pairs
 import rivals
 from channel import machine, version
+from isolator_report import schemafile
 from pairs import ROUNDS_LEAST, Bar
 from rounds import ERROR, EXCEEDED, INCONCLUSIVE, PASS
 
@@ -279,7 +280,7 @@ def main() -> int:
             "load": {"before": before, "after": os.getloadavg()[0]}, **result}
         report["machine"] = machine()
         report["rt_tests"] = version("rt-tests")
-        jsonschema.validate(report, json.loads((HERE / "schema/measure-bench.json").read_text()))
+        jsonschema.validate(report, schemafile.read(HERE / "schema/measure-bench.json"))
         path.write_text(json.dumps(report, indent=1) + "\n")
     if not arguments.no_docs and set(report["parts"]) == set(PARTS):
         (ROOT / "docs/bench-measure.md").write_text(comparison.page(report))

@@ -12,6 +12,7 @@ import alloc
 import everything
 import pytest
 import rounds
+from isolator_report import schemafile
 
 CALL = {"p50_ns": 10.0, "p99_ns": 12.0, "p9999_ns": 50.0, "worst_of_round_median_ns": 90.0,
         "worst_ns": 900.0}
@@ -42,15 +43,13 @@ def fixture_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, 
     report = {"schema": "isolab.bench", "version": 1, "when": "2026-01-01T00:00:00Z",
               "emulator": "QEMU", "attempts": [{"boot": "stock", "attempt": 1, "void": None}],
               "goals": []}
-    schema = json.loads((everything.ROOT / "lab/schema/bench.json").read_text())
+    schema = schemafile.read(everything.ROOT / "lab/schema/bench.json")
     report["costs"] = {name: {} for name in schema["properties"]["costs"]["required"]}
     schema["properties"] = {name: one for name, one in schema["properties"].items()
                             if name not in ("costs", "goals")} | {"costs": {}, "goals": {}}
-    read = everything.read
     monkeypatch.setattr(everything, "OUT", tmp_path)
     monkeypatch.setattr(everything, "ROOT", tmp_path)
-    monkeypatch.setattr(everything, "read",
-                        lambda path: schema if path.parent.name == "schema" else read(path))
+    monkeypatch.setattr(schemafile, "read", lambda _: schema)
     monkeypatch.setattr(everything, "BENCHMARKS", {
         name: lambda _docs, name=name: parts[name] for name in parts})
     (tmp_path / "bench.json").write_text(json.dumps(report))

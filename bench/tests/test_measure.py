@@ -16,6 +16,7 @@ import measure
 import pytest
 import rivals
 from hdrh.histogram import HdrHistogram
+from isolator_report import schemafile
 from rounds import EXCEEDED, INCONCLUSIVE, PASS
 
 COST = {"costs": [
@@ -70,8 +71,8 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 def report(where: Path) -> dict[str, Any]:
     """What it wrote, by its schema."""
     found: dict[str, Any] = json.loads((where / "out" / measure.FILE).read_text())
-    jsonschema.validate(found, json.loads(
-        (Path(measure.__file__).parent / "schema/measure-bench.json").read_text()))
+    jsonschema.validate(found, schemafile.read(
+        Path(measure.__file__).parent / "schema/measure-bench.json"))
     return found
 
 

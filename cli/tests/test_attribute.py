@@ -14,14 +14,16 @@ from typing import Any
 import jsonschema
 import pytest
 from clitest import CLI
+from isolator_report import schemafile
 from tracegen import Recording, framed, page, pages, record
 
 MS, US = 1_000_000, 1000
 AT = 5_000 * MS  # when an excess begins
 SPIN = ("spin", 100, 98)
 IDLE = ("swapper/1", 0, 120)
+MEASURE = schemafile.read(CLI / "schema/measure.json")
 ATTRIBUTION = jsonschema.Draft202012Validator(
-    json.loads((CLI / "schema/measure.json").read_text())["properties"]["attribution"])
+    {"$defs": MEASURE["$defs"], **MEASURE["properties"]["attribution"]})
 Look = Callable[..., dict[str, Any]]
 Excess = tuple[int, int]
 
