@@ -200,7 +200,7 @@ def main() -> int:
                        float(str(ours["ns_p50"])))
     highest = ours["interval"][1]  # type: ignore[index]
     result: dict[str, object] = {
-        "schema": "isolator.bench-channel",
+        "schema": "isolator.bench.channel",
         "version": 1,
         "when": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": machine(),

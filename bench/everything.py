@@ -90,6 +90,7 @@ def measure_tick(_docs: bool) -> tuple[int, Any]:
     if done.returncode:
         raise BenchError(f"bench-tick failed ({done.returncode}): {done.stderr.strip()}")
     found = json.loads(done.stdout)
+    jsonschema.validate(found, schemafile.read(ROOT / "bench/schema/tick.json"))
     print(f"a tick with nothing due: {found['isolator_ns_p50']} ns, one load "
           f"{found['floor_ns_p50']} and {found['floor2_ns_p50']} ns")
     return PASS, found

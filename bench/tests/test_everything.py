@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import subprocess
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
 import alloc
 import everything
+import jsonschema
 import pytest
 import rounds
 from isolator_report import schemafile
@@ -91,6 +94,23 @@ def test_only_some(parts: dict[str, Any], tmp_path: Path,
     parts["channel"] = (2, CHANNEL)
     assert run(monkeypatch, "--only", "tick") == rounds.PASS
     assert "channel" not in json.loads((tmp_path / "bench.json").read_text())
+
+
+def test_a_tick_keeps_to_its_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the program prints is a document of its own; another one is none."""
+    subprocess.run([everything.ROOT / "tools/build", "bench/bench-tick"], check=True)
+    done = subprocess.run([everything.BUILD / "bench/bench-tick", "--rounds", "3", "--operations",
+                           "1000"], check=True, capture_output=True, text=True)
+    program = tmp_path / "bench/bench-tick"
+    program.parent.mkdir()
+    monkeypatch.setattr(everything, "BUILD", tmp_path)
+    monkeypatch.setattr(everything, "call", lambda _: rounds.PASS)
+    for printed, fits in ((json.loads(done.stdout), True), (TICK, True),
+                          (TICK | {"schema": "isolator.bench-tick"}, False)):
+        program.write_text(f"#!/bin/sh\necho '{json.dumps(printed)}'\n")
+        program.chmod(0o755)
+        with contextlib.nullcontext() if fits else pytest.raises(jsonschema.ValidationError):
+            assert everything.measure_tick(False) == (rounds.PASS, printed)
 
 
 def test_a_part_that_fails_is_an_error() -> None:

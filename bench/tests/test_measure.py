@@ -72,7 +72,7 @@ def report(where: Path) -> dict[str, Any]:
     """What it wrote, by its schema."""
     found: dict[str, Any] = json.loads((where / "out" / measure.FILE).read_text())
     jsonschema.validate(found, schemafile.read(
-        Path(measure.__file__).parent / "schema/measure-bench.json"))
+        Path(measure.__file__).parent / "schema/measure.json"))
     return found
 
 
@@ -209,7 +209,7 @@ def test_rounds_are_a_b_b_a(programs: Programs) -> None:
 
 
 def test_another_version_is_not_added_to(tmp_path: Path) -> None:
-    (tmp_path / "old").write_text(json.dumps({"schema": "isolator.measure-bench", "version": 0,
+    (tmp_path / "old").write_text(json.dumps({"schema": "isolator.bench.measure", "version": 0,
                                               "parts": {"latency": {}}}))
     assert measure.begun(tmp_path / "old")["parts"] == {}
     assert measure.begun(tmp_path / "none")["parts"] == {}
