@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 
 import jsonschema
+from isolator_report import schemafile
 from rounds import ERROR, INCONCLUSIVE, Peer, judge, moved, picture, summary, table
 
 HERE = Path(__file__).resolve().parent
@@ -199,7 +200,7 @@ def main() -> int:
                        float(str(ours["ns_p50"])))
     highest = ours["interval"][1]  # type: ignore[index]
     result: dict[str, object] = {
-        "schema": "isolator.bench-channel",
+        "schema": "isolator.bench.channel",
         "version": 1,
         "when": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": machine(),
@@ -222,7 +223,7 @@ def main() -> int:
         },
         "verdict": {"code": code, "text": said},
     }
-    jsonschema.validate(result, json.loads((HERE / "schema/channel.json").read_text()))
+    jsonschema.validate(result, schemafile.read(HERE / "schema/channel.json"))
     OUT.parent.mkdir(exist_ok=True)
     OUT.write_text(json.dumps(result, indent=1) + "\n")
     shown = [floor, ours, *pausing, *peers]

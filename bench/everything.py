@@ -20,6 +20,7 @@ from typing import Any
 
 import alloc
 import jsonschema
+from isolator_report import schemafile
 from rounds import ERROR, EXCEEDED, INCONCLUSIVE, PASS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -74,7 +75,7 @@ def measure_allocator(docs: bool) -> tuple[int, Any]:
     path = OUT / "bench-alloc.json"
     call([BUILD / "bench/bench-alloc", "--tuned", "--json", path])
     found = read(path)
-    jsonschema.validate(found, read(ROOT / "bench/schema/alloc.json"))
+    jsonschema.validate(found, schemafile.read(ROOT / "bench/schema/alloc.json"))
     print(alloc.table(found))
     if docs:
         alloc.write(found, ROOT / "docs")
@@ -89,6 +90,7 @@ def measure_tick(_docs: bool) -> tuple[int, Any]:
     if done.returncode:
         raise BenchError(f"bench-tick failed ({done.returncode}): {done.stderr.strip()}")
     found = json.loads(done.stdout)
+    jsonschema.validate(found, schemafile.read(ROOT / "bench/schema/tick.json"))
     print(f"a tick with nothing due: {found['isolator_ns_p50']} ns, one load "
           f"{found['floor_ns_p50']} and {found['floor2_ns_p50']} ns")
     return PASS, found
@@ -136,7 +138,7 @@ def main() -> int:
     report = read(path) if path.exists() else None
     if report:
         report.update(found)
-        jsonschema.validate(report, read(ROOT / "lab/schema/bench.json"))
+        jsonschema.validate(report, schemafile.read(ROOT / "lab/schema/bench.json"))
         path.write_text(json.dumps(report, indent=1) + "\n")
         print(f"\n{path.relative_to(ROOT)} has: costs, goals, "
               f"{', '.join(name for name in BENCHMARKS if name in report)}")

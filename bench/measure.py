@@ -28,6 +28,7 @@ import jsonschema
 import pairs
 import rivals
 from channel import machine, version
+from isolator_report import schemafile
 from pairs import ROUNDS_LEAST, Bar
 from rounds import ERROR, EXCEEDED, INCONCLUSIVE, PASS
 
@@ -53,7 +54,7 @@ EXAMPLES = f"""examples:
   tools/bench-measure --only latency --rounds 40 --cpu 1
   tools/bench-measure --no-docs             leave docs/ as it is
 
-Writes out/{FILE} (bench/schema/measure-bench.json), in which parts that do
+Writes out/{FILE} (bench/schema/measure.json), in which parts that do
 not run now remain, and docs/bench-measure.md once it has all parts.
 Exit codes: 0 all bars hold, 1 error, 2 one does not, 3 inconclusive: cyclictest
 or oslat differs from itself by so much that the bar would not be seen missed.
@@ -226,7 +227,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Part]] = {
 
 def begun(path: Path) -> dict[str, Any]:
     """What an earlier run wrote, if it is of this version."""
-    empty: dict[str, Any] = {"schema": "isolator.measure-bench", "version": 1, "parts": {}}
+    empty: dict[str, Any] = {"schema": "isolator.bench.measure", "version": 1, "parts": {}}
     if not path.exists():
         return empty
     found: dict[str, Any] = json.loads(path.read_text())
@@ -279,7 +280,7 @@ def main() -> int:
             "load": {"before": before, "after": os.getloadavg()[0]}, **result}
         report["machine"] = machine()
         report["rt_tests"] = version("rt-tests")
-        jsonschema.validate(report, json.loads((HERE / "schema/measure-bench.json").read_text()))
+        jsonschema.validate(report, schemafile.read(HERE / "schema/measure.json"))
         path.write_text(json.dumps(report, indent=1) + "\n")
     if not arguments.no_docs and set(report["parts"]) == set(PARTS):
         (ROOT / "docs/bench-measure.md").write_text(comparison.page(report))

@@ -10,6 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from isolator_report import schemafile
 
 TOP = Path(__file__).resolve().parent.parent.parent
 PATTERNS = {"pair", "queue", "replace", "burst"}
@@ -46,7 +47,7 @@ def plain(bench: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, An
 
 
 def _look(document: dict[str, Any], allocator: str) -> None:
-    jsonschema.validate(document, json.loads((TOP / "bench/schema/alloc.json").read_text()))
+    jsonschema.validate(document, schemafile.read(TOP / "bench/schema/alloc.json"))
     assert document["operations"] == 1000
     rows = {(row["pattern"], row["bytes"], row["allocator"]) for row in document["results"]}
     assert len(rows) == len(document["results"])

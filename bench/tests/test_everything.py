@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import subprocess
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
 import alloc
 import everything
+import jsonschema
 import pytest
 import rounds
+from isolator_report import schemafile
 
 CALL = {"p50_ns": 10.0, "p99_ns": 12.0, "p9999_ns": 50.0, "worst_of_round_median_ns": 90.0,
         "worst_ns": 900.0}
@@ -42,15 +46,13 @@ def fixture_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, 
     report = {"schema": "isolab.bench", "version": 1, "when": "2026-01-01T00:00:00Z",
               "emulator": "QEMU", "attempts": [{"boot": "stock", "attempt": 1, "void": None}],
               "goals": []}
-    schema = json.loads((everything.ROOT / "lab/schema/bench.json").read_text())
+    schema = schemafile.read(everything.ROOT / "lab/schema/bench.json")
     report["costs"] = {name: {} for name in schema["properties"]["costs"]["required"]}
     schema["properties"] = {name: one for name, one in schema["properties"].items()
                             if name not in ("costs", "goals")} | {"costs": {}, "goals": {}}
-    read = everything.read
     monkeypatch.setattr(everything, "OUT", tmp_path)
     monkeypatch.setattr(everything, "ROOT", tmp_path)
-    monkeypatch.setattr(everything, "read",
-                        lambda path: schema if path.parent.name == "schema" else read(path))
+    monkeypatch.setattr(schemafile, "read", lambda _: schema)
     monkeypatch.setattr(everything, "BENCHMARKS", {
         name: lambda _docs, name=name: parts[name] for name in parts})
     (tmp_path / "bench.json").write_text(json.dumps(report))
@@ -92,6 +94,23 @@ def test_only_some(parts: dict[str, Any], tmp_path: Path,
     parts["channel"] = (2, CHANNEL)
     assert run(monkeypatch, "--only", "tick") == rounds.PASS
     assert "channel" not in json.loads((tmp_path / "bench.json").read_text())
+
+
+def test_a_tick_keeps_to_its_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the program prints is a document of its own; another one is none."""
+    subprocess.run([everything.ROOT / "tools/build", "bench/bench-tick"], check=True)
+    done = subprocess.run([everything.BUILD / "bench/bench-tick", "--rounds", "3", "--operations",
+                           "1000"], check=True, capture_output=True, text=True)
+    program = tmp_path / "bench/bench-tick"
+    program.parent.mkdir()
+    monkeypatch.setattr(everything, "BUILD", tmp_path)
+    monkeypatch.setattr(everything, "call", lambda _: rounds.PASS)
+    for printed, fits in ((json.loads(done.stdout), True), (TICK, True),
+                          (TICK | {"schema": "isolator.bench-tick"}, False)):
+        program.write_text(f"#!/bin/sh\necho '{json.dumps(printed)}'\n")
+        program.chmod(0o755)
+        with contextlib.nullcontext() if fits else pytest.raises(jsonschema.ValidationError):
+            assert everything.measure_tick(False) == (rounds.PASS, printed)
 
 
 def test_a_part_that_fails_is_an_error() -> None:

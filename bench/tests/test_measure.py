@@ -16,6 +16,7 @@ import measure
 import pytest
 import rivals
 from hdrh.histogram import HdrHistogram
+from isolator_report import schemafile
 from rounds import EXCEEDED, INCONCLUSIVE, PASS
 
 COST = {"costs": [
@@ -70,8 +71,8 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 def report(where: Path) -> dict[str, Any]:
     """What it wrote, by its schema."""
     found: dict[str, Any] = json.loads((where / "out" / measure.FILE).read_text())
-    jsonschema.validate(found, json.loads(
-        (Path(measure.__file__).parent / "schema/measure-bench.json").read_text()))
+    jsonschema.validate(found, schemafile.read(
+        Path(measure.__file__).parent / "schema/measure.json"))
     return found
 
 
@@ -208,7 +209,7 @@ def test_rounds_are_a_b_b_a(programs: Programs) -> None:
 
 
 def test_another_version_is_not_added_to(tmp_path: Path) -> None:
-    (tmp_path / "old").write_text(json.dumps({"schema": "isolator.measure-bench", "version": 0,
+    (tmp_path / "old").write_text(json.dumps({"schema": "isolator.bench.measure", "version": 0,
                                               "parts": {"latency": {}}}))
     assert measure.begun(tmp_path / "old")["parts"] == {}
     assert measure.begun(tmp_path / "none")["parts"] == {}

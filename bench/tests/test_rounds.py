@@ -11,6 +11,7 @@ import channel
 import jsonschema
 import pytest
 import rounds
+from isolator_report import schemafile
 
 
 def sample(p50: float) -> dict[str, float]:
@@ -80,8 +81,8 @@ def test_command(project: Path, monkeypatch: pytest.MonkeyPatch, ours: float,
     monkeypatch.setattr("sys.argv", ["bench-channel"])
     assert channel.main() == code
     result = json.loads((project / "out/bench-channel.json").read_text())
-    jsonschema.validate(result, json.loads(
-        (Path(channel.__file__).parent / "schema/channel.json").read_text()))
+    jsonschema.validate(result, schemafile.read(
+        Path(channel.__file__).parent / "schema/channel.json"))
     assert result["channel"]["isolator_ns_p50"] == ours
     assert len(result["channel"]["peers"]) == len(channel.PEERS)
     assert result["channel"]["not_clear"] == []

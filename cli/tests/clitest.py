@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+from isolator_report import schemafile
 
 # build(NAME, FILES, OPTION...), of conftest.py: the command with some files of these tests.
 Build = Callable[..., Path]
@@ -71,7 +72,7 @@ def capture(name: str) -> dict[str, tuple[str, int]]:
 @functools.cache
 def schema(name: str) -> jsonschema.Draft202012Validator:
     """What judges documents of this name; the schema itself is looked at once."""
-    schema: dict[str, Any] = json.loads((CLI / "schema" / f"{name}.json").read_text())
+    schema = schemafile.read(CLI / "schema" / f"{name}.json")
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 

@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 import jsonschema
+from isolator_report import schemafile
 
 from .guests import qemu
 from .paths import OUT, SCHEMAS
@@ -36,6 +37,6 @@ def where() -> dict[str, str]:
 def write(report: dict[str, Any], name: str | None = None) -> None:
     """Into out/NAME.json, or that of its schema, which it has to fit."""
     kind = report["schema"].removeprefix("isolab.")
-    jsonschema.validate(report, json.loads((SCHEMAS / f"{kind}.json").read_text()))
+    jsonschema.validate(report, schemafile.read(SCHEMAS / f"{kind}.json"))
     OUT.mkdir(exist_ok=True)
     (OUT / f"{name or kind}.json").write_text(json.dumps(report, indent=1) + "\n")

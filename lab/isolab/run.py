@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import jsonschema
+from isolator_report import schemafile
 
 from . import header, html, record, table, term
 from .guests import kernel, observer, qemu
@@ -151,7 +152,7 @@ def main(only: list[str] | None, trigger_names: list[str], no_tick_s: float) -> 
     report["seconds"] = round(term.elapsed(), 1)
     OUT.mkdir(exist_ok=True)
     if complete:
-        jsonschema.validate(report, json.loads((SCHEMAS / "run.json").read_text()))
+        jsonschema.validate(report, schemafile.read(SCHEMAS / "run.json"))
     (OUT / "run.json").write_text(json.dumps(report, indent=1) + "\n")
     (OUT / "run.html").write_text(html.page(report))
     print(table.text(report))

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from isolab import html, table
 from isolab.judge import claims
 from isolab.judge.attempt import Attempt, record
 from isolab.paths import SCHEMAS
+from isolator_report import schemafile
 
 
 def _window(entries: int = 0, isolated: bool = True) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def report() -> dict[str, Any]:
 
 def test_a_good_report_holds_and_fits_the_schema(report: dict[str, Any]) -> None:
     assert claims.broken(report["configs"]) == []
-    jsonschema.validate(report, json.loads((SCHEMAS / "run.json").read_text()))
+    jsonschema.validate(report, schemafile.read(SCHEMAS / "run.json"))
 
 
 def _set(*path: str | int, to: object) -> Callable[[dict[str, Any]], None]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,10 @@ def test_what_comes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert found["lab/tests/snapshot.py"][0] == 0o100644
     for name in ("init", "isolab.service", "lab/tests/killed"):
         assert b"SPDX" in found[name][1]
+    schemas = {name: text for name, (_, text) in found.items() if name.startswith("lab/schema/")}
+    assert len(schemas) == len(list(distro.SCHEMAS.iterdir())) > 13
+    for name, text in schemas.items():
+        assert set(re.findall(rb'"\$ref": "([^#"]*)#', text)) <= {b""}, name  # no file beside it
 
 
 def test_what_comes_along_with_our_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

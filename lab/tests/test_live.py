@@ -14,6 +14,7 @@ from isolab import record, term
 from isolab.guests.guest import Outcome
 from isolab.paths import SCHEMAS
 from isolab.rivals import live
+from isolator_report import schemafile
 
 
 def _outcome(runs: list[live.Run], **changes: Any) -> Outcome:
@@ -50,7 +51,7 @@ def test_what_they_wrote_is_read() -> None:
         "samples": live.SAMPLES,
         "rounds": found,
     }
-    schema = json.loads((SCHEMAS / "measure-live.json").read_text())
+    schema = schemafile.read(SCHEMAS / "measure-live.json")
     jsonschema.validate(report, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(report | {"more": 1}, schema)

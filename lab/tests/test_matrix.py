@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from isolab.matrix import cells, matrix
 from isolab.matrix import claims as matrixclaims
 from isolab.matrix import page as matrixpage
 from isolab.paths import SCHEMAS
+from isolator_report import schemafile
 
 TOTAL = "cpu 1 total deferred {} excluded 0 held {} breached 0 broken 0 refused 0 planned 0"
 SAID = """begin {begin}
@@ -159,7 +159,7 @@ ALL = {("x", "stock-rt"), ("x", "isolator-rt")}
 def test_a_good_matrix_holds_and_fits_its_schema() -> None:
     report = _report()
     assert matrixclaims.broken(report, ALL, False) == []
-    jsonschema.validate(report, json.loads((SCHEMAS / "matrix.json").read_text()))
+    jsonschema.validate(report, schemafile.read(SCHEMAS / "matrix.json"))
     assert report["rows"][0]["interrupts"] == {"stock-rt": True, "isolator-rt": False}
     assert "<script" in matrixpage.page(report) and "x" in matrixpage.text(report, {"x"})
 
@@ -297,7 +297,7 @@ def test_the_limit_is_the_longest_time_that_stock_took() -> None:
     assert any("took 2.20 s" in b for _, b in matrixclaims.broken(report, ALL, False))
     row["cells"]["stock-rt"]["seconds_all"] = [0.8, 0.9, 2.0]
     assert not matrixclaims.late(row, "isolator-rt")
-    jsonschema.validate(report, json.loads((SCHEMAS / "matrix.json").read_text()))
+    jsonschema.validate(report, schemafile.read(SCHEMAS / "matrix.json"))
 
 
 def test_stock_is_timed_again_where_its_time_was_exceeded(

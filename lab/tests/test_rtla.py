@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import subprocess
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +13,7 @@ import jsonschema
 import pytest
 from isolab.paths import LAB, SCHEMAS
 from isolab.rivals import rtla
+from isolator_report import schemafile
 
 HIT = "rtla timerlat hit stop tracing\n## CPU 1 hit stop tracing, analyzing it ##\n"
 DELAY = "  IRQ handler delay:                             9.10 us (0.02 %)\n"
@@ -129,7 +128,7 @@ def test_what_does_not_hold(rounds: list[dict[str, Any]], words: str | None) -> 
 
 
 def test_schema() -> None:
-    schema = json.loads(Path(SCHEMAS / "rtla.json").read_text())
+    schema = schemafile.read(SCHEMAS / "rtla.json")
     report = _report(_round(True, None))
     whole = {
         "schema": "isolab.rtla", "version": 1, "when": "", "host": "", "emulator": "",

@@ -16,6 +16,7 @@ from isolab.guests.kernel import Kernel
 from isolab.header import Equal, Expect, GuestTest
 from isolab.judge.attempt import Attempt, record
 from isolab.paths import SCHEMAS
+from isolator_report import schemafile
 
 LOG = "[1] isolab: begin t\n[2] quiet\n[3] isolab: end t\n"
 DONE = {
@@ -145,7 +146,7 @@ def test_result_fits_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     attempts = [{"tests": ["t"], "ended_in": None, **record(Attempt())}]
     suite.write([_judge(_test(), DONE)], attempts, "check", 1.0)
     written = json.loads((tmp_path / "test.json").read_text())
-    jsonschema.validate(written, json.loads((SCHEMAS / "test.json").read_text()))
+    jsonschema.validate(written, schemafile.read(SCHEMAS / "test.json"))
     assert written["results"][0]["status"] == "passed"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import jsonschema
 
+from . import schemafile
 from .errors import InvalidResult, ReportError
 from .histogram import Histogram
 
@@ -34,7 +35,7 @@ def validator(name: str) -> Any:
     types = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool))
     strict = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=types)
-    return strict(json.loads(found.read_text()))
+    return strict(schemafile.read(found))
 
 
 def nanoseconds(stamp: str) -> int:

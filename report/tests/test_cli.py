@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -75,9 +76,18 @@ def test_launcher_and_package(tmp_path: Path) -> None:
     assert done.stdout == f"isolator-report {VERSION}\n"
     assert project["version"] == VERSION
     schemas = build["package-data"]["isolator_report.schema"]
-    assert sorted(schemas) == ["measure.json"]
+    debian = (ROOT / "packaging/debian/rules").read_text()
+    assert f"cp {' '.join(f'cli/schema/{name}' for name in schemas)} " in debian
+    package = shutil.copytree(ROOT / "report/isolator_report", tmp_path / "isolator_report")
+    (package / "schema").mkdir()
     for name in schemas:
-        assert (ROOT / "report" / build["package-dir"]["isolator_report.schema"] / name).is_file()
+        shutil.copy(ROOT / "report" / build["package-dir"]["isolator_report.schema"] / name,
+                    package / "schema")
+    program = ("from isolator_report.document import validator\n"
+               "print(*(e.json_path for e in validator('measure').iter_errors({'time': 1})))")
+    found = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True,
+                           capture_output=True, text=True).stdout
+    assert "$.time" in found.split()  # whose definition is one that is shared
     pinned = dict(re.findall(r"^([\w-]+)==(\S+)$",
                              (ROOT / "tools/requirements.txt").read_text(), re.MULTILINE))
     for wanted in project["dependencies"]:

@@ -15,10 +15,12 @@ import jsonschema
 import pytest
 from attributetest import AT, IDLE, MS, SPIN, US, inside, spinning, storm, waiting
 from clitest import CLI
+from isolator_report import schemafile
 from tracegen import Recording, record
 
+MEASURE = schemafile.read(CLI / "schema/measure.json")
 ATTRIBUTION = jsonschema.Draft202012Validator(
-    json.loads((CLI / "schema/measure.json").read_text())["properties"]["attribution"])
+    {"$defs": MEASURE["$defs"], **MEASURE["properties"]["attribution"]})
 Look = Callable[..., dict[str, Any]]
 Excess = tuple[int, int]
 

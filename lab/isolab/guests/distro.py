@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from isolator_report import schemafile
 
 from .. import header, term
 from ..paths import BUILD, LAB, TOP, cache
@@ -39,7 +42,7 @@ PACKAGES = (
 APPEND = "systemd.show_status=0 systemd.mask=serial-getty@ttyS0.service"
 MAKE = LAB / "host" / "distro-image"
 FILES = LAB / "distro"
-# What the command says is held against them in the guest.
+# What the command says is held against them in the guest, each whole in itself.
 SCHEMAS = TOP / "cli" / "schema"
 
 
@@ -150,7 +153,7 @@ def with_job(
     for path in sorted((FILES / "tests").glob("*.py")):
         archive.file(f"lab/tests/{path.stem}", path.read_bytes(), 0o755)
     for path in sorted(SCHEMAS.glob("*.json")):
-        archive.file(f"lab/schema/{path.name}", path.read_bytes())
+        archive.file(f"lab/schema/{path.name}", json.dumps(schemafile.read(path)).encode())
     for name, program in (programs or {}).items():
         archive.file(name, program, 0o755)
     for path in packaged.debs(which.name.removeprefix(PREFIX)):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+from isolator_report import schemafile
 
 from .. import catalogue, header, record, term
 from ..guests import kernel
@@ -78,7 +79,7 @@ class Matrix:
             old = json.loads(self.path.read_text())
         except json.JSONDecodeError:
             return
-        schema = json.loads((SCHEMAS / "matrix.json").read_text())
+        schema = schemafile.read(SCHEMAS / "matrix.json")
         if not jsonschema.Draft202012Validator(schema).is_valid(old):
             return
         self.columns = old["columns"]
@@ -366,7 +367,7 @@ def main(
     measured = {(t.name, c.name) for t in triggers for c in chosen}
     claims = matrixclaims.broken(report, measured, whole)
     report["broken"] = [text for _, text in claims]
-    jsonschema.validate(report, json.loads((SCHEMAS / "matrix.json").read_text()))
+    jsonschema.validate(report, schemafile.read(SCHEMAS / "matrix.json"))
     _write(path, report)
     (OUT / f"{name}.html").write_text(matrixpage.page(report))
     if whole:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+from isolator_report import schemafile
 from isolator_scope import headless
 from isolator_scope.account import Account, Line
 from isolator_scope.errors import ScopeError
@@ -194,7 +195,7 @@ def read() -> dict[str, Any]:
         report: dict[str, Any] = json.loads(path.read_text())
     except (OSError, ValueError) as e:
         raise term.LabError(f"{path}: {e}: run make {NAME} first") from e
-    jsonschema.validate(report, json.loads((SCHEMAS / f"{NAME}.json").read_text()))
+    jsonschema.validate(report, schemafile.read(SCHEMAS / f"{NAME}.json"))
     return report
 
 

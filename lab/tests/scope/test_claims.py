@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import jsonschema
@@ -26,6 +25,7 @@ from isolab.scope import (
 from isolab.scope.claims import Claim
 from isolab.scope.host import Run
 from isolab.scope.lines import PART, RING, RING_AT, SIZE, TRIGGER, Follower, Lines
+from isolator_report import schemafile
 from isolator_scope.account import Account
 from isolator_scope.chain import PLAIN, RT
 from isolator_scope.protocol import (
@@ -413,7 +413,7 @@ def test_document_fits_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     report = scope.Report(done, [Claim("ramp", "at least 200 Hz", False, "50 Hz")], [])
     document = scope.document(report, Built, 1, True, [])  # type: ignore[arg-type]
-    schema = json.loads((SCHEMAS / "scope.json").read_text())
+    schema = schemafile.read(SCHEMAS / "scope.json")
     jsonschema.validate(document, schema)
     assert document["broken"] == ["ramp: at least 200 Hz: 50 Hz"]
     assert document["parts"]["alone"][0]["added"] == {"min_ns": 0, "p50_ns": 0, "p99_ns": None}

@@ -30,6 +30,7 @@ from isolab.scope import (
     report as scopereport,
 )
 from isolab.scope.cells import IDLE, LOADS, RUNS, WOKEN, Run
+from isolator_report import schemafile
 from isolator_scope import headless
 from isolator_scope.account import Account
 from scope_runs import record as simulate
@@ -88,7 +89,7 @@ def _report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_schema(report: dict[str, Any]) -> None:
-    schema = json.loads((SCHEMAS / "scope-report.json").read_text())
+    schema = schemafile.read(SCHEMAS / "scope-report.json")
     jsonschema.validate(report, schema)
     line = report["configs"][0]["cells"][0]["lines"][0]
     for wrong in ({"more": 1}, {"version": 2}, {"seconds": 0}):
