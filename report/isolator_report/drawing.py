@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from .duration import time
 from .histogram import Histogram
-from .shape import time
 
 COLOURS = ("var(--one,#2563a8)", "var(--two,#c2571a)")
 INK, DIM, LINE = "var(--fg,#1f2937)", "var(--dim,#6b7280)", "var(--line,#d1d5db)"

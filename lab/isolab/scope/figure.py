@@ -7,7 +7,7 @@ import math
 from html import escape
 from typing import Any
 
-from isolator_report import drawing, shape
+from isolator_report import drawing, duration
 from isolator_report.histogram import Histogram
 
 # Of the thesis: its number, our name of the mechanism, what it is.
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 def said(value: int | float | str | None) -> str:
     """A time for people; one that lies among the missing answers has none."""
-    return "–" if value is None else value if isinstance(value, str) else shape.time(value)
+    return "–" if value is None else value if isinstance(value, str) else duration.time(value)
 
 
 def line_of(cell: Row | None, mechanism: str) -> Row | None:
@@ -92,7 +92,7 @@ class _Axis:
                     found += [
                         f'<path d="M{x:.1f} {TOP}V{bottom:.1f}" stroke="{drawing.LINE}"/>',
                         _text(
-                            x, bottom + 16, shape.time(digit * 10.0**power), "middle",
+                            x, bottom + 16, duration.time(digit * 10.0**power), "middle",
                             drawing.DIM, 11,
                         ),
                     ]  # fmt: skip
