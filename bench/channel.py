@@ -48,9 +48,9 @@ PEERS = [
 ]
 
 EXAMPLES = f"""examples:
-  tools/bench-channel                   {ROUNDS_LEAST} rounds on CPU 0 and 1, about a minute
-  tools/bench-channel --cpus 2,3 --rounds 31
-  tools/bench-channel --no-docs         leave docs/ as it is
+  tools/bench channel                   {ROUNDS_LEAST} rounds on CPU 0 and 1, about a minute
+  tools/bench channel --cpus 2,3 --rounds 31
+  tools/bench channel --no-docs         leave docs/ as it is
 
 Writes out/bench-channel.json (bench/schema/channel.json) and docs/bench-channel.md
 and .svg.  Exit codes: 0 passed, 1 error, 2 the channel is slower than 1.05 floors,
@@ -63,7 +63,7 @@ def run(command: list[str | Path]) -> str:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False,
                           timeout=600)
     if done.returncode:
-        sys.exit(f"bench-channel: {' '.join(map(str, command))} failed ({done.returncode}):\n"
+        sys.exit(f"bench channel: {' '.join(map(str, command))} failed ({done.returncode}):\n"
                  f"{(done.stderr or done.stdout)[-2000:]}")
     return done.stdout
 
@@ -83,7 +83,7 @@ def measure(program: Path, peer: Peer, cpus: str) -> dict[str, float]:
     done = subprocess.run([program, "--cpus", cpus, peer.name], capture_output=True, text=True,
                           timeout=LIMIT_S, check=False)
     if done.returncode:
-        sys.exit(f"bench-channel: {peer.name}: {done.stderr.strip() or done.returncode}")
+        sys.exit(f"bench channel: {peer.name}: {done.stderr.strip() or done.returncode}")
     found = json.loads(done.stdout)
     del found["peer"]
     return {key: float(value) for key, value in found.items()}
@@ -143,7 +143,7 @@ measured one after the other is then not comparable. These rounds count in all c
 column min is theirs, and the ratio to the floor is another one there.
 """)
     return f"""<!-- SPDX-License-Identifier: GPL-2.0-or-later -->
-<!-- written by tools/bench-channel -->
+<!-- written by tools/bench channel -->
 # The channel beside other queues
 
 ![p50 of the round trip](bench-channel.svg)
@@ -176,7 +176,7 @@ memory of each thread that the other process does not have.
 def main() -> int:
     """Measure, write, judge."""
     parser = argparse.ArgumentParser(
-        prog="tools/bench-channel", description=__doc__, epilog=EXAMPLES,
+        prog="tools/bench channel", description=__doc__, epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=ROUNDS_LEAST,
                         help=f"at least {ROUNDS_LEAST}, the default")
@@ -186,7 +186,7 @@ def main() -> int:
     if arguments.rounds < ROUNDS_LEAST:
         parser.error(f"--rounds: a median needs at least {ROUNDS_LEAST}")
     if (os.cpu_count() or 1) < 2:
-        print("bench-channel: this machine has one CPU; two processes need two")
+        print("bench channel: this machine has one CPU; two processes need two")
         return INCONCLUSIVE
     program = build()
     before = os.getloadavg()[0]
@@ -240,5 +240,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except subprocess.TimeoutExpired as late:
-        print(f"bench-channel: {late}", file=sys.stderr)
+        print(f"bench channel: {late}", file=sys.stderr)
         sys.exit(ERROR)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""docs/bench-measure.md, from what bench-measure measured."""
+"""docs/bench-measure.md, from what bench/measure.py measured."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def page(report: dict[str, Any]) -> str:
     guest = "\n".join(bars(undisturbed, "cyclictest"))
     instructions = "\n".join(cost(cost_part))
     return f"""<!-- SPDX-License-Identifier: GPL-2.0-or-later -->
-<!-- written by tools/bench-measure -->
+<!-- written by tools/bench measure -->
 # isolator measure beside cyclictest and oslat
 
 ```
-tools/bench-measure
+tools/bench measure
 ```
 
 ## Live, in turn

@@ -2,10 +2,10 @@
 """All benchmarks, one after the other, in one file: out/bench.json.
 
 kernel     instructions of the patched kernel, counted from outside: tools/isolab cost kernel
-channel    round trips between two processes, beside other queues: tools/bench-channel
+channel    round trips between two processes, beside other queues
 allocator  isolator_alloc() and isolator_free() beside malloc() and free()
 tick       isolator_tick() with nothing due, beside one load
-measure    isolator measure beside cyclictest and oslat: tools/bench-measure
+measure    isolator measure beside cyclictest and oslat
 """
 
 from __future__ import annotations
@@ -27,13 +27,16 @@ ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "out"
 BUILD = ROOT / "build/host"
 MINUTES = 30
+NO_DOCS = "--no-docs"
 # The one that says most about a run with several ends.
 WORST = (ERROR, EXCEEDED, INCONCLUSIVE, PASS)
 
 EXAMPLES = """examples:
   tools/bench                        everything, about 25 minutes when the kernels are built
-  tools/bench --only channel --only allocator
+  tools/bench tick                   only this one
   tools/bench --no-docs              leave docs/ as it is
+  tools/bench channel --rounds 31    channel and measure have options of their own:
+  tools/bench measure --help         see their --help
 
 Exit codes: 0 every goal is met, 1 error, 2 a goal is not met, 3 inconclusive.
 """
@@ -56,20 +59,24 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text())
 
 
-def measure_kernel(_docs: bool) -> tuple[int, Any]:
+def program(name: str, options: list[str]) -> int:
+    """One that has options of its own, and writes its own page in docs/."""
+    return call([sys.executable, f"bench/{name}.py", *options], (PASS, EXCEEDED, INCONCLUSIVE))
+
+
+def measure_kernel(_options: list[str]) -> tuple[int, Any]:
     """Writes out/bench.json itself, the rest is added to it."""
     code = call(["tools/isolab", "cost", "kernel"], (PASS, EXCEEDED, INCONCLUSIVE))
     return code, None
 
 
-def measure_channel(docs: bool) -> tuple[int, Any]:
+def measure_channel(options: list[str]) -> tuple[int, Any]:
     """With its table and picture in docs/."""
-    code = call(["tools/bench-channel", *([] if docs else ["--no-docs"])],
-                (PASS, EXCEEDED, INCONCLUSIVE))
+    code = program("channel", options)
     return code, read(OUT / "bench-channel.json")["channel"]
 
 
-def measure_allocator(docs: bool) -> tuple[int, Any]:
+def measure_allocator(options: list[str]) -> tuple[int, Any]:
     """With its table and picture in docs/."""
     call(["tools/build", "bench/bench-alloc"])
     path = OUT / "bench-alloc.json"
@@ -77,12 +84,12 @@ def measure_allocator(docs: bool) -> tuple[int, Any]:
     found = read(path)
     jsonschema.validate(found, schemafile.read(ROOT / "bench/schema/alloc.json"))
     print(alloc.table(found))
-    if docs:
+    if NO_DOCS not in options:
         alloc.write(found, ROOT / "docs")
     return PASS, found
 
 
-def measure_tick(_docs: bool) -> tuple[int, Any]:
+def measure_tick(_options: list[str]) -> tuple[int, Any]:
     """ns, on any kernel: with nothing due a tick does not enter it."""
     call(["tools/build", "bench/bench-tick"])
     done = subprocess.run([BUILD / "bench/bench-tick"], cwd=ROOT, capture_output=True,
@@ -96,22 +103,22 @@ def measure_tick(_docs: bool) -> tuple[int, Any]:
     return PASS, found
 
 
-def measure_measuring(docs: bool) -> tuple[int, Any]:
+def measure_measuring(options: list[str]) -> tuple[int, Any]:
     """With its page in docs/; of each part what it came to."""
-    code = call(["tools/bench-measure", *([] if docs else ["--no-docs"])],
-                (PASS, EXCEEDED, INCONCLUSIVE))
+    code = program("measure", options)
     parts = read(OUT / "measure-bench.json")["parts"]
     return code, {name: {key: part[key] for key in ("code", "commit", "when")}
                   for name, part in parts.items()}
 
 
-BENCHMARKS: dict[str, Callable[[bool], tuple[int, Any]]] = {
+BENCHMARKS: dict[str, Callable[[list[str]], tuple[int, Any]]] = {
     "kernel": measure_kernel,
     "channel": measure_channel,
     "allocator": measure_allocator,
     "tick": measure_tick,
     "measure": measure_measuring,
 }
+PROGRAMS = ("channel", "measure")  # what follows these names is theirs
 
 
 def main() -> int:
@@ -119,18 +126,25 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="tools/bench", description=__doc__, epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=list(BENCHMARKS), metavar="NAME",
+    parser.add_argument("name", nargs="?", choices=list(BENCHMARKS), metavar="NAME",
                         help="only this one: " + ", ".join(BENCHMARKS))
-    parser.add_argument("--no-docs", action="store_true", help="do not write docs/")
-    arguments = parser.parse_args()
+    parser.add_argument(NO_DOCS, action="store_true", help="do not write docs/")
+    given = sys.argv[1:]
+    own: list[str] = []
+    if given and given[0] in PROGRAMS:
+        given, own = given[:1], given[1:]
+        if {"-h", "--help"} & set(own):
+            return program(given[0], own)
+    arguments = parser.parse_args(given)
+    options = [NO_DOCS] if arguments.no_docs else own
     OUT.mkdir(exist_ok=True)
     codes = []
     found: dict[str, Any] = {}
     for name, benchmark in BENCHMARKS.items():
-        if arguments.only and name not in arguments.only:
+        if arguments.name not in (None, name):
             continue
         print(f"\n{name}", flush=True)
-        code, result = benchmark(not arguments.no_docs)
+        code, result = benchmark(options)
         codes.append(code)
         if result is not None:
             found[name] = result

@@ -50,9 +50,9 @@ GUEST_BARS = (Bar("p50_ns", "ns", 1000.0), Bar("p99_ns", "ns", 1000.0))
 NOISE_BARS = (Bar("gaps_per_s", "a second"), Bar("lost_us_per_s", "us a second"))
 
 EXAMPLES = f"""examples:
-  tools/bench-measure                       all five, about 20 minutes
-  tools/bench-measure --only latency --rounds 40 --cpu 1
-  tools/bench-measure --no-docs             leave docs/ as it is
+  tools/bench measure                       all five, about 20 minutes
+  tools/bench measure --only latency --rounds 40 --cpu 1
+  tools/bench measure --no-docs             leave docs/ as it is
 
 Writes out/{FILE} (bench/schema/measure.json), in which parts that do
 not run now remain, and docs/bench-measure.md once it has all parts.
@@ -239,7 +239,7 @@ def arguments_of() -> argparse.Namespace:
     """The command line, checked."""
     allowed = sorted(os.sched_getaffinity(0))
     parser = Parser(
-        prog="tools/bench-measure", description=__doc__, epilog=EXAMPLES,
+        prog="tools/bench measure", description=__doc__, epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=list(PARTS), metavar="PART",
                         help="only this one: " + ", ".join(PARTS))
@@ -293,7 +293,7 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except (rivals.RivalError, subprocess.TimeoutExpired, OSError) as problem:
-        print(f"bench-measure: {problem}", file=sys.stderr)
+        print(f"bench measure: {problem}", file=sys.stderr)
         sys.exit(ERROR)
     except KeyboardInterrupt:
         sys.exit(ERROR)

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import json
-import math
 import subprocess
 import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from hdrh.histogram import HdrHistogram
+from isolator_report.histogram import Histogram
+from isolator_report.percentile import by_rank
 
 LIMIT_S = 120
 # Where the histograms of the others end; what is beyond counts as so much, in ours too.
@@ -44,20 +44,17 @@ def _with_json(command: list[str | Path]) -> Any:
         return json.loads(path.read_text())
 
 
-def _rank(counts: Counter[float], percent: float) -> float:
-    """The value of the nearest rank."""
-    left = max(1, math.ceil(counts.total() * percent / 100))
-    for value in sorted(counts):
-        left -= counts[value]
-        if left <= 0:
-            return value
-    raise RivalError("a histogram without values")
+def _percentile(counts: Counter[float], percent: float) -> float:
+    found = by_rank(sorted(counts.elements()), percent)
+    if found is None:
+        raise RivalError("a histogram without values")
+    return found
 
 
 def latency_figures(counts: Counter[float], beyond: int) -> Figures:
     """Percentiles of lateness in ns; @beyond is the end of the histogram."""
     counts = Counter({**counts, LATENCY_END_NS: counts[LATENCY_END_NS] + beyond})
-    return {"p50_ns": _rank(counts, 50), "p99_ns": _rank(counts, 99),
+    return {"p50_ns": _percentile(counts, 50), "p99_ns": _percentile(counts, 99),
             "least_ns": min(v for v, n in counts.items() if n),
             "samples": counts.total(), "beyond": beyond}
 
@@ -90,13 +87,9 @@ def cyclictest(cpu: int, main: int, samples: int, policy: str) -> Figures:
 
 def _values(series: Any) -> Counter[float]:
     """The middle of each bucket of ours, with its count."""
-    hist = HdrHistogram.decode(series["histogram"]["data"].encode())
-    found: Counter[float] = Counter()
-    for index, count in enumerate(hist.counts):
-        if count:
-            low = hist.get_value_from_index(index)
-            found[(low + hist.get_highest_equivalent_value(low)) / 2] += count
-    return found
+    histogram = Histogram.decode(series["histogram"])
+    return Counter({(low + histogram.end(low)) / 2: count
+                    for low, count in histogram.counts.items()})
 
 
 def _series(document: Any, name: str) -> Any:

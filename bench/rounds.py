@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
+
+from isolator_report import svg
 
 PASS, ERROR, EXCEEDED, INCONCLUSIVE = 0, 1, 2, 3
 LIMIT = 1.05  # how much slower than the floor the channel may be
 COVERAGE = 0.95  # of an interval
-INK, SOFT, PAPER, OURS, THEIRS = "#1f2937", "#6b7280", "#ffffff", "#2f855a", "#94a3b8"
 
 
 @dataclass(frozen=True)
@@ -101,15 +101,9 @@ def picture(rows: list[dict[str, object]], title: str,
     height = top + step * len(rows) + 40
     most = max(float(row["interval"][1]) for row in rows)  # type: ignore[index]
     scale = (width - left - 90) / most
-    parts = [
-        "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->",
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" font-family="sans-serif" font-size="14">',
-        f"<title>{escape(title)}</title>",
-        f'<rect width="{width}" height="{height}" fill="{PAPER}"/>',
-        f'<text x="20" y="30" fill="{INK}" font-size="16" font-weight="bold">'
-        f"{escape(title)}</text>",
-    ]
+    parts = [svg.opened(width, height, title, f' width="{width}" height="{height}"'),
+             svg.paper(width, height),
+             svg.text(20, 30, title, "start", svg.INK, 16, bold=True)]
     for number, row in enumerate(rows):
         y = top + step * number
         ends: list[float] = row["interval"]  # type: ignore[assignment]
@@ -117,14 +111,11 @@ def picture(rows: list[dict[str, object]], title: str,
         value = float(row["ns_p50"])  # type: ignore[arg-type]
         ours = str(row["name"]).startswith(("isolator", "floor"))
         parts += [
-            f'<text x="{left - 10}" y="{y + 16}" fill="{INK}" text-anchor="end">'
-            f"{escape(str(row['about']))}</text>",
-            f'<rect x="{left}" y="{y}" width="{scale * value:.1f}" height="22" '
-            f'fill="{OURS if ours else THEIRS}"/>',
-            f'<path d="M{low:.1f} {y + 11}H{high:.1f}M{low:.1f} {y + 5}v12M{high:.1f} {y + 5}v12" '
-            f'stroke="{INK}" stroke-width="1.5"/>',
-            f'<text x="{high + 8:.1f}" y="{y + 16}" fill="{INK}">{value:.0f} ns</text>',
+            svg.text(left - 10, y + 16, str(row["about"]), "end", svg.INK, 14),
+            svg.bar(left, y, scale * value, 22, svg.GOOD if ours else svg.LINE),
+            svg.line(f"M{low:.1f} {y + 11}H{high:.1f}M{low:.1f} {y + 5}v12M{high:.1f} {y + 5}v12",
+                     svg.INK, ' stroke-width="1.5"'),
+            svg.text(high + 8, y + 16, f"{value:.0f} ns", "start", svg.INK, 14),
         ]
-    parts += [f'<text x="{left}" y="{height - 14}" fill="{SOFT}" font-size="12">'
-              f"{escape(note)}</text>", "</svg>", ""]
-    return "\n".join(parts)
+    parts.append(svg.text(left, height - 14, note, "start"))
+    return svg.LICENCE + "\n".join([*parts, "</svg>", ""])

@@ -20,6 +20,7 @@
 
 #include "../bench.h"
 #include "patterns.h"
+#include "statistics/rank.h"
 
 #define POOL_BYTES	(128ULL << 20)
 #define ROUNDS_MAX	1001
@@ -243,10 +244,10 @@ static void run_round(const struct options *options, const struct pattern *patte
 	figures->sample_count += options->operations;
 }
 
-/* Of sorted samples. */
-static double quantile(const uint32_t *samples, size_t count, double share)
+/* Of sorted samples, by rank. */
+static double percentile(const uint32_t *samples, size_t count, uint32_t above)
 {
-	return samples[(size_t)((double)(count - 1) * share)] * ns_per_tick;
+	return samples[rank_from_least(count, above) - 1] * ns_per_tick;
 }
 
 static void json_calls(FILE *json, const char *call, uint32_t *samples, size_t count,
@@ -255,9 +256,10 @@ static void json_calls(FILE *json, const char *call, uint32_t *samples, size_t c
 	qsort(samples, count, sizeof(samples[0]), compare_samples);
 	fprintf(json, ", \"%s\": {\"p50_ns\": %.1f, \"p99_ns\": %.1f, \"p9999_ns\": %.1f, "
 		"\"worst_of_round_median_ns\": %.1f, \"worst_ns\": %.1f}", call,
-		quantile(samples, count, 0.5), quantile(samples, count, 0.99),
-		quantile(samples, count, 0.9999), bench_median(worst, rounds),
-		quantile(samples, count, 1));
+		percentile(samples, count, PERCENTILE_WHOLE / 2),
+		percentile(samples, count, PERCENTILE_WHOLE / 100),
+		percentile(samples, count, PERCENTILE_WHOLE / 10000), bench_median(worst, rounds),
+		percentile(samples, count, 0));
 }
 
 static void tell(FILE *json, FILE *text, const struct options *options,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* One peer, measured once: a line of JSON.  tools/bench-channel calls it in rounds. */
+/* One peer, measured once: a line of JSON.  tools/bench channel calls it in rounds. */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

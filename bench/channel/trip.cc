@@ -58,9 +58,9 @@ std::uint64_t now_ns()
 	return std::uint64_t(now.tv_sec) * 1000000000U + std::uint64_t(now.tv_nsec);
 }
 
-double percentile(std::vector<std::uint64_t> &values, double part)
+double percentile(std::vector<std::uint64_t> &values, std::uint32_t above)
 {
-	auto at = values.begin() + static_cast<std::ptrdiff_t>(part * double(values.size() - 1));
+	auto at = values.begin() + std::ptrdiff_t(rank_from_least(values.size(), above) - 1);
 
 	std::nth_element(values.begin(), at, values.end());
 	return double(*at);

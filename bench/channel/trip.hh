@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "statistics/rank.h"
+
 constexpr std::size_t RING = 1024;
 
 struct Message {
@@ -58,7 +60,8 @@ inline void pause_cpu()
 #endif
 }
 
-double percentile(std::vector<std::uint64_t> &values, double part);
+/* By rank; @values change their order. */
+double percentile(std::vector<std::uint64_t> &values, std::uint32_t above);
 
 /* The child's part: send back what comes, then swallow the stream. */
 template <class Side>
@@ -116,15 +119,15 @@ Result time_trips(const Options &options, Trip &&trip)
 			trip();
 		time = now_ns() - begin;
 	}
-	result.min = percentile(times, 0) / BATCH;
-	result.p50 = percentile(times, 0.5) / BATCH;
+	result.min = percentile(times, PERCENTILE_WHOLE) / BATCH;
+	result.p50 = percentile(times, PERCENTILE_WHOLE / 2) / BATCH;
 	times.resize(options.singles);
 	for (auto &time : times) {
 		begin = now_ns();
 		trip();
 		time = now_ns() - begin;
 	}
-	result.p99 = percentile(times, 0.99);
+	result.p99 = percentile(times, PERCENTILE_WHOLE / 100);
 	return result;
 }
 
@@ -151,7 +154,7 @@ Result drive(Side &side, const Options &options)
 				fail("the stream is not what was sent");
 			back = true;
 		});
-	result.stream = percentile(times, 0.5) / CHUNK;
+	result.stream = percentile(times, PERCENTILE_WHOLE / 2) / CHUNK;
 	return result;
 }
 

@@ -23,7 +23,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("bench") / "bench-alloc"
     subprocess.run(
         ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-pthread",
-         f"-I{TOP}/lib/include", f"-I{TOP}/kernel/include/uapi", "-o", program,
+         f"-I{TOP}/lib/include", f"-I{TOP}/kernel/include/uapi", f"-I{TOP}/cli", "-o", program,
          *sorted((TOP / "bench/alloc").glob("*.c")), *sorted((TOP / "lib/src").glob("*.c"))],
         check=True)
     return program

@@ -54,7 +54,7 @@ def fixture_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, 
     monkeypatch.setattr(everything, "ROOT", tmp_path)
     monkeypatch.setattr(schemafile, "read", lambda _: schema)
     monkeypatch.setattr(everything, "BENCHMARKS", {
-        name: lambda _docs, name=name: parts[name] for name in parts})
+        name: lambda _options, name=name: parts[name] for name in parts})
     (tmp_path / "bench.json").write_text(json.dumps(report))
     return parts
 
@@ -92,7 +92,7 @@ def test_only_some(parts: dict[str, Any], tmp_path: Path,
                    monkeypatch: pytest.MonkeyPatch) -> None:
     """The others do not run."""
     parts["channel"] = (2, CHANNEL)
-    assert run(monkeypatch, "--only", "tick") == rounds.PASS
+    assert run(monkeypatch, "tick") == rounds.PASS
     assert "channel" not in json.loads((tmp_path / "bench.json").read_text())
 
 
@@ -110,7 +110,42 @@ def test_a_tick_keeps_to_its_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         program.write_text(f"#!/bin/sh\necho '{json.dumps(printed)}'\n")
         program.chmod(0o755)
         with contextlib.nullcontext() if fits else pytest.raises(jsonschema.ValidationError):
-            assert everything.measure_tick(False) == (rounds.PASS, printed)
+            assert everything.measure_tick([]) == (rounds.PASS, printed)
+
+
+@pytest.mark.parametrize(("arguments", "given"), [
+    (["channel", "--rounds", "31", "--no-docs"], ["--rounds", "31", "--no-docs"]),
+    (["--no-docs"], ["--no-docs"]), ([], [])])
+def test_options_reach_who_has_them(parts: dict[str, Any], monkeypatch: pytest.MonkeyPatch,
+                                    arguments: list[str], given: list[str]) -> None:
+    """What follows channel is its own; --no-docs before any name is everybody's."""
+    seen = []
+
+    def channel(options: list[str]) -> tuple[int, Any]:
+        seen.append(options)
+        code, found = parts["channel"]
+        return code, found
+
+    monkeypatch.setitem(everything.BENCHMARKS, "channel", channel)
+    assert run(monkeypatch, *arguments) == rounds.PASS
+    assert seen == [given]
+
+
+@pytest.mark.parametrize("name", everything.PROGRAMS)
+def test_help_of_one_measures_nothing(monkeypatch: pytest.MonkeyPatch, name: str,
+                                      capfd: pytest.CaptureFixture[str]) -> None:
+    """It is that of its own program, with its name as one types it."""
+    monkeypatch.setenv("PYTHONPATH", str(everything.ROOT / "report"))
+    assert run(monkeypatch, name, "--help") == rounds.PASS
+    assert f"usage: tools/bench {name}" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("wrong", [["chanel"], ["tick", "--rounds", "3"]])
+def test_what_it_does_not_know(parts: dict[str, Any], monkeypatch: pytest.MonkeyPatch,
+                               wrong: list[str]) -> None:
+    """A name or an option."""
+    with pytest.raises(SystemExit):
+        run(monkeypatch, *wrong)
 
 
 def test_a_part_that_fails_is_an_error() -> None:

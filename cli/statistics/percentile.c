@@ -98,7 +98,7 @@ struct percentile percentile_find(const struct series *series, uint32_t above)
 	int64_t spare = percentile_spare(count, above);
 
 	if (count && count * above / PERCENTILE_WHOLE)
-		found.known = ranked(series, count * above / PERCENTILE_WHOLE + 1,
+		found.known = ranked(series, count - rank_from_least(count, above) + 1,
 				     &found.value_ns);
 	if (spare >= 0)
 		found.bounded = ranked(series, (uint64_t)spare + 1, &found.upper_ns);

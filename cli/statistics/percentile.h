@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "statistics/rank.h"
 #include "statistics/series.h"
 
-#define PERCENTILE_WHOLE UINT32_C(1000000)
 #define PERCENTILE_TEXT 16
 
 /* Those that are always told, as their share above, of PERCENTILE_WHOLE; 0 ends. */

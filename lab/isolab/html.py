@@ -7,17 +7,14 @@ import html
 import math
 from typing import Any
 
+from isolator_report import svg
 from isolator_report.shell import shell
 
 from . import table
 
-COLOURS = {"stock": "var(--bad)", "tuned": "var(--mid)", "isolator": "var(--good)"}
+COLOURS = {"stock": svg.BAD, "tuned": svg.MID, "isolator": svg.GOOD}
 TITLES = {"stock": "Linux as it comes", "tuned": "Linux, best known tuning", "isolator": "Isolator"}
-STYLE = """
-.cards{display:flex;gap:1rem}.card{flex:1;border-top:6px solid;padding:.6rem 1rem}
-.card{background:var(--panel)}.big{font-size:2.6rem;font-weight:700;line-height:1.1}
-table .dim{font-size:12px}svg text{fill:var(--fg)}
-"""
+STYLE = "table .dim{font-size:12px}"
 
 
 def _tick(c: dict[str, Any]) -> str:
@@ -54,42 +51,31 @@ def _picture(configs: dict[str, Any]) -> str:
     step = bar * len(names) + gap
     height = step * len(rows) + 50
     scale = width / math.log10(most + 1)
-    out = [
-        f'<svg viewBox="0 0 {left + width + 80} {height}" role="img" '
-        'aria-label="interruptions by event and configuration">'
-    ]
+    out = [svg.opened(left + width + 80, height, "interruptions by event and configuration")]
     for power in range(int(math.log10(most)) + 1):
         x = left + scale * math.log10(10**power + 1)
-        out.append(
-            f'<line x1="{x:.0f}" x2="{x:.0f}" y1="22" y2="{height - 22}" stroke="#8884"/>'
-            f'<text x="{x:.0f}" y="15" font-size="11" text-anchor="middle">{10**power:,}</text>'
-        )
+        out += [
+            svg.line(f"M{x:.0f} 22V{height - 22}"),
+            svg.text(x, 15, f"{10**power:,}", fill=svg.INK, size=11),
+        ]
     for r, (label, windows) in enumerate(rows):
         y = 28 + r * step
-        out.append(
-            f'<text x="{left - 8}" y="{y + step / 2:.0f}" font-size="12" '
-            f'text-anchor="end">{html.escape(label)}</text>'
-        )
+        out.append(svg.text(left - 8, y + step / 2, label, "end", svg.INK))
         for i, (name, window) in enumerate(zip(names, windows, strict=True)):
             if window is None:
                 continue
             n = window["kernel_entries"]
             top = y + i * bar
             if n:
-                out.append(
-                    f'<rect x="{left}" y="{top}" width="{max(2, scale * math.log10(n + 1)):.0f}" '
-                    f'height="{bar - 1}" fill="{COLOURS[name]}"><title>{name}: {n}</title></rect>'
-                )
+                long = max(2, scale * math.log10(n + 1))
+                out.append(svg.bar(left, top, long, bar - 1, COLOURS[name], title=f"{name}: {n}"))
             else:
                 out.append(
                     f'<circle cx="{left + 3}" cy="{top + 3}" r="3" fill="none" stroke-width="1.5" '
                     f'stroke="{COLOURS[name]}"><title>{name}: none</title></circle>'
                 )
-    out.append(
-        f'<text x="{left}" y="{height - 5}" font-size="11">'
-        "interruptions of the task while this happened "
-        "(logarithmic); a ring: none</text></svg>"
-    )
+    note = "interruptions of the task while this happened (logarithmic); a ring: none"
+    out += [svg.text(left, height - 5, note, "start", svg.INK, 11), "</svg>"]
     return "".join(out)
 
 

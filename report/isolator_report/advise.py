@@ -10,8 +10,8 @@ from typing import Any
 
 from . import ranks, tail
 from .document import Result, Series
+from .duration import time
 from .histogram import needs, rank_above
-from .shape import time
 
 STRETCHES = 16  # that a timeline is cut into for the test of a trend
 FEWEST = 32  # intervals of a timeline

@@ -73,7 +73,10 @@ class Comparison:
 
 
 def quantile(histogram: Histogram, overflow: int, share: float) -> float | None:
-    """None: too few samples, or it lies above what the histogram holds."""
+    """Smooth, to see a shift that is smaller than a bucket.
+
+    None: too few samples, or it lies above what the histogram holds.
+    """
     total = histogram.total + overflow
     if total * (1 - share) < ABOVE or share * total > histogram.total:
         return None

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .compare import Comparison
-from .shape import time
+from .duration import time
 
 DESIGNS = {"interleaved": "rounds of four runs, ABBA and BAAB", "pairs": "pairs of runs",
            "separate": "runs that were not taken in turns"}

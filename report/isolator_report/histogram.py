@@ -7,24 +7,20 @@ import math
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import accumulate
 
 from hdrh.codec import HdrCookieException, HdrLengthException
 from hdrh.histogram import HdrHistogram
 
+from .buckets import bits_of, shift
 from .errors import InvalidResult
+from .percentile import known, rank
 
 LOWEST, HIGHEST, DIGITS = 1, 100_000_000_000, 3  # ns: 1 ns to 100 s
 PERCENTS = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
 RISK = 0.05  # of a one-sided bound
 LARGE = 20_000.0  # from here on the binomial distribution is taken for a normal one
-
-
-@cache
-def _frame(lowest: int, highest: int, digits: int) -> HdrHistogram:
-    """The bounds of the buckets; nothing is recorded in it."""
-    return HdrHistogram(lowest, highest, digits)
 
 
 class Histogram:
@@ -36,12 +32,14 @@ class Histogram:
     def __init__(self, counts: Mapping[int, int] | None = None, lowest: int = LOWEST,
                  highest: int = HIGHEST, digits: int = DIGITS) -> None:
         self.lowest, self.highest, self.digits = lowest, highest, digits
-        self._frame = _frame(lowest, highest, digits)
+        self._bits = bits_of(digits)
+        self._unit = max(lowest.bit_length() - 1, 0)
         summed: dict[int, int] = {}
         for value, count in (counts or {}).items():
             if value < 0 or value > highest or count < 0:
                 raise ValueError(f"{count} times {value} ns is out of range")
-            low = self._frame.get_lowest_equivalent_value(value)
+            wide = self._shift(value)
+            low = value >> wide << wide
             summed[low] = summed.get(low, 0) + count
         self.counts = {low: summed[low] for low in sorted(summed) if summed[low]}
         self.total = sum(self.counts.values())
@@ -84,9 +82,13 @@ class Histogram:
                 "highest_ns": self.highest, "digits": self.digits,
                 "data": coded.encode().decode("ascii")}
 
+    def _shift(self, value: int) -> int:
+        """Where `lowest` is above 1, no bucket is narrower than its power of 2."""
+        return max(shift(value, self._bits), self._unit)
+
     def end(self, low: int) -> int:
         """The highest value of the bucket that begins at `low`."""
-        return int(self._frame.get_highest_equivalent_value(low))
+        return low + (1 << self._shift(low)) - 1
 
     def __add__(self, other: Histogram) -> Histogram:
         if (self.lowest, self.highest, self.digits) != (other.lowest, other.highest, other.digits):
@@ -109,7 +111,8 @@ class Histogram:
     def smooth(self, share: float) -> float:
         """The value below which this share lies, even within its bucket.
 
-        For comparisons: a shift smaller than a bucket is to be seen.  0 without values.
+        Not by rank, as `percentiles` are: a comparison must see a shift that is smaller than
+        a bucket, and a percentile by rank moves by whole buckets.  0 without values.
         """
         if not self.total:
             return 0.0
@@ -174,12 +177,12 @@ def percentiles(histogram: Histogram, overflow: int, missing: int, top: list[int
 
     rows: list[dict[str, object]] = []
     for percent in PERCENTS:
-        known = total * (1 - percent / 100) >= 1 - 1e-9
-        rank = max(1, math.ceil(total * percent / 100 - 1e-9))
+        place = total - rank(total, percent)
         spare = rank_above(total, percent)
         upper = None if spare is None else exact(spare)
         if upper is None and spare is not None and spare >= missing:
             upper = most
-        rows.append({"percent": percent, "value_ns": exact(total - rank) if known else None,
-                     "upper_ns": upper, "needs": needs(percent)})
+        value = exact(place) if known(total, percent) else None
+        rows.append({"percent": percent, "value_ns": value, "upper_ns": upper,
+                     "needs": needs(percent)})
     return rows

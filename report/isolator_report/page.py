@@ -9,7 +9,8 @@ from typing import Any
 
 from . import drawing, shape
 from .document import Result, Series
-from .parts import causes, folded, ranked, table, time
+from .duration import marked, time
+from .parts import causes, folded, ranked, table
 from .shell import shell
 
 GOOD = {"measured", "passed"}
@@ -24,7 +25,7 @@ def _verdict(result: Result) -> str:
         more += "<p>A signal ended it before its time.</p>"
     if data["verdict"] == "running":
         more += "<p>Written while it ran: it has not ended, or was killed.</p>"
-    rows = [[escape(row["name"]), time(row["limit_ns"]), time(row["value_ns"], "not known"),
+    rows = [[escape(row["name"]), marked(row["limit_ns"]), marked(row["value_ns"], "not known"),
              "decides" if row["hard"] else "warns",
              f'<span class="{"good" if row["result"] == "held" else "bad"}">'
              f'{row["result"]}</span>'] for row in data["gate"]]
@@ -46,9 +47,9 @@ def _percentiles(rows: Sequence[Series]) -> str:
         for row in one.data["percentiles"]:
             needs = f'<span class="dim">takes {row["needs"]:,} samples</span>'
             lines.append([escape(one.key[0]), f"p{row['percent']:g}",
-                          time(row["value_ns"], '<span class="dim">too few samples</span>'),
-                          time(row["upper_ns"], needs)])
-        lines.append([escape(one.key[0]), "max", time(one.data["max"]), "exact"])
+                          marked(row["value_ns"], '<span class="dim">too few samples</span>'),
+                          marked(row["upper_ns"], needs)])
+        lines.append([escape(one.key[0]), "max", marked(one.data["max"]), "exact"])
     return table(("part", "percentile", "value", "upper bound, 95 %"), lines, "  nn")
 
 
@@ -59,8 +60,8 @@ def _counts(rows: Sequence[Series]) -> str:
         mark = '<span class="good">yes</span>' if data["complete"] else \
             '<span class="bad">no: samples were lost uncounted</span>'
         lines.append([escape(one.key[0]), *(f"{data[key]:,}" for key in (
-            "triggers", "samples", "overflow", "missing")), mark, time(data["min"]),
-            time(data["mean"])])
+            "triggers", "samples", "overflow", "missing")), mark, marked(data["min"]),
+            marked(data["mean"])])
     return table(("part", "triggers", "samples", "above the histogram", "missing", "complete",
                   "min", "mean"), lines, " nnnn nn")
 
@@ -71,7 +72,7 @@ def _top(rows: Sequence[Series], excesses: Sequence[dict[str, Any]]) -> str:
         for row in one.data["top"]:
             why = "not looked at" if row["excess"] is None else causes(excesses[row["excess"]])
             found.append((row["value_ns"], [
-                escape(one.key[0]), time(row["value_ns"]), escape(row["at"]),
+                escape(one.key[0]), marked(row["value_ns"]), escape(row["at"]),
                 f"{row['trigger']:,}", why]))
     if not found:
         return '<p class="dim">It has no largest values with their times.</p>'
@@ -102,7 +103,7 @@ def _machine(data: dict[str, Any]) -> str:
             ["its resolution", f"{instrument['resolution_ns']:g} ns"],
             ["its floor", f"min {floor['min']} ns, p50 {floor['p50']} ns, max {floor['max']} ns: "
              "what it measures where nothing else happens"],
-            ["its threshold", shape.time(instrument["threshold_ns"])
+            ["its threshold", time(instrument["threshold_ns"])
              if instrument["threshold_ns"] is not None else "none"]]
     said = table(("", ""), [[escape(a), escape(b)] for a, b in rows])
     findings = [[escape(row["severity"]), escape(row["id"]), escape(row["path"] or "–"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pieces of a page: tables, times, causes."""
+"""Pieces of a page: tables, causes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from . import shape
+from .duration import marked, time
 
 SHOWN = 25  # rows of a long table, before the rest is folded away
 
@@ -31,11 +31,6 @@ def folded(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: str = ""
     return said
 
 
-def time(ns: float | None, none: str = "–") -> str:
-    """With its exact value under the pointer."""
-    return none if ns is None else f'<span title="{ns:.0f} ns">{shape.time(ns)}</span>'
-
-
 def bar(share: float) -> str:
     """Of 1 at most."""
     return f'<span class="bar" style="width:{max(100 * share, 1):.0f}px"></span>'
@@ -53,7 +48,7 @@ def causes(excess: dict[str, Any]) -> str:
     """Of one excess."""
     said = []
     for cause in excess["causes"]:
-        text = f"{shape.time(cause['ns'])} {cause['kind']}"
+        text = f"{time(cause['ns'])} {cause['kind']}"
         if cause["who"]:
             text += f": {cause['who']}"
         if cause["pid"] is not None:
@@ -65,7 +60,7 @@ def causes(excess: dict[str, Any]) -> str:
         said.append(with_stack(text, cause["stack"]))
     rest = excess["value_ns"] - excess["explained_ns"]
     if rest > 0:
-        said.append(f'<div class="dim">{shape.time(rest)} not explained</div>')
+        said.append(f'<div class="dim">{time(rest)} not explained</div>')
     return "".join(said)
 
 
@@ -74,16 +69,16 @@ def ranked(attribution: dict[str, Any]) -> str:
     overhead = attribution["overhead"]
     cost = "; what looking costs was not measured"
     if overhead is not None:
-        cost = (f"; looking costs: p50 {shape.time(overhead['on_p50_ns'])} with, "
-                f"{shape.time(overhead['off_p50_ns'])} without; p99 "
-                f"{shape.time(overhead['on_p99_ns'])} with, {shape.time(overhead['off_p99_ns'])} "
+        cost = (f"; looking costs: p50 {time(overhead['on_p50_ns'])} with, "
+                f"{time(overhead['off_p50_ns'])} without; p99 "
+                f"{time(overhead['on_p99_ns'])} with, {time(overhead['off_p99_ns'])} "
                 "without")
-    said = (f"<p>{attribution['seen']:,} values above {shape.time(attribution['threshold_ns'])}, "
+    said = (f"<p>{attribution['seen']:,} values above {time(attribution['threshold_ns'])}, "
             f"{attribution['looked']:,} looked into, {attribution['lost']:,} trace events lost "
             f"(source: {attribution['source']}){escape(cost)}.</p>")
     most = max((row["total_ns"] for row in attribution["causes"]), default=1) or 1
     return said + table(
         ("cause", "who", "times", "in all", "worst", "when (UTC)", ""),
         [[escape(row["kind"]), escape(row["who"] or "–"), f"{row['count']:,}",
-          time(row["total_ns"]), time(row["worst_ns"]), escape(row["worst_at"]),
+          marked(row["total_ns"]), marked(row["worst_ns"]), escape(row["worst_at"]),
           bar(row["total_ns"] / most)] for row in attribution["causes"]], "  nnn")

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from .duration import time
 from .histogram import Histogram
 
 LEAST = 500  # values: below, there is no shape
@@ -35,14 +36,6 @@ class Shape:
     alone: bool
     peaks: tuple[float, ...]
     words: str
-
-
-def time(ns: float) -> str:
-    """A time for people, with three digits."""
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
-        if ns >= size:
-            return f"{ns / size:.3g} {unit}" if ns < 999.5 * size else f"{ns / size:.0f} {unit}"
-    return f"{ns:.0f} ns"
 
 
 def density(histogram: Histogram, step: int) -> tuple[int, list[float]]:

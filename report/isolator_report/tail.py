@@ -9,6 +9,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .percentile import rank
+
 LEAST = 50  # values above the threshold
 TRIALS = 300  # of the bootstrap
 REFUSE = 0.1  # p value of the goodness of fit
@@ -119,4 +121,4 @@ def bound(found: Tail, percent: float, seed: int = 2) -> float:
         # The number of values above the threshold is drawn too.
         share *= found.count / max(dice.gauss(found.count, math.sqrt(found.count)), 1.0)
         said.append(found.threshold + _quantile(max(1 - share, 0.0), shape, scale))
-    return sorted(said)[math.ceil(0.95 * TRIALS) - 1]
+    return sorted(said)[rank(TRIALS, 95) - 1]

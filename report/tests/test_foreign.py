@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hdrh.histogram import HdrHistogram
 from isolator_report.cli import main
 from isolator_report.document import Result, load
 from isolator_report.errors import ERROR, INCONCLUSIVE, PASS, InvalidResult, ReportError
 from isolator_report.foreign import convert
+from isolator_report.histogram import DIGITS, HIGHEST, LOWEST
 
 SAMPLES = Path(__file__).with_name("samples")
 
@@ -38,6 +40,7 @@ def test_cyclictest() -> None:
     assert result.data["settings"][0]["got"] == "cyclictest 2.40"
     assert result.data["kernel"] == given["sysinfo"]["release"]
     assert result.data["began"].endswith(".000000000Z") and result.data["seconds"] >= 1
+    frame = HdrHistogram(LOWEST, HIGHEST, DIGITS)
     for one in result.series:
         thread = given["thread"][str(one.data["cpu"])]
         inside = sum(thread["histogram"].values())
@@ -49,7 +52,7 @@ def test_cyclictest() -> None:
         assert rows[99.0]["value_ns"] is None  # it lies in the lost tail
         assert rows[50.0]["value_ns"] is not None
         assert one.histogram.counts == {
-            one.histogram._frame.get_lowest_equivalent_value(int(key) * 1000): count
+            frame.get_lowest_equivalent_value(int(key) * 1000): count
             for key, count in thread["histogram"].items()}
     lost = [words for words in warnings if "the tail is lost" in words]
     assert len(lost) == 2 and "100 of 856" in lost[0]

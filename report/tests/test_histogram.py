@@ -37,6 +37,17 @@ def test_coding_is_hdrhistograms(digits: int) -> None:
         [have.end(low) for low in have.counts]
 
 
+@pytest.mark.parametrize(("lowest", "digits"), [(1, 1), (1, 3), (2, 2), (1000, 3), (5000, 5)])
+def test_buckets_are_hdrhistograms(lowest: int, digits: int) -> None:
+    """Computed here, by its library there; also where a bucket may not be narrower than 1 us."""
+    frame = HdrHistogram(lowest, 100_000_000_000, digits)
+    for value in [*values(), 0, 1, 2047, 2048]:
+        have = Histogram({value: 1}, lowest, digits=digits)
+        low = frame.get_lowest_equivalent_value(value)
+        assert have.counts == {low: 1}
+        assert have.end(low) == frame.get_highest_equivalent_value(value)
+
+
 def test_error_is_at_most_one_percent() -> None:
     """Of each bucket's width, over the whole range, with the fewest digits in use."""
     have = Histogram.of(values(), 2)

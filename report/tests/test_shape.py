@@ -87,11 +87,3 @@ def test_too_few() -> None:
     assert shape.diagnose(Histogram.of([5000] * 499)).body == "unknown"
     assert shape.diagnose(Histogram.of([5000] * 500)).body == "tight"
     assert shape.diagnose(Histogram()).body == "unknown"
-
-
-@pytest.mark.parametrize(("ns", "said"), [
-    (0, "0 ns"), (999, "999 ns"), (1000, "1 µs"), (12_345, "12.3 µs"), (999_600, "1000 µs"),
-    (1_234_567, "1.23 ms"), (2_500_000_000, "2.5 s"), (100_000_000_000, "100 s")])
-def test_times(ns: int, said: str) -> None:
-    """Three digits and a unit."""
-    assert shape.time(ns) == said

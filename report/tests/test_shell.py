@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
+import pytest
 from isolator_report.shell import ASSETS, shell
 
 
@@ -28,6 +30,22 @@ def test_own_rules_and_script_come_after_those_of_every_page() -> None:
 
 def test_it_refers_to_nothing_outside() -> None:
     assert not re.search(r"(src|href)=|https?:|@import|url\(", shell("t", ""))
+
+
+def rules(text: str) -> set[tuple[str, str]]:
+    """Each selector with each of its declarations."""
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    return {(selector.strip(), declaration.strip())
+            for selectors, body in re.findall(r"([^{}]+){([^{}]*)}", text)
+            for selector in selectors.split(",") for declaration in body.split(";") if declaration}
+
+
+@pytest.mark.parametrize("path", ["lab/isolab/matrix/page.css", "scope/page/scope.css"])
+def test_no_page_repeats_what_all_have(path: str) -> None:
+    """A rule of page.css is in page.css alone: whoever changes it changes all pages."""
+    own = rules((Path(__file__).resolve().parents[2] / path).read_text())
+    assert len(own) > 20
+    assert own & rules((ASSETS / "page.css").read_text()) == set()
 
 
 def test_light_and_dark_name_the_same_colours() -> None:

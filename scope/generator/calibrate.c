@@ -7,11 +7,14 @@
 
 #include "calibrate.h"
 #include "place.h"
+#include "statistics/rank.h"
 
 #define MILLIHERTZ 10000000	/* of the triggers: 10 kHz */
 #define LINES 11		/* looked at, as many as there are names for */
 #define PASSES 65536		/* of the loop whose duration is kept */
 #define LIMIT_NS (20 * NS_PER_S)
+#define P50 (PERCENTILE_WHOLE / 2)
+#define P99 (PERCENTILE_WHOLE / 100)
 
 struct calibration {
 	struct capture capture;
@@ -60,13 +63,13 @@ static int ascending(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Nearest rank; @values become sorted. */
-static uint64_t percentile(uint64_t *values, uint32_t count, unsigned int percent)
+/* By rank; @values become sorted. */
+static uint64_t percentile(uint64_t *values, uint32_t count, uint32_t above)
 {
 	if (!count)
 		return 0;
 	qsort(values, count, sizeof(*values), ascending);
-	return values[((uint64_t)count * percent + 99) / 100 - 1];
+	return values[rank_from_least(count, above) - 1];
 }
 
 static void measure(struct calibration *calibration, struct floor_result *result)
@@ -94,13 +97,13 @@ static void measure(struct calibration *calibration, struct floor_result *result
 	if (!calibration->answered)
 		return;
 	result->rounds = calibration->triggers;
-	result->resolution = percentile(calibration->passes, passes, 99);
-	result->loopback_p50 = percentile(calibration->loopback, calibration->answered, 50);
-	result->loopback_p99 = percentile(calibration->loopback, calibration->answered, 99);
-	result->loopback_max = percentile(calibration->loopback, calibration->answered, 100);
-	result->jitter_p50 = percentile(calibration->jitter, calibration->triggers, 50);
-	result->jitter_p99 = percentile(calibration->jitter, calibration->triggers, 99);
-	result->jitter_max = percentile(calibration->jitter, calibration->triggers, 100);
+	result->resolution = percentile(calibration->passes, passes, P99);
+	result->loopback_p50 = percentile(calibration->loopback, calibration->answered, P50);
+	result->loopback_p99 = percentile(calibration->loopback, calibration->answered, P99);
+	result->loopback_max = percentile(calibration->loopback, calibration->answered, 0);
+	result->jitter_p50 = percentile(calibration->jitter, calibration->triggers, P50);
+	result->jitter_p99 = percentile(calibration->jitter, calibration->triggers, P99);
+	result->jitter_max = percentile(calibration->jitter, calibration->triggers, 0);
 }
 
 /* With a doorbell on which nobody waits: what ringing costs is part of the floor. */

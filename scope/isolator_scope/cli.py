@@ -309,7 +309,7 @@ def parser() -> Parser:
     made.add_argument("--calibrate", metavar="N", type=_number(int, 0, 100_000), default=1000,
                       help="rounds before the run; 0: none (default %(default)s)")
     made.add_argument("--wait", metavar="TIME", default="10s",
-                      help="for the generator (default %(default)s)")
+                      help="for the generator, tried again until then (default %(default)s)")
     made.add_argument("--report", metavar="FILE", type=Path, help="a page of HTML, too")
     _about(made)
     _limits(made)

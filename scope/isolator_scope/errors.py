@@ -3,7 +3,22 @@
 
 from __future__ import annotations
 
+import os
+import re
+import socket
+
 PASS, ERROR, EXCEEDED, INCONCLUSIVE, SKIPPED = 0, 1, 2, 3, 77
+
+
+def reason(problem: Exception) -> str:
+    """The system's own words for what failed; asyncio wraps them, and names addresses again."""
+    if isinstance(problem, OSError) and not isinstance(problem, socket.gaierror):
+        number = problem.errno
+        if number is None and (found := re.search(r"\[Errno (\d+)\]", str(problem))):
+            number = int(found[1])  # of several addresses
+        if number:
+            return os.strerror(number)
+    return getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
 
 
 class ScopeError(Exception):

@@ -16,6 +16,7 @@ from .instrument import Instrument
 from .link import Link, Target
 from .protocol import Calibrate, Message, Start, Status, Stop
 
+FIRST = 1.0  # s until it says that it still tries
 DRAIN = 5.0  # s beyond the generator's patience
 NS = 1_000_000_000
 
@@ -61,6 +62,13 @@ def progress(instrument: Instrument, began: float, full: float | None) -> str:
     return said
 
 
+def _no_link(plan: Plan, link: Link) -> str:
+    if link.refused:
+        return f"the generator at {plan.target} refused: {link.refused}"
+    return (f"no generator at {plan.target} within {plan.wait:g} s: {link.why or 'no answer'}; "
+            "start isolator-generator there, or name another place with --connect HOST:PORT")
+
+
 async def _ask(link: Link, message: Message) -> int:
     ack = await link.command(message)
     if ack.status not in (Status.OK, Status.BUSY):
@@ -87,7 +95,8 @@ async def _prepare(plan: Plan, instrument: Instrument, link: Link) -> bool:
     for message in plan.settings:
         await _ask(link, message)
     if plan.calibrate and await _ask(link, Calibrate(plan.calibrate)) == Status.BUSY:
-        print("isolator-scope: it runs already: not calibrated", file=sys.stderr)
+        print("isolator-scope: the generator is already running: it was not calibrated, and goes "
+              "on when this recording ends", file=sys.stderr)
     return await _ask(link, Start(plan.triggers)) == Status.OK
 
 
@@ -158,9 +167,13 @@ async def record(plan: Plan) -> Outcome:
         return True
 
     try:
-        if not await until(link.connected, plan.wait, None):
-            why = link.refused or link.why or "no answer"
-            raise ScopeError(f"no link to {plan.target}: {why}; is the generator running there?")
+        first = min(FIRST, plan.wait)
+        if not await until(link.connected, first, None):
+            if plan.wait > first and not link.refused:
+                print(f"isolator-scope: no generator at {plan.target} yet: "
+                      f"{link.why or 'no answer'}; trying for {plan.wait:g} s", file=sys.stderr)
+            if link.refused or not await until(link.connected, plan.wait - first, None):
+                raise ScopeError(_no_link(plan, link))
         if ended.is_set():
             outcome.early = True
             return outcome

@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
-from .errors import ScopeError
+from .errors import ScopeError, reason
 from .protocol import (
     Ack,
     Frame,
@@ -88,7 +88,7 @@ class Link:
             try:
                 await self._connection()
             except (OSError, ProtocolError, asyncio.IncompleteReadError, TimeoutError) as problem:
-                self.why = str(problem) or type(problem).__name__
+                self.why = reason(problem)
             # Only what brought something shortens the pause: two hosts that take the
             # generator from each other must not do so ever faster.
             if self._brought:

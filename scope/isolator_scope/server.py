@@ -53,7 +53,7 @@ PAGE = Path(__file__).resolve().parent / "page"
 SOURCES = Path(__file__).resolve().parent.parent / "page"
 FILES = ("scope.js", "charts.js", "persistence.js", "chain.js", "format.js", "scope.css")
 PARTS = ("uPlot.iife.min.js", "uPlot.min.css")
-PALETTE = "palette.css"  # of all pages
+SHARED = ("palette.css", "page.css")  # by all pages of the project
 SAFE = {
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; frame-ancestors 'none'",
@@ -165,7 +165,7 @@ class Server:
             return web.FileResponse(self.page / name)
         if name in PARTS:
             return web.FileResponse(self.parts / name)
-        if name == PALETTE:
+        if name in SHARED:
             return web.FileResponse(ASSETS / name)
         raise web.HTTPNotFound
 

@@ -8,14 +8,15 @@ short one.
 from __future__ import annotations
 
 import heapq
-import math
 from array import array
 from collections.abc import Sequence
 from itertools import accumulate
 
-from isolator_report.histogram import HIGHEST, Histogram
+from isolator_report.buckets import bits_of, bucket, lowest
+from isolator_report.histogram import DIGITS, HIGHEST, Histogram
+from isolator_report.percentile import known, rank
 
-SUB_BITS = 10  # of a bucket's number: 2^10 buckets for each factor of 2, 3 digits
+SUB_BITS = bits_of(DIGITS)
 COARSE_BITS = 6  # of the persistence view: 2^6 for each factor of 2, 1.6 % wide
 TOP = 128  # largest values that are kept exactly
 ROOM = 256  # intervals of a timeline, before they double
@@ -23,19 +24,7 @@ BEYOND = -1  # it is missing
 FIRST_INTERVAL = 10_000_000  # ns
 
 
-def bucket(ns: int, bits: int = SUB_BITS) -> int:
-    """The number of the bucket that holds a value."""
-    shift = max(ns.bit_length() - bits - 1, 0)
-    return (shift << bits) + (ns >> shift)
-
-
-def lowest(index: int, bits: int = SUB_BITS) -> int:
-    """The lowest value of a bucket."""
-    shift = max((index >> bits) - 1, 0)
-    return (index - (shift << bits)) << shift
-
-
-BUCKETS = bucket(HIGHEST) + 1
+BUCKETS = bucket(HIGHEST, SUB_BITS) + 1
 COARSE = bucket(HIGHEST, COARSE_BITS) + 1
 
 
@@ -98,10 +87,11 @@ class Statistics:
         if ns < self.least or self.least < 0:
             self.least = ns
         if ns <= HIGHEST:
+            # bucket(), twice, without its calls: each answer of each line comes by here.
             bits = ns.bit_length()
-            shift = bits - 11 if bits > 11 else 0
+            shift = bits - SUB_BITS - 1 if bits > SUB_BITS + 1 else 0
             self.counts[(shift << SUB_BITS) + (ns >> shift)] += 1
-            shift = bits - 7 if bits > 7 else 0
+            shift = bits - COARSE_BITS - 1 if bits > COARSE_BITS + 1 else 0
             self.coarse[(shift << COARSE_BITS) + (ns >> shift)] += 1
         else:
             self.overflow += 1
@@ -130,15 +120,14 @@ class Statistics:
         inside = self.count - self.overflow
         if not inside:
             return found
-        first = bucket(self.least)
-        upto = accumulate(self.counts[first:bucket(min(self.most, HIGHEST)) + 1])
-        wanted = [(max(1, math.ceil(total * percent / 100 - 1e-9)), place)
-                  for place, percent in enumerate(percents)
-                  if total * (1 - percent / 100) >= 1 - 1e-9]
+        first = bucket(self.least, SUB_BITS)
+        upto = accumulate(self.counts[first:bucket(min(self.most, HIGHEST), SUB_BITS) + 1])
+        wanted = [(rank(total, percent), place) for place, percent in enumerate(percents)
+                  if known(total, percent)]
         wanted.sort(reverse=True)
         for index, summed in enumerate(upto, first):
             while wanted and summed >= wanted[-1][0]:
-                found[wanted.pop()[1]] = min(lowest(index + 1) - 1, self.most)
+                found[wanted.pop()[1]] = min(lowest(index + 1, SUB_BITS) - 1, self.most)
             if not wanted:
                 break
         return found
@@ -146,11 +135,10 @@ class Statistics:
     def said(self, percents: Sequence[float], missing: int) -> list[int | None]:
         """For people: percentiles, BEYOND for one that lies among the missing."""
         total = self.count + missing
-        return [BEYOND if ns is None and missing and total * (1 - percent / 100) >= 1 - 1e-9
-                else ns for percent, ns in zip(percents, self.percentiles(percents, missing),
-                                               strict=True)]
+        return [BEYOND if ns is None and missing and known(total, percent) else ns
+                for percent, ns in zip(percents, self.percentiles(percents, missing), strict=True)]
 
     def histogram(self) -> Histogram:
         """As isolator-report's."""
-        return Histogram({lowest(index): count
+        return Histogram({lowest(index, SUB_BITS): count
                           for index, count in enumerate(self.counts) if count})

@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from isolator_report.shape import time as human
+from isolator_report import duration
 
 from .account import Account
 from .document import titles
@@ -22,7 +22,7 @@ HEAD = ("line", "triggers", "answered", "late", "missing", "strays", "min", "mea
 
 
 def _time(ns: float | None) -> str:
-    return "-" if ns is None else "missing" if ns < 0 else human(ns)
+    return "-" if ns is None else "missing" if ns < 0 else duration.time(ns)
 
 
 def table(account: Account) -> str:

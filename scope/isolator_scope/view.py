@@ -9,13 +9,14 @@ from __future__ import annotations
 from array import array
 from typing import Any
 
+from isolator_report.buckets import bucket
 from isolator_report.histogram import HIGHEST
 
 from .account import Account, Chain
 from .chain import PLAIN, RT, chain, culprit
 from .document import titles
 from .instrument import Instrument
-from .statistics import COARSE_BITS, bucket
+from .statistics import COARSE_BITS
 from .trail import BASE, COUNT, LEVELS, MISSING, RING, Cursor, Trail
 
 PERCENTS = (50.0, 90.0, 99.0, 99.9, 99.99)

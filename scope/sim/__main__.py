@@ -6,14 +6,16 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import sys
 
 from isolator_scope.chain import PLAIN
+from isolator_scope.errors import ERROR, reason
 
 from .generator import Generator, Link
 from .model import Faults, Target
 
 
-async def serve(arguments: argparse.Namespace) -> None:
+async def serve(arguments: argparse.Namespace) -> int:
     """Until it is interrupted."""
     faults = Faults(missing=arguments.missing, late=arguments.late, stray=arguments.stray,
                     spike=arguments.spike, sustained=arguments.sustained)
@@ -22,15 +24,21 @@ async def serve(arguments: argparse.Namespace) -> None:
         faults.delay[name] = int(float(microseconds) * 1000)
     names = ("", "") if arguments.bare else tuple(PLAIN)
     made = Generator(Target(arguments.seed, names, faults), Link(), arguments.speed)
-    port = await made.listen(port=arguments.port)
+    try:
+        port = await made.listen(port=arguments.port)
+    except (OSError, OverflowError) as problem:
+        print(f"sim: cannot listen on 127.0.0.1:{arguments.port}: {reason(problem)}; name "
+              "another port with --port, 0 for any that is free", file=sys.stderr)
+        return ERROR
     print(f"a simulated generator listens on 127.0.0.1:{port}", flush=True)
     try:
         await asyncio.Event().wait()
     finally:
         await made.close()
+    return 0
 
 
-def main() -> None:
+def main() -> int:
     """Parse the command line and serve."""
     parser = argparse.ArgumentParser(
         prog="python3 -m sim", description=__doc__,
@@ -48,8 +56,9 @@ def main() -> None:
         parser.add_argument(f"--{name}", metavar="SHARE", type=float, default=0.0,
                             help="of the answers (default %(default)s)")
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(serve(parser.parse_args()))
+        return asyncio.run(serve(parser.parse_args()))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

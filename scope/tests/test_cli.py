@@ -9,6 +9,7 @@ import csv
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -22,9 +23,17 @@ from isolator_report.document import load
 from isolator_scope import headless
 from isolator_scope.cli import VERSION, address, main, parser, token
 from isolator_scope.document import duration, limit
-from isolator_scope.errors import ERROR, EXCEEDED, INCONCLUSIVE, PASS, SKIPPED, ScopeError
+from isolator_scope.errors import (
+    ERROR,
+    EXCEEDED,
+    INCONCLUSIVE,
+    PASS,
+    SKIPPED,
+    ScopeError,
+    reason,
+)
 from isolator_scope.link import Target
-from isolator_scope.protocol import SetFrequency, SetPatience
+from isolator_scope.protocol import ProtocolError, SetFrequency, SetPatience
 from isolator_scope.recording import Reader
 from scope_simulated import ENVIRONMENT, simulated
 from steps import ROOT
@@ -248,9 +257,34 @@ def test_nothing_to_measure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
                                "-o", str(tmp_path / "a.scope")], env=ENVIRONMENT,
                               capture_output=True, text=True, timeout=30)
         assert done.returncode == SKIPPED and "load the target's driver" in done.stderr
-    assert main(["record", "--connect", "127.0.0.1:1", "--wait", "300ms", "-o",
+    assert main(["record", "--connect", "127.0.0.1:1", "--wait", "1100ms", "-o",
                  str(tmp_path / "b.scope")]) == ERROR
-    assert "is the generator running there?" in capsys.readouterr().err
+    first, last = capsys.readouterr().err.splitlines()
+    assert first == "isolator-scope: no generator at 127.0.0.1:1 yet: Connection refused; " \
+        "trying for 1.1 s"
+    assert "no generator at 127.0.0.1:1 within 1.1 s: Connection refused; start" in last
+
+
+@pytest.mark.parametrize(("problem", "said"), [
+    (ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 1)"), "Connection refused"),
+    (OSError("Multiple exceptions: [Errno 111] Connect call failed ('::1', 1, 0, 0), "
+             "[Errno 111] Connect call failed ('127.0.0.1', 1)"), "Connection refused"),
+    (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
+    (TimeoutError(), "TimeoutError"), (ProtocolError("no frame"), "no frame")])
+def test_reasons_are_the_systems(problem: Exception, said: str) -> None:
+    """Not asyncio's words for them, nor an address that the message names already."""
+    assert reason(problem) == said
+
+
+def test_the_simulation_on_a_port_that_is_taken() -> None:
+    """What failed, why and what helps, in one line."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = subprocess.run([sys.executable, "-m", "sim", "--port", str(port)], env=ENVIRONMENT,
+                              capture_output=True, text=True, timeout=60)
+    assert done.returncode == ERROR and not done.stdout
+    assert done.stderr == f"sim: cannot listen on 127.0.0.1:{port}: Address already in use; " \
+        "name another port with --port, 0 for any that is free\n"
 
 
 def test_refused(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@
 #include "statistics/percentile.h"
 #include "statistics/timebase.h"
 
+static const char *vectors_path;
+
 /* The figures of the literature: 59 for p95, 3.0e6 for p99.9999. */
 static void bounds(void)
 {
@@ -110,6 +112,35 @@ static void missing_to_the_last(void)
 	found = percentile_find(series, 10000);
 	CHECK(found.known && found.value_ns == 990000);
 	free(series);
+}
+
+/* report/tests/test_report_percentile.py reads the same file. */
+static void ranks_as_in_python(void)
+{
+	FILE *vectors = fopen(vectors_path, "r");
+	char line[200], name[PERCENTILE_TEXT];
+	uint64_t count, rank;
+	int lines = 0, lies_above;
+	uint32_t above;
+
+	CHECK(vectors);
+	while (vectors && fgets(line, sizeof(line), vectors)) {
+		if (*line == '#')
+			continue;
+		CHECK(sscanf(line, "%" SCNu64 " %15s %" SCNu64 " %d", &count, name, &rank,
+			     &lies_above) == 4);
+		CHECK(percentile_parse(name, &above));
+		if (rank_from_least(count, above) != rank)
+			printf("# %s", line);
+		CHECK(rank_from_least(count, above) == rank);
+		CHECK((count * above >= PERCENTILE_WHOLE) == lies_above);
+		lines++;
+	}
+	CHECK(lines > 10);
+	if (vectors)
+		fclose(vectors);
+	CHECK(!rank_from_least(0, 1000));
+	CHECK(rank_from_least(7, 0) == 7 && rank_from_least(7, PERCENTILE_WHOLE) == 1);
 }
 
 static void names(void)
@@ -240,13 +271,15 @@ int main(int argc, char **argv)
 		{ "a bound covers in 95 of 100 runs", coverage },
 		{ "percentiles by rank, and none from too few", found_percentiles },
 		{ "percentiles where something is missing", missing_to_the_last },
+		{ "ranks are those of the report", ranks_as_in_python },
 		{ "names of percentiles", names },
 		{ "limits hold, are exceeded, or nothing can be said", limits },
 		{ "what a run comes to", outcomes },
 	};
 
-	(void)argc;
-	(void)argv;
+	if (argc != 2)
+		return 1;
+	vectors_path = argv[1];
 	srandom(1);
 	return check_run(tests, ARRAY_SIZE(tests));
 }

@@ -22,7 +22,7 @@ const short = (vector) => SHORT[vector] || vector;
 
 function cellClass(row, column, cell) {
   if (!cell || cell.outcome === "missing") return "c";
-  let name = "c ";
+  let name = "n c ";
   if (!cell.returned) name += "many bad";
   else if (!cell.worked && cell.outcome !== "refused") name += "many bad";
   else if (!cell.kernel_entries) name += "none";

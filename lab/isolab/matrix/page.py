@@ -40,12 +40,13 @@ def _summary(report: dict[str, Any]) -> str:
     for column in report["columns"]:
         hangs = _hangs(report, column)
         cards.append(
-            f"<div><b>{interrupting(report, column)}</b>of {_ran(report, column)} rows interrupt "
+            f'<div class="card"><b class="big">{interrupting(report, column)}</b>'
+            f"of {_ran(report, column)} rows interrupt "
             f"{html.escape(column)}{f'; {hangs} hang' if hangs else ''}"
             f'<br><span class="dim">{_entries(report, column):,} entries without class break'
             "</span></div>"
         )
-    return f'<div class="sum">{"".join(cards)}</div>'
+    return f'<div class="cards">{"".join(cards)}</div>'
 
 
 def _verdict(report: dict[str, Any]) -> str:

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from isolator_report.percentile import by_rank
 from isolator_scope.account import Account
 from isolator_scope.chain import TRIGGER, Place, culprit
 from isolator_scope.chain import chain as chain_of
@@ -36,15 +36,6 @@ class Claim:
         return asdict(self)
 
 
-def percentile(values: Sequence[int], missing: int, percent: float) -> int | None:
-    """By rank; what is missing counts as larger than all.  None: it is missing, or none is there.
-
-    @values are sorted.
-    """
-    rank = max(1, math.ceil((len(values) + missing) * percent / 100 - 1e-9))
-    return values[rank - 1] if rank <= len(values) else None
-
-
 def figures(run: Run, line: int) -> dict[str, Any]:
     """One mechanism's, in one run."""
     values = sorted(ns for ns in run.ns.get(line, ()) if ns != MISSING)
@@ -59,8 +50,8 @@ def figures(run: Run, line: int) -> dict[str, Any]:
         "unsure": sum(bool(flag & ANSWER_UNSURE) for flag in flags),
         "min_ns": values[0] if values else None,
         "mean_ns": round(sum(values) / len(values)) if values else None,
-        "p50_ns": percentile(values, missing, 50),
-        "p99_ns": percentile(values, missing, 99),
+        "p50_ns": by_rank(values, 50, missing),
+        "p99_ns": by_rank(values, 99, missing),
         "max_ns": values[-1] if values else None,
     }
 

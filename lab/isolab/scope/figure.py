@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import Any
 
-from isolator_report import drawing, shape
+from isolator_report import drawing, duration, svg
+from isolator_report.axis import STEPS, Axis, place
 from isolator_report.histogram import Histogram
 
 # Of the thesis: its number, our name of the mechanism, what it is.
@@ -20,14 +20,13 @@ FIGURES = (
 CONFIGS = ("stock", "isolated")
 COLOURS = dict(zip(CONFIGS, reversed(drawing.COLOURS), strict=True))
 WIDTH, LEFT, RIGHT, TOP, ROW, HALF, BOTTOM = 860, 84, 250, 30, 76, 32, 46
-FONT = 'font-family="system-ui,sans-serif"'
 
 Row = dict[str, Any]
 
 
 def said(value: int | float | str | None) -> str:
     """A time for people; one that lies among the missing answers has none."""
-    return "–" if value is None else value if isinstance(value, str) else shape.time(value)
+    return "–" if value is None else value if isinstance(value, str) else duration.time(value)
 
 
 def line_of(cell: Row | None, mechanism: str) -> Row | None:
@@ -59,70 +58,36 @@ def mechanisms(report: Row) -> list[str]:
     )
 
 
-def _text(x: float, y: float, words: str, anchor: str, colour: str, size: int) -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}" '
-        f'font-size="{size}">{escape(words)}</text>'
-    )
-
-
-class _Axis:
+def _axis(places: list[int], most: list[int]) -> Axis:
     """Times from left to right, logarithmic."""
-
-    def __init__(self, places: list[int], most: list[int]) -> None:
-        ends = [math.log10(max(ns, 1)) * drawing.STEPS for ns in most]
-        self.low = min(places) - 2.0
-        self.high = max([max(places) + 3.0, *(end + 2 for end in ends)])
-
-    def x(self, place: float) -> float:
-        return LEFT + (place - self.low) / (self.high - self.low) * (WIDTH - LEFT - RIGHT)
-
-    def at(self, ns: float) -> float:
-        return self.x(math.log10(max(ns, 1)) * drawing.STEPS)
-
-    def ticks(self, bottom: float) -> list[str]:
-        found = []
-        few = self.high - self.low > 3 * drawing.STEPS
-        for power in range(
-            math.floor(self.low / drawing.STEPS), math.floor(self.high / drawing.STEPS) + 1
-        ):
-            for digit in (1,) if few else (1, 2, 5):
-                x = self.at(digit * 10.0**power)
-                if LEFT <= x <= WIDTH - RIGHT:
-                    found += [
-                        f'<path d="M{x:.1f} {TOP}V{bottom:.1f}" stroke="{drawing.LINE}"/>',
-                        _text(
-                            x, bottom + 16, shape.time(digit * 10.0**power), "middle",
-                            drawing.DIM, 11,
-                        ),
-                    ]  # fmt: skip
-        return found
+    high = max([max(places) + 3.0, *(place(ns) + 2 for ns in most)])
+    return Axis(min(places) - 2.0, high, LEFT, WIDTH - RIGHT)
 
 
-def _half(axis: _Axis, line: Row, base: float, sign: int, colour: str, most: int) -> list[str]:
+def _ticks(axis: Axis, bottom: float) -> list[str]:
+    found = []
+    for x, _, ns in axis.times((1,) if axis.high - axis.low > 3 * STEPS else (1, 2, 5)):
+        found += [
+            svg.line(f"M{x:.1f} {TOP}V{bottom:.1f}"),
+            svg.text(x, bottom + 16, duration.time(ns), size=11),
+        ]
+    return found
+
+
+def _half(axis: Axis, line: Row, base: float, sign: int, colour: str, most: int) -> list[str]:
     """The values of one configuration, away from the row's middle; heights are logarithmic."""
     counts = drawing.rebin(Histogram.decode(line["histogram"]))
-    path, before = [], None
-    for place in sorted(counts):
-        height = HALF * math.log10(1 + counts[place]) / math.log10(1 + most)
-        if place - 1 != before:
-            path.append(f"M{axis.x(place):.1f} {base:.1f}")
-        path.append(f"V{base + sign * height:.1f}H{axis.x(place + 1):.1f}")
-        if place + 1 not in counts:
-            path.append(f"V{base:.1f}")
-        before = place
-    found = [
-        f'<path d="{"".join(path)}" fill="{colour}" fill-opacity="0.35" stroke="{colour}" '
-        'stroke-width="1"/>'
-    ]
+    share = sign * HALF / math.log10(1 + most)
+    tops = {where: base + share * math.log10(1 + count) for where, count in counts.items()}
+    filled = f' fill="{colour}" fill-opacity="0.35" stroke-width="1"'
+    found = [svg.line(axis.outline(tops, base), colour, filled)]
     for key, dash in (("p50_ns", ""), ("p99_ns", ' stroke-dasharray="3 3"')):
         if isinstance(line[key], int):
-            found.append(
-                f'<path d="M{axis.at(line[key]):.1f} {base:.1f}v{sign * HALF}" '
-                f'stroke="{colour}" stroke-width="1.6"{dash}/>'
-            )
+            x = axis.at(place(line[key]))
+            path = f"M{x:.1f} {base:.1f}v{sign * HALF}"
+            found.append(svg.line(path, colour, f' stroke-width="1.6"{dash}'))
     if line["max_ns"] is not None:
-        x, y = axis.at(line["max_ns"]), base + sign * 7
+        x, y = axis.at(place(line["max_ns"])), base + sign * 7
         found.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>')
     return found
 
@@ -150,21 +115,20 @@ def figure(report: Row, mechanism: str, title: str) -> str:
     known = [line for line in lines.values() if line and line["max_ns"] is not None]
     height = TOP + ROW * len(rows) + BOTTOM
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
-        f'{FONT} aria-label="{escape(title)}"><title>{escape(title)}</title>',
-        _text(LEFT, 16, title, "start", drawing.INK, 15),
+        svg.opened(WIDTH, height, title),
+        svg.text(LEFT, 16, title, "start", svg.INK, 15),
     ]
     binned = [drawing.rebin(Histogram.decode(line["histogram"])) for line in known]
-    places = [place for row in binned for place in row]
-    axis = _Axis(places, [line["max_ns"] for line in known]) if places else None
+    places = [where for row in binned for where in row]
+    axis = _axis(places, [line["max_ns"] for line in known]) if places else None
     most = max((count for row in binned for count in row.values()), default=1)
     if axis:
-        parts += axis.ticks(TOP + ROW * len(rows))
+        parts += _ticks(axis, TOP + ROW * len(rows))
     for number, load in enumerate(rows):
         base = TOP + ROW * number + ROW / 2
         parts += [
-            f'<path d="M{LEFT} {base:.1f}H{WIDTH - RIGHT}" stroke="{drawing.DIM}"/>',
-            _text(LEFT - 8, base + 4, load, "end", drawing.INK, 13),
+            svg.line(f"M{LEFT} {base:.1f}H{WIDTH - RIGHT}", svg.DIM),
+            svg.text(LEFT - 8, base + 4, load, "end", svg.INK, 13),
         ]
         for config, sign in zip(CONFIGS, (-1, 1), strict=True):
             line, colour = lines[config, load], COLOURS[config]
@@ -173,15 +137,15 @@ def figure(report: Row, mechanism: str, title: str) -> str:
             values, lacks = _words(line, cells[config, load])
             x, y = WIDTH - RIGHT + 10, base - 19 if sign < 0 else base + 15
             parts += [
-                _text(x, y, values, "start", colour, 11),
-                _text(x, y + 12, lacks[:46], "start", drawing.DIM, 10),
+                svg.text(x, y, values, "start", colour, 11),
+                svg.text(x, y + 12, lacks[:46], "start", svg.DIM, 10),
             ]
     parts += [
-        _text(LEFT, height - 8, "above: stock", "start", COLOURS["stock"], 12),
-        _text(LEFT + 90, height - 8, "below: isolated", "start", COLOURS["isolated"], 12),
-        _text(
+        svg.text(LEFT, height - 8, "above: stock", "start", COLOURS["stock"], 12),
+        svg.text(LEFT + 90, height - 8, "below: isolated", "start", COLOURS["isolated"], 12),
+        svg.text(
             LEFT + 190, height - 8,
-            "line p50, dashes p99, dot max; heights are logarithmic", "start", drawing.DIM, 11,
+            "line p50, dashes p99, dot max; heights are logarithmic", "start", svg.DIM, 11,
         ),
         "</svg>",
     ]  # fmt: skip
@@ -196,12 +160,11 @@ def picture(report: Row) -> str:
     ]
     each = TOP + ROW * len(loads(report)) + BOTTOM + 12
     inside = "".join(
-        f'<svg y="{place * each}" width="{WIDTH}" height="{each - 12}"'
-        + one.removeprefix('<svg xmlns="http://www.w3.org/2000/svg"')
-        for place, one in enumerate(drawn)
+        f'<svg y="{number * each}" width="{WIDTH}" height="{each - 12}"' + one.removeprefix("<svg")
+        for number, one in enumerate(drawn)
     )
+    height = each * len(drawn)
+    title = "How long until a mechanism answers, stock and isolated"
     return (
-        "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n"
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {each * len(drawn)}">'
-        f'<rect width="100%" height="100%" fill="var(--bg,#fff)"/>{inside}</svg>\n'
+        f"{svg.LICENCE}{svg.opened(WIDTH, height, title)}{svg.paper(WIDTH, height)}{inside}</svg>\n"
     )

@@ -72,13 +72,6 @@ def held(claims: list[Claim]) -> bool:
     return all(claim.held for claim in claims)
 
 
-def test_a_percentile_has_what_is_missing_above_it() -> None:
-    assert scopeclaims.percentile([1, 2, 3, 4], 0, 50) == 2
-    assert scopeclaims.percentile([1, 2], 2, 50) == 2
-    assert scopeclaims.percentile([1, 2], 2, 75) is None
-    assert scopeclaims.percentile([], 0, 50) is None
-
-
 def test_figures_of_a_line() -> None:
     run = run_of(trigger(7, (0, 100, 0)), trigger(8, (0, 300, ANSWER_LATE | ANSWER_UNSURE)),
                  trigger(9), Afterthought(9, 0, 5000), trigger(10))
