@@ -379,9 +379,9 @@ def test_files_of_others_stay(interfere: Interfere, place: Path, tmp_path: Path)
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "kept").write_text("x")
-    link = place / "isolator-interfere.aaaaaa"
+    link = place / "isolator-scratch.aaaaaa"
     link.symlink_to(outside)
-    plain = place / "isolator-interfere.bbbbbb"
+    plain = place / "isolator-scratch.bbbbbb"
     plain.write_text("x")
     interfere("stress:get")
     assert (outside / "kept").exists() and link.is_symlink() and plain.exists()
