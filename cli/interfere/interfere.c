@@ -171,10 +171,16 @@ static void conclude(struct interfere_run *run)
 	}
 }
 
-static void read_interrupts(struct interfere_run *run, struct interrupts *interrupts)
+/* What came to its targets. */
+static void look_again(struct interfere_run *run)
 {
-	if (!cpulist_empty(load_targets(run->load)))
-		interrupts_read(interrupts, "/", INTERRUPTS_PATH, load_targets(run->load));
+	struct look now;
+
+	if (cpulist_empty(load_targets(run->load)))
+		return;
+	look_take(&now, "/", load_targets(run->load));
+	since_make(&run->since, &run->before, &now, look_seconds(&run->before, &now));
+	look_free(&now);
 }
 
 static bool all_running(struct interfere_view *view)
@@ -207,7 +213,8 @@ static void wait_all(struct interfere_view *view, bool progress)
 
 	for (size_t i = 0; i < view->count; i++) {
 		begin(&view->runs[i]);
-		read_interrupts(&view->runs[i], &view->runs[i].before);
+		if (!cpulist_empty(load_targets(view->runs[i].load)))
+			look_take(&view->runs[i].before, "/", load_targets(view->runs[i].load));
 	}
 	while (next < end && all_running(view)) {
 		next = next + LOOK_NS < end ? next + LOOK_NS : end;
@@ -227,8 +234,7 @@ static void wait_all(struct interfere_view *view, bool progress)
 	view->seconds = (double)(wait_clock_ns() - from) / WAIT_SECOND;
 	for (size_t i = 0; i < view->count; i++) {
 		conclude(&view->runs[i]);
-		read_interrupts(&view->runs[i], &view->runs[i].since);
-		interrupts_since(&view->runs[i].since, &view->runs[i].before);
+		look_again(&view->runs[i]);
 	}
 	if (progress && view->whole)
 		fputs("\r\033[K", stderr);
@@ -236,11 +242,12 @@ static void wait_all(struct interfere_view *view, bool progress)
 
 uint64_t interfere_interrupts(const struct interfere_run *run, const char *class)
 {
+	const struct interrupts *came = &run->since.lists[LOOK_INTERRUPTS];
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < run->since.count; i++)
-		if (!strcmp(run->since.rows[i].class, class))
-			count += run->since.rows[i].count;
+	for (size_t i = 0; i < came->count; i++)
+		if (!strcmp(came->rows[i].class, class))
+			count += came->rows[i].count;
 	return count;
 }
 
@@ -256,7 +263,7 @@ static void judge(struct interfere_run *run)
 			run->state = INTERFERE_IDLE;
 			why = "on one of its CPUs it did nothing: is the time too short, or the CPU taken by others?";
 		}
-	if (!why && sends && run->since.known && !interfere_interrupts(run, "call") &&
+	if (!why && sends && run->since.lists[LOOK_INTERRUPTS].known && !interfere_interrupts(run, "call") &&
 	    !interfere_interrupts(run, "resched") && !interfere_interrupts(run, "tlb")) {
 		run->state = INTERFERE_IDLE;
 		why = "no interrupt came of it to the CPUs that it is for";
@@ -331,8 +338,8 @@ static void free_all(struct interfere_view *view)
 {
 	for (size_t i = 0; i < view->count; i++) {
 		load_close(view->runs[i].load);
-		interrupts_free(&view->runs[i].before);
-		interrupts_free(&view->runs[i].since);
+		look_free(&view->runs[i].before);
+		since_free(&view->runs[i].since);
 		free(view->runs[i].cpus);
 		free(view->runs[i].why);
 	}

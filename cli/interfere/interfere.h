@@ -7,7 +7,7 @@
 
 #include "base/cpulist.h"
 #include "interfere/load.h"
-#include "machine/interrupts.h"
+#include "machine/look.h"
 
 enum interfere_state {
 	INTERFERE_RAN,		/* it did something on each of its CPUs */
@@ -32,7 +32,8 @@ struct interfere_run {
 	const struct load_type *type;
 	struct load *load;		/* NULL: it was not opened */
 	struct interfere_cpu *cpus;	/* as many as the load has */
-	struct interrupts before, since;	/* of its targets, if it has any */
+	struct look before;	/* of its targets, if it has any */
+	struct since since;
 	enum interfere_state state;
 	char *why;			/* NULL: nothing is to be said */
 };

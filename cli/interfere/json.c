@@ -37,10 +37,10 @@ static void put_interrupts(struct json *json, const struct interfere_run *run)
 	}
 	json_open(json, "interrupts", '{');
 	json_cpus(json, "cpus", load_targets(run->load));
-	json_number_if(json, "calls", run->since.known, interfere_interrupts(run, "call"));
-	json_number_if(json, "reschedules", run->since.known,
+	json_number_if(json, "calls", run->since.lists[LOOK_INTERRUPTS].known, interfere_interrupts(run, "call"));
+	json_number_if(json, "reschedules", run->since.lists[LOOK_INTERRUPTS].known,
 		       interfere_interrupts(run, "resched"));
-	json_number_if(json, "tlb_shootdowns", run->since.known,
+	json_number_if(json, "tlb_shootdowns", run->since.lists[LOOK_INTERRUPTS].known,
 		       interfere_interrupts(run, "tlb"));
 	json_close(json, '}');
 }

@@ -57,7 +57,7 @@ static void put_interrupts(FILE *out, const struct interfere_run *run)
 		return;
 	targets = cpulist_text(load_targets(run->load));
 	fprintf(out, "  interrupts that came to CPU %s: ", targets);
-	if (run->since.known)
+	if (run->since.lists[LOOK_INTERRUPTS].known)
 		fprintf(out, "%" PRIu64 " calls, %" PRIu64 " reschedules, %" PRIu64 " TLB shootdowns\n",
 			interfere_interrupts(run, "call"), interfere_interrupts(run, "resched"),
 			interfere_interrupts(run, "tlb"));
