@@ -29,15 +29,15 @@ struct undo_kind {
 	bool path;	/* what it changes is named by a path */
 	bool task;	/* by the number of a task or a process; messages show it in commands */
 
-	/* As long as the task lives, which began at VALUE, the journal is that of a run that lives. */
+	/* While the task lives that began at VALUE, the journal is that of a run that lives. */
 	bool attached;
 
 	/* The change that @fields note; false, said why: it stays.  NULL: it is no change. */
 	bool (*undo)(struct undo_context *context, char **fields);
 
 	/*
-	 * A run that begins relies on what a run that lives has changed: notes that, as it is now, so
-	 * that whoever ends last puts it back.  0, or -1, said why.  NULL: each has its own.
+	 * A run that begins relies on what a run that lives has changed: notes that, as it is now,
+	 * so that whoever ends last puts it back.  0, or -1, said why.  NULL: each has its own.
 	 */
 	int (*share)(struct journal *journal, char **fields);
 

@@ -229,7 +229,8 @@ static void count_row(struct interrupt *came, const struct interrupt *before,
 		uint64_t old = known ? before->of[columns[i]] : 0;
 
 		if (columns[i] >= 0)
-			came->of[i] = now->of[i] < old ? wrapped(old, now->of[i]) : now->of[i] - old;
+			came->of[i] = now->of[i] < old ? wrapped(old, now->of[i]) :
+				now->of[i] - old;
 		came->count += came->of[i];
 	}
 }

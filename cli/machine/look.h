@@ -14,7 +14,7 @@ extern const char *const look_paths[LOOK_LISTS];
 struct look {
 	uint64_t taken_ns;	/* CLOCK_MONOTONIC, when the reading began */
 	struct interrupts lists[LOOK_LISTS];
-	int errors[LOOK_LISTS];	/* why it is not known, EBADMSG: it has none of the CPUs; 0: it is */
+	int errors[LOOK_LISTS];	/* why it is not known: EBADMSG has none of the CPUs; 0: it is */
 };
 
 /* Of @cpus, below @root. */
@@ -29,7 +29,7 @@ struct since {
 	struct interrupts lists[LOOK_LISTS];	/* as interrupts_between() has them */
 	struct cpulist both;		/* CPUs that were there at both looks */
 	struct cpulist came, left;	/* at one of them alone: what came there is not known */
-	char **gone;		/* labels of interrupts that vanished, with what they counted last */
+	char **gone;		/* labels of interrupts that vanished, and what they counted last */
 	size_t nr_gone;
 };
 

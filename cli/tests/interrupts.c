@@ -112,7 +112,8 @@ static void strange(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		struct interrupts have = parsed(texts[i], &all), again = parsed(texts[i], &all), came;
+		struct interrupts have = parsed(texts[i], &all), again = parsed(texts[i], &all);
+		struct interrupts came;
 
 		for (size_t k = 0; k < have.columns; k++)
 			CHECK(have.cpus[k] >= 0 && have.cpus[k] < CPULIST_MAX);
