@@ -22,9 +22,7 @@ extern const char *const interfere_states[];
 /* What was done on one CPU between the start of all loads and the end. */
 struct interfere_cpu {
 	struct load_count count;
-	struct load_count from;		/* what was done before */
-	uint64_t before;		/* operations at the last whole second */
-	uint64_t least, most;		/* in the whole seconds */
+	uint64_t before;		/* operations */
 };
 
 struct interfere_run {
@@ -43,7 +41,6 @@ struct interfere_view {
 	size_t count;
 	const struct cpulist *cpus;
 	double seconds;			/* from the start of the last load to the end */
-	unsigned int whole;		/* seconds with a rate of their own */
 	bool early;			/* a signal ended it before its time */
 	bool listing;
 	bool colours;
