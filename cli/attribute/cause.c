@@ -49,11 +49,28 @@ void finding_add(struct finding *finding, const struct cause *cause)
 		*least = *cause;
 }
 
+/*
+ * The order of causes, of one excess as of all: what took the most time first; of equals the
+ * name of the kind, and then who, decides.  Without a name comes first.  isolator-report has
+ * the same (merge.py), and a test of both sides holds them together.
+ */
+static int order(uint64_t a_ns, enum cause_kind a_kind, const char *a_who,
+		 uint64_t b_ns, enum cause_kind b_kind, const char *b_who)
+{
+	int names = strcmp(cause_names[a_kind], cause_names[b_kind]);
+
+	if (a_ns != b_ns)
+		return a_ns < b_ns ? 1 : -1;
+	if (names)
+		return names;
+	return a_who && b_who ? strcmp(a_who, b_who) : !!a_who - !!b_who;
+}
+
 static int by_time(const void *left, const void *right)
 {
 	const struct cause *a = left, *b = right;
 
-	return a->ns < b->ns ? 1 : -(a->ns > b->ns);
+	return order(a->ns, a->kind, a->who, b->ns, b->kind, b->who);
 }
 
 void finding_sort(struct finding *finding)
@@ -151,7 +168,7 @@ static int by_total(const void *left, const void *right)
 {
 	const struct cause_total *a = left, *b = right;
 
-	return a->total_ns < b->total_ns ? 1 : -(a->total_ns > b->total_ns);
+	return order(a->total_ns, a->kind, a->who, b->total_ns, b->kind, b->who);
 }
 
 void ranking_sort(struct ranking *ranking)

@@ -72,7 +72,10 @@ void ranking_open(struct ranking *ranking, size_t most);
 void ranking_close(struct ranking *ranking);
 void ranking_add(struct ranking *ranking, const struct finding *finding);
 
-/* What took the most time first. */
+/*
+ * What took the most time first.  That is another order than that of senders (proc/culprit.h):
+ * of those the kernel counts what they asked for, and has no times but the longest.
+ */
 void ranking_sort(struct ranking *ranking);
 
 #endif

@@ -52,7 +52,12 @@ void boot_free(struct boot *boot);
  */
 int boot_apply(struct boot *boot, struct audit *audit, enum audit_severity least);
 
-/* Undoes a line of kind JOURNAL_GRUB, and runs update-grub: a kind's function. */
+/*
+ * A line "grub PATH NEW OLD" of the journal: the file PATH, which had OLD, or - if it was not
+ * there, was given NEW, and update-grub was run.  It is undone, and update-grub runs again: a
+ * kind's function (journal/undo_line.h).
+ */
+#define BOOT_GRUB "grub"
 bool boot_undo(struct undo_context *context, char **fields);
 
 void boot_text(FILE *out, const struct boot *boot);

@@ -156,7 +156,7 @@ static int apply(struct boot *boot, const char *root, struct journal *journal)
 		refuse(boot, text_format(BOOT_FILE ": it has changed since it was looked at: do this again"));
 		return 0;
 	}
-	if (journal_note(journal, JOURNAL_GRUB, BOOT_FILE, boot->after,
+	if (journal_note(journal, BOOT_GRUB, BOOT_FILE, boot->after,
 			 boot->before ? boot->before : NONE))
 		return -1;
 	if (write_file(boot, root)) {

@@ -9,7 +9,7 @@
 #include "audit/audit.h"
 #include "base/root.h"
 #include "base/text.h"
-#include "machine/unzip.h"
+#include "machine/filter.h"
 
 #define PLAIN "/proc/config"
 #define ZIPPED "/proc/config.gz"
@@ -20,6 +20,7 @@
  */
 static void unpack(struct capture *capture)
 {
+	static const char *const zcat[] = { "zcat", NULL };
 	struct capture_file *file;
 	size_t size;
 	char *text;
@@ -30,13 +31,15 @@ static void unpack(struct capture *capture)
 	fd = root_open(capture->root, ZIPPED, O_RDONLY);
 	if (fd < 0)
 		return;
-	text = unzip(fd, &size);
+	text = filter(zcat, fd, &size);
 	file = capture_find(capture, PLAIN);
-	if (text && file) {
+	if (text && size && file) {
 		file->mode = 0444;
 		capture_fill(file, text, size);
 	} else {
-		capture_add(capture, ZIPPED)->error = errno == ENOENT ? ENOEXEC : errno;
+		capture_add(capture, ZIPPED)->error = text ? EILSEQ :
+			errno == ENOENT ? ENOEXEC : errno;
+		free(text);
 	}
 	close(fd);
 }

@@ -2,7 +2,6 @@
 /* isolator interfere: loads on chosen CPUs, until their time or a signal ends them. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/error.h"
@@ -14,7 +13,6 @@
 #include "options/command.h"
 
 #define LOOK_NS (WAIT_SECOND / 10)	/* whether the loads are still there */
-#define NOT_GIVEN (~0U)
 
 const char *const interfere_states[] = {
 	[INTERFERE_RAN] = "ran",
@@ -27,12 +25,8 @@ const char *const interfere_states[] = {
 static struct {
 	struct cpulist cpus, targets;
 	uint64_t window_ns;	/* 0: until a signal */
-	uint64_t bytes;
-	unsigned int level, pattern;	/* of enum load_level from LOAD_L1 on */
 	bool list, json;
-} options = {
-	.level = NOT_GIVEN,
-};
+} options;
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
@@ -42,12 +36,6 @@ static const struct option_spec specs[] = {
 	  { .ns = &options.window_ns }, 0 },
 	{ "to", 0, OPTION_CPUS, "LIST", "of ipi: the CPUs that are interrupted (default: those of --cpu, each by the others)",
 	  { .cpus = &options.targets }, 0 },
-	{ "level", 0, OPTION_WORD, "l1|l2|l3|memory", "of cache: as much memory as this cache has, or twice the last one (default: the last cache)",
-	  { .number = &options.level }, 0 },
-	{ "size", 0, OPTION_SIZE, "SIZE", "of cache: this much memory on each CPU, such as 64K or 8M",
-	  { .bytes = &options.bytes }, 0 },
-	{ "pattern", 0, OPTION_WORD, "random|stride|sequential", "of cache: in which order its lines are met (default random)",
-	  { .number = &options.pattern }, 0 },
 	{ "list", 0, OPTION_FLAG, NULL, "which loads there are, which of them can run here, and why the others cannot",
 	  { .flag = &options.list }, 0 },
 	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.interfere, version 1)",
@@ -103,14 +91,7 @@ static bool any_absent(const struct interfere_view *view)
 /* All of them, or none: 0; -1, said why. */
 static int open_all(struct interfere_view *view)
 {
-	struct load_order order = {
-		.cpus = options.cpus,
-		.targets = options.targets,
-		.level = options.level == NOT_GIVEN ? LOAD_ANY :
-			(enum load_level)(LOAD_L1 + options.level),
-		.pattern = (enum load_pattern)options.pattern,
-		.bytes = options.bytes,
-	};
+	const struct load_order order = { .cpus = options.cpus, .targets = options.targets };
 
 	for (size_t i = 0; i < view->count; i++) {
 		struct interfere_run *run = &view->runs[i];
@@ -136,45 +117,26 @@ static int start_all(struct interfere_view *view)
 /* From here on it counts. */
 static void begin(struct interfere_run *run)
 {
-	for (size_t i = 0; i < load_cpus(run->load); i++) {
-		run->cpus[i].from = load_count(run->load, i);
-		run->cpus[i].before = run->cpus[i].from.operations;
-	}
-}
-
-/* A whole second has passed; it is the @first. */
-static void look(struct interfere_run *run, bool first)
-{
-	for (size_t i = 0; i < load_cpus(run->load); i++) {
-		uint64_t now = load_count(run->load, i).operations;
-		struct interfere_cpu *cpu = &run->cpus[i];
-		uint64_t did = now - cpu->before;
-
-		cpu->before = now;
-		if (first || did < cpu->least)
-			cpu->least = did;
-		if (did > cpu->most)
-			cpu->most = did;
-	}
+	for (size_t i = 0; i < load_cpus(run->load); i++)
+		run->cpus[i].before = load_count(run->load, i).operations;
+	if (!cpulist_empty(load_targets(run->load)))
+		look_take(&run->before, "/", load_targets(run->load));
 }
 
 /* Nothing that comes later counts. */
 static void conclude(struct interfere_run *run)
 {
+	struct look now;
+
 	for (size_t i = 0; i < load_cpus(run->load); i++) {
-		struct interfere_cpu *cpu = &run->cpus[i];
-
-		cpu->count = load_count(run->load, i);
-		cpu->count.operations -= cpu->from.operations;
-		for (size_t k = 0; k < LOAD_KINDS; k++)
-			cpu->count.kinds[k] -= cpu->from.kinds[k];
+		run->cpus[i].count = load_count(run->load, i);
+		run->cpus[i].count.operations -= run->cpus[i].before;
 	}
-}
-
-static void read_interrupts(struct interfere_run *run, struct interrupts *interrupts)
-{
-	if (!cpulist_empty(load_targets(run->load)))
-		interrupts_read(interrupts, "/", INTERRUPTS_PATH, load_targets(run->load));
+	if (cpulist_empty(load_targets(run->load)))
+		return;
+	look_take(&now, "/", load_targets(run->load));
+	since_make(&run->since, &run->before, &now, look_seconds(&run->before, &now));
+	look_free(&now);
 }
 
 static bool all_running(struct interfere_view *view)
@@ -186,61 +148,34 @@ static bool all_running(struct interfere_view *view)
 	return running;
 }
 
-static void show_progress(const struct interfere_view *view)
-{
-	fprintf(stderr, "\r\033[K%u s", view->whole);
-	for (size_t i = 0; i < view->count; i++) {
-		uint64_t sum = 0;
-
-		for (size_t k = 0; k < load_cpus(view->runs[i].load); k++)
-			sum += load_count(view->runs[i].load, k).operations;
-		fprintf(stderr, "  %s: %.4g %s", view->runs[i].name, (double)sum,
-			view->runs[i].type->operation);
-	}
-}
-
 /* Until the time is over, a signal comes, or a load ends. */
-static void wait_all(struct interfere_view *view, bool progress)
+static void wait_all(struct interfere_view *view)
 {
-	uint64_t from = wait_clock_ns(), next = from, second = from + WAIT_SECOND;
+	uint64_t from = wait_clock_ns(), next = from;
 	uint64_t end = options.window_ns ? from + options.window_ns : UINT64_MAX;
 
-	for (size_t i = 0; i < view->count; i++) {
+	for (size_t i = 0; i < view->count; i++)
 		begin(&view->runs[i]);
-		read_interrupts(&view->runs[i], &view->runs[i].before);
-	}
 	while (next < end && all_running(view)) {
 		next = next + LOOK_NS < end ? next + LOOK_NS : end;
 		if (!wait_until(next)) {
 			view->early = options.window_ns;
 			break;
 		}
-		if (next < second)
-			continue;
-		for (size_t i = 0; i < view->count; i++)
-			look(&view->runs[i], !view->whole);
-		view->whole++;
-		second += WAIT_SECOND;
-		if (progress)
-			show_progress(view);
 	}
 	view->seconds = (double)(wait_clock_ns() - from) / WAIT_SECOND;
-	for (size_t i = 0; i < view->count; i++) {
+	for (size_t i = 0; i < view->count; i++)
 		conclude(&view->runs[i]);
-		read_interrupts(&view->runs[i], &view->runs[i].since);
-		interrupts_since(&view->runs[i].since, &view->runs[i].before);
-	}
-	if (progress && view->whole)
-		fputs("\r\033[K", stderr);
 }
 
 uint64_t interfere_interrupts(const struct interfere_run *run, const char *class)
 {
+	const struct interrupts *came = &run->since.lists[LOOK_INTERRUPTS];
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < run->since.count; i++)
-		if (!strcmp(run->since.rows[i].class, class))
-			count += run->since.rows[i].count;
+	for (size_t i = 0; i < came->count; i++)
+		if (!strcmp(came->rows[i].class, class))
+			count += came->rows[i].count;
 	return count;
 }
 
@@ -248,7 +183,8 @@ uint64_t interfere_interrupts(const struct interfere_run *run, const char *class
 static void judge(struct interfere_run *run)
 {
 	const char *why = load_failure(run->load);
-	bool sends = !cpulist_empty(load_targets(run->load));
+	/* Known only of one that has whom to send to. */
+	bool known = run->since.lists[LOOK_INTERRUPTS].known;
 
 	run->state = why ? INTERFERE_FAILED : INTERFERE_RAN;
 	for (size_t i = 0; !why && i < load_cpus(run->load); i++)
@@ -256,7 +192,7 @@ static void judge(struct interfere_run *run)
 			run->state = INTERFERE_IDLE;
 			why = "on one of its CPUs it did nothing: is the time too short, or the CPU taken by others?";
 		}
-	if (!why && sends && run->since.known && !interfere_interrupts(run, "call") &&
+	if (!why && known && !interfere_interrupts(run, "call") &&
 	    !interfere_interrupts(run, "resched") && !interfere_interrupts(run, "tlb")) {
 		run->state = INTERFERE_IDLE;
 		why = "no interrupt came of it to the CPUs that it is for";
@@ -317,7 +253,7 @@ static int run_all(struct interfere_view *view)
 		return report(view);
 	if (open_all(view) || start_all(view))
 		return EXIT_ERROR;
-	wait_all(view, isatty(STDERR_FILENO) && !options.json);
+	wait_all(view);
 	for (size_t i = 0; i < view->count; i++) {
 		load_stop(view->runs[i].load);
 		judge(&view->runs[i]);
@@ -331,8 +267,8 @@ static void free_all(struct interfere_view *view)
 {
 	for (size_t i = 0; i < view->count; i++) {
 		load_close(view->runs[i].load);
-		interrupts_free(&view->runs[i].before);
-		interrupts_free(&view->runs[i].since);
+		look_free(&view->runs[i].before);
+		since_free(&view->runs[i].since);
 		free(view->runs[i].cpus);
 		free(view->runs[i].why);
 	}
@@ -376,7 +312,7 @@ const struct command interfere_command = {
 	.about = "Disturbs CPUs on purpose, to see what that does to others, and says how much it has done on each. What it starts runs on the chosen CPUs alone, at an ordinary priority, and ends with it, however it ends; no file is left. A load that did nothing is an error of the run, not a quiet success.",
 	.options = specs,
 	.examples = (const char *const []){
-		"isolator interfere cache -c 1 --level l2 -t 10", "for 10 seconds, what CPU 1 has in its second cache goes",
+		"isolator interfere cache:l2 -c 1 -t 10", "for 10 seconds, what CPU 1 has in its second cache goes",
 		"isolator interfere cache,stress:sock -c 0-1", "two loads on both CPUs, until Ctrl-C",
 		"isolator interfere ipi -c 0 --to 3 -t 5", "from CPU 0, interrupt CPU 3 in each way that there is",
 		"isolator interfere stress:vm -c 1 -t 60", "stress-ng's stressors of virtual memory",

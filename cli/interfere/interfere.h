@@ -7,7 +7,7 @@
 
 #include "base/cpulist.h"
 #include "interfere/load.h"
-#include "machine/interrupts.h"
+#include "machine/look.h"
 
 enum interfere_state {
 	INTERFERE_RAN,		/* it did something on each of its CPUs */
@@ -22,9 +22,7 @@ extern const char *const interfere_states[];
 /* What was done on one CPU between the start of all loads and the end. */
 struct interfere_cpu {
 	struct load_count count;
-	struct load_count from;		/* what was done before */
-	uint64_t before;		/* operations at the last whole second */
-	uint64_t least, most;		/* in the whole seconds */
+	uint64_t before;		/* operations */
 };
 
 struct interfere_run {
@@ -32,7 +30,8 @@ struct interfere_run {
 	const struct load_type *type;
 	struct load *load;		/* NULL: it was not opened */
 	struct interfere_cpu *cpus;	/* as many as the load has */
-	struct interrupts before, since;	/* of its targets, if it has any */
+	struct look before;	/* of its targets, if it has any */
+	struct since since;
 	enum interfere_state state;
 	char *why;			/* NULL: nothing is to be said */
 };
@@ -42,7 +41,6 @@ struct interfere_view {
 	size_t count;
 	const struct cpulist *cpus;
 	double seconds;			/* from the start of the last load to the end */
-	unsigned int whole;		/* seconds with a rate of their own */
 	bool early;			/* a signal ended it before its time */
 	bool listing;
 	bool colours;

@@ -20,14 +20,13 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "interfere/work.h"
 
 enum kind { MEMBARRIER, SHOOTDOWN, WAKEUP };
 
-static const char *const variants[LOAD_KINDS] = {
+static const char *const variants[] = {
 	[MEMBARRIER] = "membarrier", [SHOOTDOWN] = "tlb", [WAKEUP] = "wakeup",
 };
 
@@ -128,9 +127,9 @@ static void shoot(const struct sender *sender, size_t page)
 		work_fail(sender->work, "no page to take away: %s", strerror(errno));
 	*memory = 1;
 	if (!mprotect((void *)(uintptr_t)memory, page, PROT_READ))
-		work_did_kind(sender->slot, SHOOTDOWN, 1);
+		work_did(sender->slot, 1);
 	if (!munmap((void *)(uintptr_t)memory, page))
-		work_did_kind(sender->slot, SHOOTDOWN, 1);
+		work_did(sender->slot, 1);
 }
 
 /* Each target but this CPU; only what really slept was woken. */
@@ -144,7 +143,7 @@ static void wake(const struct sender *sender)
 		__atomic_fetch_add(&sleeper->word, 1, __ATOMIC_RELAXED);
 		if (syscall(SYS_futex, &sleeper->word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL,
 			    0) > 0)
-			work_did_kind(sender->slot, WAKEUP, 1);
+			work_did(sender->slot, 1);
 	}
 }
 
@@ -159,7 +158,7 @@ static void *send(void *argument)
 	work_pin(work, sender->slot->cpu);
 	for (;;) {
 		if (wants(work, MEMBARRIER) && !membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
-			work_did_kind(sender->slot, MEMBARRIER, 1);
+			work_did(sender->slot, 1);
 		if (wants(work, SHOOTDOWN))
 			shoot(sender, page);
 		if (wants(work, WAKEUP))
@@ -218,7 +217,6 @@ const struct work_type work_ipi = {
 		.operation = "requests",
 	},
 	.whole = true,
-	.kinds = { "membarrier", "TLB shootdowns", "wake-ups" },
 	.missing = missing,
 	.settle = settle,
 	.run = run,

@@ -7,8 +7,7 @@
 static void put_cpu(struct json *json, const struct interfere_view *view,
 		    const struct interfere_run *run, size_t index)
 {
-	const struct interfere_cpu *cpu = &run->cpus[index];
-	const struct load_count *count = &cpu->count;
+	const struct load_count *count = &run->cpus[index].count;
 
 	json_open(json, NULL, '{');
 	json_integer(json, "cpu", count->cpu);
@@ -16,32 +15,23 @@ static void put_cpu(struct json *json, const struct interfere_view *view,
 	json_number(json, "operations", count->operations);
 	json_real(json, "per_second",
 		  view->seconds > 0 ? (double)count->operations / view->seconds : 0);
-	json_number_if(json, "least_second", view->whole, cpu->least);
-	json_number_if(json, "most_second", view->whole, cpu->most);
-	json_open(json, "kinds", '[');
-	for (unsigned int kind = 0; load_kind(run->load, kind); kind++) {
-		json_open(json, NULL, '{');
-		json_string(json, "name", load_kind(run->load, kind));
-		json_number(json, "operations", count->kinds[kind]);
-		json_close(json, '}');
-	}
-	json_close(json, ']');
 	json_close(json, '}');
 }
 
 static void put_interrupts(struct json *json, const struct interfere_run *run)
 {
+	bool known;
+
 	if (!run->load || cpulist_empty(load_targets(run->load))) {
 		json_null(json, "interrupts");
 		return;
 	}
+	known = run->since.lists[LOOK_INTERRUPTS].known;
 	json_open(json, "interrupts", '{');
 	json_cpus(json, "cpus", load_targets(run->load));
-	json_number_if(json, "calls", run->since.known, interfere_interrupts(run, "call"));
-	json_number_if(json, "reschedules", run->since.known,
-		       interfere_interrupts(run, "resched"));
-	json_number_if(json, "tlb_shootdowns", run->since.known,
-		       interfere_interrupts(run, "tlb"));
+	json_number_if(json, "calls", known, interfere_interrupts(run, "call"));
+	json_number_if(json, "reschedules", known, interfere_interrupts(run, "resched"));
+	json_number_if(json, "tlb_shootdowns", known, interfere_interrupts(run, "tlb"));
 	json_close(json, '}');
 }
 

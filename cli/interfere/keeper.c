@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/wait.h"
 #include "interfere/keeper.h"
-#include "interfere/scratch.h"
+#include "machine/scratch.h"
 
 #define GRACE_NS (5 * WAIT_SECOND)	/* for programs that clean up on SIGTERM */
 #define LOOK_NS 20000000

@@ -272,11 +272,6 @@ void load_close(struct load *load)
 	free(load);
 }
 
-const struct load_type *load_type(const struct load *load)
-{
-	return &load->work.type->type;
-}
-
 const char *load_words(const struct load *load)
 {
 	return load->work.words;
@@ -290,23 +285,12 @@ size_t load_cpus(const struct load *load)
 struct load_count load_count(const struct load *load, size_t index)
 {
 	const struct work_slot *slot = &load->work.shared->slots[index];
-	struct load_count count = { .cpu = slot->cpu, .bytes = slot->bytes };
 
-	count.operations = __atomic_load_n(&slot->operations, __ATOMIC_RELAXED);
-	if (!*load->work.type->kinds)
-		return count;
-	/* It goes on meanwhile: the sum is that of the kinds that were read. */
-	count.operations = 0;
-	for (size_t i = 0; i < LOAD_KINDS; i++) {
-		count.kinds[i] = __atomic_load_n(&slot->kinds[i], __ATOMIC_RELAXED);
-		count.operations += count.kinds[i];
-	}
-	return count;
-}
-
-const char *load_kind(const struct load *load, unsigned int kind)
-{
-	return kind < LOAD_KINDS ? load->work.type->kinds[kind] : NULL;
+	return (struct load_count){
+		.cpu = slot->cpu,
+		.bytes = slot->bytes,
+		.operations = __atomic_load_n(&slot->operations, __ATOMIC_RELAXED),
+	};
 }
 
 const struct cpulist *load_targets(const struct load *load)

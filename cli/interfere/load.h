@@ -20,18 +20,9 @@
 
 #include "base/cpulist.h"
 
-#define LOAD_KINDS 3	/* of operations that one load tells apart */
-
-enum load_level { LOAD_ANY, LOAD_L1, LOAD_L2, LOAD_L3, LOAD_MEMORY };
-enum load_pattern { LOAD_RANDOM, LOAD_STRIDE, LOAD_SEQUENTIAL };
-
-/* How it shall be; all but the CPUs may be 0: as the load has it by itself. */
 struct load_order {
 	struct cpulist cpus;		/* where it runs: within the calling thread's affinity */
 	struct cpulist targets;		/* of ipi, whom it interrupts; not given: the cpus */
-	enum load_level level;		/* of cache */
-	enum load_pattern pattern;
-	uint64_t bytes;			/* of cache, on each CPU */
 };
 
 struct load_type {
@@ -72,9 +63,7 @@ void load_close(struct load *load);
 /* Ends it; what it did can still be asked. */
 void load_stop(struct load *load);
 
-const struct load_type *load_type(const struct load *load);
-
-/* What it does, a line without its end: "random accesses to 2 MiB on each CPU (level 2)". */
+/* What it does, a line without its end: "interrupts CPU 3 by membarrier". */
 const char *load_words(const struct load *load);
 
 /* What it has done so far, by CPU; each CPU's counts only grow. */
@@ -82,14 +71,10 @@ struct load_count {
 	int cpu;
 	uint64_t bytes;			/* of its memory; 0: it has none of a given size */
 	uint64_t operations;
-	uint64_t kinds[LOAD_KINDS];	/* of these, by kind, where load_kind() has a name */
 };
 
 size_t load_cpus(const struct load *load);
 struct load_count load_count(const struct load *load, size_t index);
-
-/* The name of a kind of operation; NULL: this load does not have it. */
-const char *load_kind(const struct load *load, unsigned int kind);
 
 /* CPUs to which it sends interrupts; empty: it sends none by itself. */
 const struct cpulist *load_targets(const struct load *load);

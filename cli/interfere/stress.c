@@ -3,13 +3,20 @@
  * The stressors of stress-ng: one, or all of a class one after another, for a second each, on
  * each CPU its own.  What it calls bogo operations is counted.
  */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/text.h"
-#include "interfere/program.h"
+#include "interfere/work.h"
+#include "machine/filter.h"
 
 #define PROGRAM "stress-ng"
 #define SKIPPED_FIRST 2		/* its exit codes: failed, no resource, not implemented, ... */
@@ -17,54 +24,74 @@
 
 static char *ask(const char *option, const char *word)
 {
-	return program_said((const char *const []){ PROGRAM, option, word, NULL });
+	const char *const arguments[] = { PROGRAM, option, word, NULL };
+	size_t size;
+
+	return filter(arguments, -1, &size);
 }
 
-/* What it says behind @words when it is asked for the class @name; NULL: nothing.  To be freed. */
-static char *class_said(const char *name, const char *words)
-{
-	char *question = text_format("%s?", name), *said = ask("--class", question), *rest = NULL;
-	const char *at = said ? strstr(said, words) : NULL;
-
-	if (at)
-		rest = text_format("%.*s", (int)strcspn(at + strlen(words), "\n"),
-				   at + strlen(words));
-	free(said);
-	free(question);
-	return rest;
-}
-
-/* The stressors that @name is: those of a class, or that one; NULL: none.  To be freed. */
+/* The stressors that @name is: those of a class, or that one; NULL with errno.  To be freed. */
 static char *stressors(const char *name)
 {
-	char *names = class_said(name, "stressors: "), *all;
+	static const char behind[] = "stressors: ";
+	char *question = text_format("%s?", name), *said = ask("--class", question), *names = NULL;
+	const char *at = said ? strstr(said, behind) : NULL;
 
+	free(question);
+	if (at)
+		names = text_format("%s", at + strlen(behind));
+	free(said);
 	if (names)
 		return names;
-	all = ask("--stressors", NULL);
-	if (all && text_has_word(all, name))
+	said = ask("--stressors", NULL);
+	if (said && text_has_word(said, name))
 		names = text_format("%s", name);
-	free(all);
+	else if (said)
+		errno = EINVAL;
+	free(said);
 	return names;
+}
+
+/* Its status, or 128 and the number of a signal; the first line that it says is in @said. */
+static int run_program(struct work *work, const char *const *arguments, char said[WORK_TEXT])
+{
+	int text = memfd_create("said", MFD_CLOEXEC), status;
+	pid_t parent = getpid(), child = text < 0 ? -1 : fork();
+	ssize_t got;
+
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() == parent && dup2(text, STDERR_FILENO) >= 0)
+			execvp(arguments[0], (char *const *)(uintptr_t)arguments);
+		_exit(127);
+	}
+	while (child > 0 && waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			child = -1;
+	if (child < 0)
+		work_fail(work, "%s cannot begin: %s", arguments[0], strerror(errno));
+	got = pread(text, said, WORK_TEXT - 1, 0);
+	said[got > 0 ? got : 0] = '\0';
+	said[strcspn(said, "\n")] = '\0';
+	close(text);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 static char *missing(const char *variant)
 {
-	char *names, *classes, *why = NULL;
+	char *names = NULL, *why = NULL;
 
-	if (!program_exists(PROGRAM))
-		return text_format("stress-ng is not installed: apt install stress-ng");
 	if (!*variant)
 		return text_format("which?  stress:sock, or a class as stress:network: stress-ng --stressors");
 	/* It would take another word for an option of its own. */
-	names = variant[strspn(variant, "abcdefghijklmnopqrstuvwxyz0123456789-")] || *variant == '-' ?
-		NULL : stressors(variant);
-	if (!names) {
-		classes = class_said("no-such-class", "available classes: ");
-		why = text_format("stress-ng has no class or stressor \"%s\"; its classes are %s, its stressors what stress-ng --stressors shows",
-				  variant, classes ? classes : "not known");
-		free(classes);
-	}
+	errno = EINVAL;
+	if (!variant[strspn(variant, "abcdefghijklmnopqrstuvwxyz0123456789-")] && *variant != '-')
+		names = stressors(variant);
+	if (!names && errno == ENOENT)
+		why = text_format("stress-ng is not installed: apt install stress-ng");
+	else if (!names)
+		why = text_format("stress-ng has no class or stressor \"%s\": stress-ng --class '?' and stress-ng --stressors show what it has",
+				  variant);
 	free(names);
 	return why;
 }
@@ -95,7 +122,7 @@ static void stress(struct work *work, const char *name, const char *cpu, const c
 	int status;
 
 	remove(yaml);
-	status = program_run(work, (const char *const []){ PROGRAM, option, "1", "--timeout", "1",
+	status = run_program(work, (const char *const []){ PROGRAM, option, "1", "--timeout", "1",
 		"--taskset", cpu, "--temp-path", work->scratch, "--metrics-brief", "--yaml", yaml,
 		"--no-rand-seed", NULL }, said);
 	free(option);

@@ -23,29 +23,13 @@ static void put_number(FILE *out, double number)
 static void put_cpu(FILE *out, const struct interfere_view *view,
 		    const struct interfere_run *run, size_t index)
 {
-	const struct interfere_cpu *cpu = &run->cpus[index];
-	const struct load_count *count = &cpu->count;
+	const struct load_count *count = &run->cpus[index].count;
 
 	fprintf(out, "  CPU %d: ", count->cpu);
 	put_number(out, (double)count->operations);
 	fprintf(out, " %s, ", run->type->operation);
 	put_number(out, view->seconds > 0 ? (double)count->operations / view->seconds : 0);
-	fputs(" a second", out);
-	if (view->whole > 1) {
-		fputs(" (", out);
-		put_number(out, (double)cpu->least);
-		fputs(" to ", out);
-		put_number(out, (double)cpu->most);
-		fputc(')', out);
-	}
-	fputc('\n', out);
-	for (unsigned int kind = 0; load_kind(run->load, kind); kind++) {
-		if (!count->kinds[kind])
-			continue;
-		fprintf(out, "    %s: ", load_kind(run->load, kind));
-		put_number(out, (double)count->kinds[kind]);
-		fputc('\n', out);
-	}
+	fputs(" a second\n", out);
 }
 
 /* What came of it where it was sent. */
@@ -57,7 +41,7 @@ static void put_interrupts(FILE *out, const struct interfere_run *run)
 		return;
 	targets = cpulist_text(load_targets(run->load));
 	fprintf(out, "  interrupts that came to CPU %s: ", targets);
-	if (run->since.known)
+	if (run->since.lists[LOOK_INTERRUPTS].known)
 		fprintf(out, "%" PRIu64 " calls, %" PRIu64 " reschedules, %" PRIu64 " TLB shootdowns\n",
 			interfere_interrupts(run, "call"), interfere_interrupts(run, "resched"),
 			interfere_interrupts(run, "tlb"));

@@ -14,7 +14,6 @@ struct work_slot {
 	int cpu;
 	uint64_t bytes;
 	uint64_t operations;
-	uint64_t kinds[LOAD_KINDS];
 } __attribute__((aligned(128)));
 
 /* In memory that all processes of the load share. */
@@ -43,7 +42,6 @@ struct work_type {
 	bool whole;		/* one process for all CPUs */
 	bool files;		/* it wants a directory */
 	bool judges;		/* missing() says which variants there are */
-	const char *kinds[LOAD_KINDS];
 	/* Why it cannot run here, to be freed; NULL: it can. */
 	char *(*missing)(const char *variant);
 	/* Checks the order and fills words, targets and each slot's bytes: 0; -1, said why. */
@@ -66,12 +64,6 @@ static inline void work_did(struct work_slot *slot, uint64_t operations)
 {
 	/* One writer: no read-modify-write that others would see half done. */
 	__atomic_store_n(&slot->operations, slot->operations + operations, __ATOMIC_RELAXED);
-}
-
-static inline void work_did_kind(struct work_slot *slot, unsigned int kind, uint64_t operations)
-{
-	__atomic_store_n(&slot->kinds[kind], slot->kinds[kind] + operations, __ATOMIC_RELAXED);
-	work_did(slot, operations);
 }
 
 /* The calling thread, to @cpu alone; fails the load if it cannot. */

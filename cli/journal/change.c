@@ -32,17 +32,11 @@ static void refuse(struct change *change, int error)
 /* Notes that the file gets @value; 0, or -1, said why. */
 static int note(const struct change *change, struct journal *journal, const char *value)
 {
-	static const char *const words[] = {
-		[SETTING_TEXT] = JOURNAL_SHIELD_TEXT,
-		[SETTING_LIST] = JOURNAL_SHIELD_LIST,
-		[SETTING_MASK] = JOURNAL_SHIELD_MASK,
-	};
 	char *old;
 	int error;
 
-	if (change->base)
-		return journal_note(journal, words[change->kind], change->path, value,
-				    change->base);
+	if (change->what)
+		return journal_note(journal, change->what, change->path, value, change->base);
 	old = setting_before(change->kind, change->before, change->wanted);
 	error = journal_note(journal, JOURNAL_SET, change->path, old, change->before);
 	free(old);

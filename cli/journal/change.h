@@ -18,7 +18,8 @@ struct change {
 	const char *path;
 	enum setting_kind kind;
 	const char *wanted;
-	const char *base;	/* of a shield: what it was before that; else NULL */
+	const char *what;	/* the kind of its line (undo_line.h); NULL: JOURNAL_SET */
+	const char *base;	/* if that has one: what the line says it showed before */
 	enum change_outcome outcome;
 	char *before;	/* what the file showed; NULL: it could not be read */
 	char *now;	/* what was read back, or why it was refused */

@@ -10,11 +10,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/setting.h"
 #include "base/text.h"
 #include "journal/journal.h"
 #include "journal/line.h"
 #include "journal/store.h"
+#include "journal/undo_line.h"
 #include "machine/task.h"
 
 #define DAMAGED "it is damaged, or of another version of this command: move it away"
@@ -72,39 +72,7 @@ static int start(struct journal *journal, int flags)
 	return error ? fail(journal, error == EBADMSG ? DAMAGED : strerror(error)) : 0;
 }
 
-/* Notes what another run has changed, as it is now. */
-static int share_line(struct journal *journal, char *fields[JOURNAL_FIELDS])
-{
-	int error = 0;
-
-	if (!strcmp(fields[JOURNAL_WHAT], JOURNAL_SET)) {
-		char *text = setting_read(journal->root, fields[JOURNAL_NAME]);
-		char *value = text ? setting_value(SETTING_CHOICE, text) : NULL;
-
-		if (text)
-			error = journal_note(journal, JOURNAL_SET, fields[JOURNAL_NAME], value,
-					     text);
-		free(value);
-		free(text);
-	} else if (!strcmp(fields[JOURNAL_WHAT], JOURNAL_CONTROLLER)) {
-		char *text = setting_read(journal->root, fields[JOURNAL_NAME]);
-
-		if (text)
-			error = journal_note(journal, JOURNAL_CONTROLLER, fields[JOURNAL_NAME],
-					     fields[JOURNAL_VALUE], text);
-		free(text);
-	} else if (!strcmp(fields[JOURNAL_WHAT], JOURNAL_TASK)) {
-		struct task task;
-
-		if (task_read(&task, journal->root, fields[JOURNAL_NAME])) {
-			error = journal_note_task(journal, &task);
-			task_free(&task);
-		}
-	}
-	return error;
-}
-
-/* The same of all that the journal @text notes. */
+/* Notes what the journal @text of another run has changed, as it is now. */
 static int share(struct journal *journal, const char *text)
 {
 	const char *end = NULL;
@@ -114,9 +82,11 @@ static int share(struct journal *journal, const char *text)
 	journal->shared = true;
 	while (!error && (line = journal_line_last(text, &end))) {
 		char *fields[JOURNAL_FIELDS];
+		const struct undo_kind *kind =
+			journal_line_fields(line, fields) ? undo_kind(fields[JOURNAL_WHAT]) : NULL;
 
-		if (journal_line_fields(line, fields))
-			error = share_line(journal, fields);
+		if (kind && kind->share)
+			error = kind->share(journal, fields);
 		free(line);
 	}
 	return error;
@@ -129,10 +99,11 @@ char *journal_attached(const char *root, const char *text)
 
 	while (!tid && (line = journal_line_last(text, &end))) {
 		char *fields[JOURNAL_FIELDS];
+		const struct undo_kind *kind =
+			journal_line_fields(line, fields) ? undo_kind(fields[JOURNAL_WHAT]) : NULL;
 		struct task task;
 
-		if (journal_line_fields(line, fields) &&
-		    !strcmp(fields[JOURNAL_WHAT], JOURNAL_ATTACH) &&
+		if (kind && kind->attached &&
 		    task_read(&task, root, fields[JOURNAL_NAME])) {
 			if (!strcmp(task.start, fields[JOURNAL_VALUE]))
 				tid = text_format("%s", task.tid);

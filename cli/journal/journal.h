@@ -8,29 +8,15 @@
  * The file is text.  Its first line is "isolator-journal 1", and then each line is
  * one change in the order of time, four fields with a tabulator between:
  *	set PATH VALUE TEXT
- *	controller PATH NAME TEXT
- *	group PATH ORIGIN -
  *	instance PATH - -
- *	grub PATH NEW OLD
  *	task TID START LIST
- *	attach TID START LIST POLICY PRIORITY
  *	run PID CPUS PROGRAM
- *	shield SINCE MASKS -
- *	shield-list PATH NOW TEXT, and so shield-mask and shield-text
- *	shield-task TID START LIST NOW
  * set: PATH, that of the machine from its root, was written.  VALUE is what to write,
- * without the line's end, and TEXT all that the file showed.  controller: NAME was turned
- * on in PATH, which showed TEXT; others may have come and gone since.  group: the cgroup PATH was
- * made, and what runs in it goes back to the cgroup ORIGIN.  instance: the instance PATH of
- * the tracer was made.  grub: the file PATH, which had OLD, or - if it was not there, was given
- * NEW, and update-grub was run.  task: the affinity of a
- * task, which began at START by the kernel's clock, was LIST.  attach: the same of a
- * task that was isolated, with its policy; the blanks are within the field.  As long as
- * that task lives the journal is that of a run that lives.  run: no change, but
- * whose journal it is.  shield: no change, but what the shield is from then on, SINCE by
- * the kernel's clock (shield/notes.h).  The other lines of a shield note what it has given
- * to whom, NOW: it is put back only as long as nobody has given it something else.  The
- * same may be noted several times; what it was before the shield stands in each line.
+ * without the line's end, and TEXT all that the file showed.  instance: the instance PATH of
+ * the tracer was made.  task: the affinity of a task, which began at START by the kernel's
+ * clock, was LIST.  run: no change, but whose journal it is.  Other lines are of kinds
+ * (undo_line.h) that rooms have for themselves: run/undo.h, shield/undo.h and audit/boot.h
+ * describe theirs.
  * In each field bytes other than printable ASCII, and the
  * backslash, are \ooo.  A line without its end was cut off by a crash before its change
  * was made.
@@ -45,18 +31,9 @@
 #include "base/cpulist.h"
 
 #define JOURNAL_SET "set"
-#define JOURNAL_CONTROLLER "controller"
-#define JOURNAL_GROUP "group"
 #define JOURNAL_INSTANCE "instance"
-#define JOURNAL_GRUB "grub"
 #define JOURNAL_TASK "task"
-#define JOURNAL_ATTACH "attach"
 #define JOURNAL_RUN "run"
-#define JOURNAL_SHIELD "shield"
-#define JOURNAL_SHIELD_LIST "shield-list"
-#define JOURNAL_SHIELD_MASK "shield-mask"
-#define JOURNAL_SHIELD_TEXT "shield-text"
-#define JOURNAL_SHIELD_TASK "shield-task"
 
 struct task;
 

@@ -5,11 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "journal/journal.h"
 #include "journal/line.h"
+#include "journal/undo_line.h"
 
 static void put_field(FILE *out, const char *text)
 {
@@ -59,27 +58,17 @@ static bool unescape(char *text)
 	return true;
 }
 
-/* Does a line of this kind name a process or a task?  Messages show that in commands. */
-static bool names_task(const char *what)
-{
-	static const char *const kinds[] = {
-		JOURNAL_RUN, JOURNAL_TASK, JOURNAL_ATTACH, JOURNAL_SHIELD_TASK,
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (!strcmp(what, kinds[i]))
-			return true;
-	return false;
-}
-
 bool journal_line_fields(char *line, char *fields[JOURNAL_FIELDS])
 {
+	const struct undo_kind *kind;
+
 	for (int i = 0; i < JOURNAL_FIELDS; i++) {
 		fields[i] = strsep(&line, "\t");
 		if (!fields[i] || !unescape(fields[i]))
 			return false;
 	}
-	return !line && (!names_task(fields[JOURNAL_WHAT]) || text_is_number(fields[JOURNAL_NAME]));
+	kind = undo_kind(fields[JOURNAL_WHAT]);
+	return !line && (!kind || !kind->task || text_is_number(fields[JOURNAL_NAME]));
 }
 
 char *journal_line_all(int fd)

@@ -8,7 +8,6 @@
 #include "base/root.h"
 #include "base/setting.h"
 #include "base/text.h"
-#include "journal/journal.h"
 #include "journal/line.h"
 #include "journal/store.h"
 #include "journal/undo_line.h"
@@ -65,6 +64,18 @@ bool undo_set(struct undo_context *context, char **fields)
 	return !error;
 }
 
+int undo_share_set(struct journal *journal, char **fields)
+{
+	char *text = setting_read(journal->root, fields[JOURNAL_NAME]);
+	char *value = text ? setting_value(SETTING_CHOICE, text) : NULL;
+	int error = text ? journal_note(journal, fields[JOURNAL_WHAT], fields[JOURNAL_NAME], value,
+					text) : 0;
+
+	free(value);
+	free(text);
+	return error;
+}
+
 bool undo_instance(struct undo_context *context, char **fields)
 {
 	const char *path = fields[JOURNAL_NAME];
@@ -114,6 +125,18 @@ bool undo_task(struct undo_context *context, char **fields)
 		undo_fail_task(context, tid, list, error);
 	task_free(&task);
 	return !error;
+}
+
+int undo_share_task(struct journal *journal, char **fields)
+{
+	struct task task;
+	int error;
+
+	if (!task_read(&task, journal->root, fields[JOURNAL_NAME]))
+		return 0;
+	error = journal_note_task(journal, &task);
+	task_free(&task);
+	return error;
 }
 
 const struct undo_kind *undo_kind(const char *what)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
+#include "journal/journal.h"
 #include "journal/undo.h"
 
 struct undo_context {
@@ -26,9 +27,19 @@ struct undo_context {
 struct undo_kind {
 	const char *what;
 	bool path;	/* what it changes is named by a path */
+	bool task;	/* by the number of a task or a process; messages show it in commands */
+
+	/* While the task lives that began at VALUE, the journal is that of a run that lives. */
+	bool attached;
 
 	/* The change that @fields note; false, said why: it stays.  NULL: it is no change. */
 	bool (*undo)(struct undo_context *context, char **fields);
+
+	/*
+	 * A run that begins relies on what a run that lives has changed: notes that, as it is now,
+	 * so that whoever ends last puts it back.  0, or -1, said why.  NULL: each has its own.
+	 */
+	int (*share)(struct journal *journal, char **fields);
 
 	/*
 	 * Of a line that is no change, but says whose the journal is: the CPUs of the journal
@@ -63,5 +74,7 @@ bool undo_damaged_line(struct undo_context *context);
 bool undo_set(struct undo_context *context, char **fields);
 bool undo_instance(struct undo_context *context, char **fields);
 bool undo_task(struct undo_context *context, char **fields);
+int undo_share_set(struct journal *journal, char **fields);
+int undo_share_task(struct journal *journal, char **fields);
 
 #endif

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The archive is read here and not unpacked by tar(1), since somebody else has made it: as root
- * that would make the device nodes and links in it, and write through those links.  Nor does tar
- * bound how many files there are, how large they are, or how long their paths.
+ * tar(1) does the packing.  Somebody else may have made an archive that is read, so nothing of
+ * it is unpacked to a disk: tar lists what is in it, then writes all contents one behind the
+ * other, and what there may be is judged here.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,89 +18,25 @@
 #include "base/root.h"
 #include "base/text.h"
 #include "machine/bundle.h"
+#include "machine/filter.h"
+#include "machine/scratch.h"
 
-#define BLOCK 512
 #define NOTE "/isolator-audit"
 #define FIRST_LINE "isolator-audit 1"
 #define ERRNO_MAX 4095
+#define BLOCK 512
+#define CHANGED "it is cut off, a header of it has changed, or it is no tar archive"
+#define NO_TAR "tar is not installed, and it packs bundles: install it"
 
-/* POSIX.1-1988, the part of it that all archivers know. */
-struct header {
-	char name[100];
-	char mode[8];
-	char uid[8];
-	char gid[8];
-	char size[12];
-	char mtime[12];
-	char sum[8];
-	char type;
-	char link[100];
-	char magic[6];
-	char version[2];
-	char user[32];
-	char group[32];
-	char major[8];
-	char minor[8];
-	char prefix[155];
-	char rest[12];
-};
-
-_Static_assert(sizeof(struct header) == BLOCK, "a header is one block");
+/* GNU's has a say in how names and times are written; BusyBox's writes them so. */
+#define TAR_ENV "env", "LC_ALL=C", "TAR_OPTIONS=--quoting-style=literal --numeric-owner" \
+	" --sort=name --owner=0 --group=0 --mtime=@0"
 
 static int damaged(const char *file, const char *why)
 {
 	error_say("%s: %s: it is damaged, or no bundle that isolator audit --save wrote; save it anew",
 		  file, why);
 	return -1;
-}
-
-/* The sum of all bytes, those of the sum itself taken for blanks. */
-static unsigned int sum(const struct header *header)
-{
-	const unsigned char *bytes = (const unsigned char *)header;
-	unsigned int total = 0;
-
-	for (size_t i = 0; i < BLOCK; i++)
-		total += i >= offsetof(struct header, sum) && i < offsetof(struct header, type) ?
-			' ' : bytes[i];
-	return total;
-}
-
-/* An octal number, ended by a blank, a NUL or the field's end. */
-static bool octal(const char *field, size_t size, uint64_t *number)
-{
-	size_t i = 0;
-
-	while (i < size && field[i] == ' ')
-		i++;
-	if (i == size || field[i] < '0' || field[i] > '7')
-		return false;
-	for (*number = 0; i < size && field[i] >= '0' && field[i] <= '7'; i++)
-		*number = *number * 8 + (uint64_t)(field[i] - '0');
-	return i == size || !field[i] || field[i] == ' ';
-}
-
-/* The path of an entry, from the root; NULL: it leads out of there. */
-static char *entry_path(const struct header *header)
-{
-	char *name = text_format("%.*s%s%.*s", (int)sizeof(header->prefix), header->prefix,
-				 *header->prefix ? "/" : "", (int)sizeof(header->name),
-				 header->name);
-	const char *at = name + (strncmp(name, "./", 2) ? 0 : 2);
-	char *path;
-	size_t length;
-
-	while (*at == '/')
-		at++;
-	path = text_format("/%s", at);
-	length = strlen(path);
-	free(name);
-	while (length > 1 && path[length - 1] == '/')
-		path[--length] = '\0';
-	if (!strstr(path, "/../") && (length < 3 || strcmp(path + length - 3, "/..")))
-		return path;
-	free(path);
-	return NULL;
 }
 
 static int error_number(const char *name)
@@ -157,138 +94,176 @@ int bundle_note(struct capture *capture)
 	return result;
 }
 
-/* One entry with @left bytes behind its header; how many blocks they are, -1: said why. */
-static int64_t take_entry(struct capture *capture, const struct header *header, size_t left)
+/* The path of an entry, from the root, to be freed; NULL: it leads out of there. */
+static char *entry_path(const char *name)
 {
-	const char *data = (const char *)header + BLOCK;
-	struct capture_file *file;
-	uint64_t size, mode, want;
-	char *path, *text;
+	char *path = text_format("/%s", name + (strncmp(name, "./", 2) ? 0 : 2));
+	size_t length = strlen(path);
 
-	if (memcmp(header->magic, "ustar", 5) || !octal(header->sum, sizeof(header->sum), &want) ||
-	    want != sum(header))
-		return damaged(capture->root, "it is no tar archive, or a header of it has changed");
-	if (!octal(header->size, sizeof(header->size), &size) ||
-	    !octal(header->mode, sizeof(header->mode), &mode) || size > left)
-		return damaged(capture->root, "it is cut off");
-	if (header->type == '5')
-		return 0;
-	path = entry_path(header);
-	if (!path || (header->type != '0' && header->type != '\0')) {
-		free(path);
-		return damaged(capture->root, "it holds something that is no file of a capture");
-	}
-	file = capture_find(capture, path);
-	if (!file)
-		file = capture_add(capture, path);
+	if (length > 1 && path[1] != '/' && !strstr(path, "/../") &&
+	    (length < 3 || strcmp(path + length - 3, "/..")))
+		return path;
 	free(path);
+	return NULL;
+}
+
+/* The bits of "rwxr-xr-x". */
+static mode_t mode_of(const char *letters)
+{
+	mode_t mode = 0;
+
+	for (int i = 0; i < 9; i++)
+		mode = mode << 1 | (letters[i] != '-' && letters[i] != 'S' && letters[i] != 'T');
+	return mode;
+}
+
+/* One line of tar's list, "-rw-r--r-- 0/0 5 1970-01-01 00:00 NAME". */
+struct entry {
+	char *path;	/* of the machine, to be freed; NULL: it is a directory */
+	mode_t mode;
+	uint64_t size;
+};
+
+/* False: it is no file of a capture. */
+static bool read_entry(const char *line, struct entry *entry)
+{
+	int name = 0;
+
+	*entry = (struct entry){ 0 };
+	if (*line == 'd')
+		return true;
+	if (*line != '-' || sscanf(line, "%*10s %*s %" SCNu64 " %*s %*s%n", &entry->size,
+				   &name) != 1 || !name || line[name] != ' ')
+		return false;
+	entry->mode = mode_of(line + 1);
+	entry->path = entry_path(line + name + 1);
+	return entry->path;
+}
+
+/* Files of a capture and directories, and nothing else. */
+static bool is_capture(const char *list)
+{
+	bool good = true;
+
+	for (; good && *list; list += strcspn(list, "\n"), list += *list == '\n') {
+		char *line = text_format("%.*s", (int)strcspn(list, "\n"), list);
+		struct entry entry;
+
+		good = read_entry(line, &entry);
+		free(entry.path);
+		free(line);
+	}
+	return good;
+}
+
+static void take_entry(struct capture *capture, const struct entry *entry, const char *data)
+{
+	struct capture_file *file = capture_find(capture, entry->path);
+	char *text = malloc(entry->size + 1);
+
+	if (!text)
+		exit(error_say("no memory"));
+	memcpy(text, data, entry->size);
+	text[entry->size] = '\0';
+	if (!file)
+		file = capture_add(capture, entry->path);
 	/* An archive may hold a file twice; the last one counts, as for tar. */
 	free(file->text);
 	free(file->value);
-	text = malloc(size + 1);
-	if (!text)
-		exit(error_say("no memory"));
-	memcpy(text, data, size);
-	text[size] = '\0';
-	file->mode = mode & 0777;
-	capture_fill(file, text, size);
-	return (int64_t)((size + BLOCK - 1) / BLOCK);
+	file->mode = entry->mode;
+	capture_fill(file, text, entry->size);
 }
 
-static int take_archive(struct capture *capture, const char *data, size_t size)
+/* The files of tar's @list, whose contents are @data; false: they are not. */
+static bool take_files(struct capture *capture, char *list, const char *data, size_t left)
 {
-	static const char zeros[BLOCK];
-	size_t at = 0;
+	char *line;
 
-	for (; at + BLOCK <= size && memcmp(data + at, zeros, BLOCK); at += BLOCK) {
-		int64_t blocks = take_entry(capture, (const struct header *)(data + at),
-					    size - at - BLOCK);
+	while ((line = strsep(&list, "\n")) && *line) {
+		struct entry entry;
+		bool good = read_entry(line, &entry) && entry.size <= left;
 
-		if (blocks < 0)
-			return -1;
-		at += (size_t)blocks * BLOCK;
+		if (good && entry.path) {
+			take_entry(capture, &entry, data);
+			data += entry.size;
+			left -= entry.size;
+		}
+		free(entry.path);
+		if (!good)
+			return false;
 	}
-	if (at + BLOCK > size)
-		return damaged(capture->root, "it is cut off, or empty");
-	return 0;
+	return !left;
 }
 
-int bundle_read(struct capture *capture)
+int bundle_take(struct capture *capture, char *list, const char *data, size_t size)
 {
-	struct capture_file *note;
-	size_t size;
-	char *data = file_read(capture->root, &size);
-	int error;
+	const struct capture_file *note;
 
-	if (!data) {
-		error_say("--root %s: %s", capture->root, strerror(errno));
-		return -1;
-	}
-	error = take_archive(capture, data, size);
-	free(data);
-	if (error)
-		return error;
+	if (!is_capture(list))
+		return damaged(capture->root, "it holds something that is no file of a capture");
+	if (!take_files(capture, list, data, size))
+		return damaged(capture->root, CHANGED);
 	note = capture_find(capture, NOTE);
 	if (!note)
 		return damaged(capture->root, "it has no note, isolator-audit");
 	return take_note(capture, capture->root, note->text);
 }
 
-/* As octal digits, the last byte is a NUL; false: it has no room. */
-static bool put_number(char *field, size_t size, uint64_t number)
+/* All that an archive holds: 0, or -1, said why. */
+static int take_archive(struct capture *capture, int archive)
 {
-	field[--size] = '\0';
-	while (size) {
-		field[--size] = (char)('0' + number % 8);
-		number /= 8;
-	}
-	return !number;
+	static const char *const listing[] = { TAR_ENV, "tar", "-tvf", "-", NULL };
+	static const char *const copying[] = { TAR_ENV, "tar", "-xOf", "-", NULL };
+	size_t length, size = 0;
+	char *list = filter(listing, archive, &length), *data = NULL;
+	bool good = list && is_capture(list);
+	int result = -1;
+
+	if (good && !lseek(archive, 0, SEEK_SET))
+		data = filter(copying, archive, &size);
+	if (list && (data || !good))
+		result = bundle_take(capture, list, data, size);
+	else if (errno == ENOENT)
+		error_say("%s: " NO_TAR, capture->root);
+	else
+		damaged(capture->root, errno == EFBIG ? "it holds too much" : CHANGED);
+	free(list);
+	free(data);
+	return result;
 }
 
-/* Splits @name so that both parts have room; false: it cannot be. */
-static bool put_name(struct header *header, const char *name)
+/* A copy of @data, which nobody changes; -1 with errno. */
+static int hold(const char *data, size_t size)
 {
-	size_t length = strlen(name);
+	int fd = memfd_create("bundle", MFD_CLOEXEC);
+	int error = fd < 0 ? errno : file_write_fd(fd, data, size);
 
-	if (length <= sizeof(header->name)) {
-		memcpy(header->name, name, length);
-		return true;
-	}
-	for (size_t i = length - sizeof(header->name) - 1;
-	     i < length && i <= sizeof(header->prefix); i++) {
-		if (name[i] != '/' || !i)
-			continue;
-		memcpy(header->prefix, name, i);
-		memcpy(header->name, name + i + 1, length - i - 1);
-		return true;
-	}
-	return false;
+	if (!error && !lseek(fd, 0, SEEK_SET))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	errno = error;
+	return -1;
 }
 
-/* One file; 0 or the errno. */
-static int put_entry(FILE *out, const char *path, mode_t mode, const char *text, size_t size)
+int bundle_read(struct capture *capture)
 {
 	static const char zeros[BLOCK];
-	struct header header = { .type = '0' };
-	size_t padding = (BLOCK - size % BLOCK) % BLOCK;
+	size_t size;
+	char *data = file_read(capture->root, &size);
+	int archive = data ? hold(data, size) : -1, result;
+	/* One that ends between two files is whole for tar. */
+	bool ends = data && size >= BLOCK && !memcmp(data + size - BLOCK, zeros, BLOCK);
 
-	memcpy(header.magic, "ustar", 6);
-	memcpy(header.version, "00", 2);
-	if (!put_name(&header, path + 1))
-		return ENAMETOOLONG;
-	if (!put_number(header.size, sizeof(header.size), size))
-		return EFBIG;
-	put_number(header.mode, sizeof(header.mode), mode);
-	put_number(header.uid, sizeof(header.uid), 0);
-	put_number(header.gid, sizeof(header.gid), 0);
-	put_number(header.mtime, sizeof(header.mtime), 0);
-	/* The sum has a NUL and then a blank behind it. */
-	put_number(header.sum, sizeof(header.sum) - 1, sum(&header));
-	header.sum[sizeof(header.sum) - 1] = ' ';
-	fwrite(&header, 1, BLOCK, out);
-	fwrite(text, 1, size, out);
-	fwrite(zeros, 1, padding, out);
-	return 0;
+	if (archive < 0)
+		error_say("--root %s: %s", capture->root, strerror(errno));
+	free(data);
+	if (archive < 0)
+		return -1;
+	result = ends ? take_archive(capture, archive) :
+		damaged(capture->root, "it is cut off, or no tar archive");
+	close(archive);
+	return result;
 }
 
 static char *make_note(const struct capture *capture, size_t *size)
@@ -310,15 +285,42 @@ static char *make_note(const struct capture *capture, size_t *size)
 	return text;
 }
 
-/* All of the archive; 0 or the errno. */
-static int put_archive(FILE *out, const struct capture *capture)
+/* Writes the file @path, and the directories above it, below @place; 0 or the errno. */
+static int lay_file(const char *place, const char *path, mode_t mode, const char *text, size_t size)
 {
-	static const char end[2 * BLOCK];
-	size_t size;
-	char *note = make_note(capture, &size);
-	int error = put_entry(out, NOTE, 0644, note, size);
+	char *file = text_format("%s%s", place, path);
+	int fd, error = 0;
 
-	free(note);
+	for (char *at = file + strlen(place); !error && (at = strchr(at + 1, '/'));) {
+		*at = '\0';
+		if (mkdir(file, 0755) && errno != EEXIST)
+			error = errno;
+		*at = '/';
+	}
+	fd = error ? -1 : open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 && !error)
+		error = errno;
+	free(file);
+	if (fd < 0)
+		return error;
+	error = file_write_fd(fd, text, size);
+	if (!error && fchmod(fd, mode))
+		error = errno;
+	close(fd);
+	return error;
+}
+
+/* An archive of all that @place gets, to be freed; NULL with errno. */
+static char *pack(const struct capture *capture, const char *place, size_t *size)
+{
+	/* By the names at the top: whoever unpacks it keeps the mode of the directory he is in. */
+	const char *const packing[] = {
+		TAR_ENV, "sh", "-c", "cd -- \"$0\" && exec tar -cf - -- *", place, NULL
+	};
+	char *text = make_note(capture, size);
+	int error = lay_file(place, NOTE, 0644, text, *size);
+
+	free(text);
 	for (size_t i = 0; i < capture->count && !error; i++) {
 		const struct capture_file *file = capture->files[i];
 
@@ -327,35 +329,48 @@ static int put_archive(FILE *out, const struct capture *capture)
 		 * of the machine, the owner of the unpacked files can.
 		 */
 		if (!file->error && strcmp(file->path, NOTE))
-			error = put_entry(out, file->path, file->mode | 0400, file->text,
-					  file->size);
+			error = lay_file(place, file->path, file->mode | 0400, file->text,
+					 file->size);
 	}
-	fwrite(end, 1, sizeof(end), out);
-	return error;
+	if (!error)
+		return filter(packing, -1, size);
+	errno = error;
+	return NULL;
+}
+
+/* Says why there is no archive; returns -1. */
+static int unwritten(const char *file, const char *why)
+{
+	error_say("--save %s: %s: no bundle is written", file, why);
+	return -1;
 }
 
 int bundle_write(const struct capture *capture, const char *file)
 {
+	char *place, *why, *data;
 	struct file_new new;
-	char *data;
 	size_t size;
-	FILE *out;
 	int error;
 
 	if (file_check_ordinary("--save", file))
 		return -1;
 	error = file_begin(&new, file, 0600);
-	if (!error) {
-		out = text_open(&data, &size);
-		error = put_archive(out, capture);
-		fclose(out);
-		if (!error)
-			error = file_end(&new, data, size);
+	if (error)
+		return unwritten(file, strerror(error));
+	why = scratch_make(&place);
+	if (why) {
+		unwritten(file, why);
+		free(why);
 		file_drop(&new);
-		free(data);
+		return -1;
 	}
+	data = pack(capture, place, &size);
+	error = data ? file_end(&new, data, size) : errno;
+	free(data);
+	file_drop(&new);
+	scratch_remove(place);
 	if (!error)
 		return 0;
-	error_say("--save %s: %s: no bundle is written", file, strerror(error));
-	return -1;
+	return unwritten(file, error == EILSEQ ? "tar fails" :
+			 error == ENOENT ? NO_TAR : strerror(error));
 }

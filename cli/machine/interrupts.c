@@ -4,14 +4,10 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/setting.h"
 #include "base/text.h"
 #include "machine/interrupts.h"
 
 #define BLANKS " \t"
-
-/* More cannot have come in any time that is looked at, and half of what 32 bits hold. */
-#define MOST (UINT64_C(1) << 31)
 
 const char *const interrupt_classes[] = {
 	"device", "timer", "resched", "call", "tlb", "work", "nmi", "machine-check", "other", NULL
@@ -178,17 +174,6 @@ bool interrupts_parse(struct interrupts *interrupts, char *text, const struct cp
 	return interrupts->known;
 }
 
-void interrupts_read(struct interrupts *interrupts, const char *root, const char *path,
-		     const struct cpulist *cpus)
-{
-	char *text = setting_read(root, path);
-
-	*interrupts = (struct interrupts){ 0 };
-	if (text)
-		interrupts_parse(interrupts, text, cpus);
-	free(text);
-}
-
 const struct interrupt *interrupts_find(const struct interrupts *interrupts, const char *label,
 					size_t near)
 {
@@ -204,7 +189,8 @@ const struct interrupt *interrupts_find(const struct interrupts *interrupts, con
 	return NULL;
 }
 
-long *interrupts_columns(const struct interrupts *now, const struct interrupts *before)
+/* For each column of @now that of the same CPU @before, -1: there is none; to be freed. */
+static long *columns_of(const struct interrupts *now, const struct interrupts *before)
 {
 	long *columns = NULL;
 	size_t count = 0, at = 0;
@@ -222,53 +208,60 @@ long *interrupts_columns(const struct interrupts *now, const struct interrupts *
 }
 
 /* Between two counts of 32 bits; what does not wrap has more. */
-static uint64_t between(uint64_t before, uint64_t now)
+static uint64_t wrapped(uint64_t before, uint64_t now)
 {
 	return before <= UINT32_MAX ? (uint32_t)(now - before) : UINT64_MAX;
 }
 
-bool interrupt_came(const struct interrupt *now, const struct interrupt *before,
-		    const long *columns, size_t count, uint64_t most, uint64_t *came)
+/* Fills the row of what @came. */
+static void count_row(struct interrupt *came, const struct interrupt *before,
+		      const struct interrupt *now, const long *columns, size_t count, uint64_t most)
 {
-	bool anew = false;
-
+	came->begin = before ? INTERRUPT_GOES_ON : INTERRUPT_APPEARED;
 	for (size_t i = 0; i < count && before; i++) {
 		uint64_t old = columns[i] < 0 ? 0 : before->of[columns[i]];
 
-		anew |= now->of[i] < old && between(old, now->of[i]) > most;
+		if (now->of[i] < old && wrapped(old, now->of[i]) > most)
+			came->begin = INTERRUPT_ANEW;
 	}
 	for (size_t i = 0; i < count; i++) {
-		uint64_t old = before && !anew && columns[i] >= 0 ? before->of[columns[i]] : 0;
+		bool known = came->begin == INTERRUPT_GOES_ON && columns[i] >= 0;
+		uint64_t old = known ? before->of[columns[i]] : 0;
 
-		if (columns[i] < 0)
-			came[i] = 0;
-		else
-			came[i] = now->of[i] < old ? between(old, now->of[i]) : now->of[i] - old;
+		if (columns[i] >= 0)
+			came->of[i] = now->of[i] < old ? wrapped(old, now->of[i]) :
+				now->of[i] - old;
+		came->count += came->of[i];
 	}
-	return !anew;
 }
 
-void interrupts_since(struct interrupts *interrupts, const struct interrupts *before)
+void interrupts_between(struct interrupts *came, const struct interrupts *before,
+			const struct interrupts *now, uint64_t most)
 {
-	long *columns = interrupts_columns(interrupts, before);
-	size_t left = 0;
+	long *columns = columns_of(now, before);
 
-	for (size_t i = 0; i < interrupts->count; i++) {
-		struct interrupt *row = &interrupts->rows[i];
+	*came = (struct interrupts){ .known = now->known && before->known };
+	while (came->columns < now->columns) {
+		int cpu = now->cpus[came->columns];
 
-		interrupt_came(row, interrupts_find(before, row->label, i), columns,
-			       interrupts->columns, MOST, row->of);
-		row->count = 0;
-		for (size_t k = 0; k < interrupts->columns; k++)
-			row->count += row->of[k];
-		if (row->count)
-			interrupts->rows[left++] = *row;
-		else
-			free_row(row);
+		*ARRAY_ADD(came->cpus, came->columns) = cpu;
+	}
+	for (size_t i = 0; i < now->count; i++) {
+		const struct interrupt *one = &now->rows[i];
+		struct interrupt *row = ARRAY_ADD(came->rows, came->count);
+
+		*row = (struct interrupt){
+			.label = text_format("%s", one->label),
+			.what = text_format("%s", one->what),
+			.class = one->class,
+			.of = calloc(now->columns, sizeof(*row->of)),
+		};
+		if (!row->of)
+			exit(error_say("no memory"));
+		count_row(row, interrupts_find(before, one->label, i), one, columns, now->columns,
+			  most);
 	}
 	free(columns);
-	interrupts->count = left;
-	interrupts->known = interrupts->known && before->known;
 }
 
 uint64_t interrupts_sum(const struct interrupts *interrupts)

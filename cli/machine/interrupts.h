@@ -12,12 +12,20 @@
 #define INTERRUPTS_PATH "/proc/interrupts"
 #define SOFTIRQS_PATH "/proc/softirqs"
 
+/* Of what came between two looks, how its row began. */
+enum interrupt_begin {
+	INTERRUPT_GOES_ON,
+	INTERRUPT_APPEARED,	/* there was no such row: all that it has counted is of this time */
+	INTERRUPT_ANEW,		/* its counts fell: what came before they did is not known */
+};
+
 struct interrupt {
 	char *label;		/* LOC, or a number */
 	char *what;		/* the kernel's words for it, or the device's; may be empty */
 	const char *class;	/* one of interrupt_classes */
 	uint64_t *of;		/* how often, for each column */
 	uint64_t count;		/* all of these */
+	enum interrupt_begin begin;
 };
 
 struct interrupts {
@@ -38,28 +46,21 @@ extern const char *const interrupt_classes[];
  */
 bool interrupts_parse(struct interrupts *interrupts, char *text, const struct cpulist *cpus);
 
-/* The same from the file itself. */
-void interrupts_read(struct interrupts *interrupts, const char *root, const char *path,
-		     const struct cpulist *cpus);
-
-/* Takes away what there was @before, and rows of which nothing is left. */
-void interrupts_since(struct interrupts *interrupts, const struct interrupts *before);
-
 /* The row of this label, which stands at @near or so; NULL: there is none. */
 const struct interrupt *interrupts_find(const struct interrupts *interrupts, const char *label,
 					size_t near);
 
-/* For each column of @now that of the same CPU @before, -1: there is none; to be freed. */
-long *interrupts_columns(const struct interrupts *now, const struct interrupts *before);
+/* More cannot have come in any time that is looked at, and half of what 32 bits hold. */
+#define INTERRUPTS_MOST (UINT64_C(1) << 31)
 
 /*
- * What came between two looks at a row, for each of the @count columns of @now: 0 where
- * @columns has none before.  The kernel counts in 32 bits: what fell has wrapped if it
- * came @most times or less, else the row began anew, as that of another device does.
- * Then, and without @before, it is all of @now.  False: it began anew.
+ * What came between two looks, in the rows and columns of @now; nothing to a CPU that was not
+ * there @before.  The kernel counts in 32 bits: what fell has wrapped if it came @most times or
+ * less, else the row began anew, as that of another device does.  Then, and of a row that was
+ * not there, it is all of @now.  What came of a row that is gone is not known.
  */
-bool interrupt_came(const struct interrupt *now, const struct interrupt *before,
-		    const long *columns, size_t count, uint64_t most, uint64_t *came);
+void interrupts_between(struct interrupts *came, const struct interrupts *before,
+			const struct interrupts *now, uint64_t most);
 
 uint64_t interrupts_sum(const struct interrupts *interrupts);
 

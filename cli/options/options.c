@@ -61,30 +61,6 @@ bool options_time(const char *text, const char *argument, uint64_t *ns)
 	return false;
 }
 
-/* A whole number of bytes, or of the unit behind it. */
-static bool to_size(const char *text, uint64_t *bytes)
-{
-	static const char units[] = "KMG";
-	uint64_t number;
-	const char *unit;
-	char *end;
-
-	if (!text[0] || !strchr(DIGITS, text[0]))
-		return false;
-	errno = 0;
-	number = strtoull(text, &end, 10);
-	unit = *end ? strchr(units, *end) : NULL;
-	if (errno || !number || (*end && (!unit || end[1])))
-		return false;
-	for (; unit && unit >= units; unit--) {
-		if (number > UINT64_MAX / 1024)
-			return false;
-		number *= 1024;
-	}
-	*bytes = number;
-	return true;
-}
-
 /* Which one of @words, "a|b", is @text? */
 static bool to_word(const char *text, const char *words, unsigned int *number)
 {
@@ -128,12 +104,6 @@ static bool set(const struct option_spec *spec, const char *text)
 		error_say("--%s wants a time, more than 0, such as 20 (%.2s) or 500us, 20ms, 1s%s, not \"%s\"",
 			  spec->name, spec->argument,
 			  strchr(spec->argument, '|') ? ", or never" : "", text);
-		return false;
-	case OPTION_SIZE:
-		if (to_size(text, spec->to.bytes))
-			break;
-		error_say("--%s wants a size, more than 0, such as 4096, 64K or 8M, not \"%s\"",
-			  spec->name, text);
 		return false;
 	case OPTION_CPUS:
 		if (cpulist_parse(text, spec->to.cpus))

@@ -25,7 +25,6 @@ enum option_type {
 	OPTION_SECONDS,		/* to.ns, more than 0; in seconds, or with a unit */
 	OPTION_TIME,		/* to.ns, more than 0; argument, as "MS" or "MS|never", says
 				 * the unit of a bare number, and whether it may be UINT64_MAX */
-	OPTION_SIZE,		/* to.bytes, more than 0; K, M and G are powers of 1024 */
 	OPTION_CPUS,		/* to.cpus */
 	OPTION_DIRECTORY,	/* to.text */
 	OPTION_FILE,		/* to.text; may be a directory too */
@@ -44,7 +43,6 @@ struct option_spec {
 		bool *flag;
 		unsigned int *number;
 		uint64_t *ns;
-		uint64_t *bytes;
 		struct cpulist *cpus;
 		const char **text;
 		struct option_texts *texts;

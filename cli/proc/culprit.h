@@ -25,8 +25,9 @@ void culprits_add(struct culprits *culprits, const struct proc_cpu *now,
 		  const struct proc_cpu *before);
 
 /*
- * The order: who caused breaches, then breaks, then planned interruptions, then the longest hold, the most
- * holds, the most of all else.
+ * The order: who caused breaches, then breaks, then planned interruptions, then the longest
+ * hold, the most holds, the most of all else.  It is that of status, why, run and export; each
+ * shows as many as it has room for.
  */
 void culprits_rank(struct culprits *culprits);
 

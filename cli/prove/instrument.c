@@ -38,9 +38,6 @@ uint64_t tally_since(const struct tally *tally, enum point from)
 {
 	uint64_t since = tally->count[from + 1] - tally->count[from];
 
-	/* The kernel's counts of interrupts have 32 bits. */
-	if (tally->count[from + 1] < tally->count[from])
-		since = (uint32_t)since;
 	if (from != WINDOW_FROM)
 		return since;
 	return since > tally->own ? since - tally->own : 0;

@@ -98,8 +98,9 @@ void instrument_absent(struct instrument *instrument, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * Fills the tallies from the text of /proc/interrupts or /proc/softirqs, which is
- * written to.  False: it has no column of @cpu.
+ * The same from the text of /proc/interrupts or /proc/softirqs, which is written to: the
+ * tallies get what came between a point and the one that ends it.  Each point is taken once,
+ * and no other one between the two.  False: it has no column of @cpu.
  */
 bool instrument_take_irqs(struct instrument *instrument, enum point point, char *text, int cpu);
 

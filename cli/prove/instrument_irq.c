@@ -6,66 +6,66 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "machine/interrupts.h"
+#include "machine/look.h"
 #include "prove/spin.h"
 
-static void take_row(struct instrument *instrument, enum point point,
-		     const struct interrupt *row)
-{
-	bool device = text_is_number(row->label);
-	bool softirq = instrument->type == &instrument_softirqs;
-	char *name = text_format("%s%s", device ? "irq " : "", row->label);
+/* At the last point at which something begins: one that ends has what came since. */
+static struct interrupts begun[LOOK_LISTS];
 
-	instrument_tally(instrument, name, softirq ? "softirq" : row->what)->count[point] +=
-		row->count;
+static enum look_list list_of(const struct instrument *instrument)
+{
+	return instrument->type == &instrument_softirqs ? LOOK_SOFTIRQS : LOOK_INTERRUPTS;
+}
+
+/* One that has counted nothing since power-on has none. */
+static struct tally *tally_of(struct instrument *instrument, const struct interrupt *row)
+{
+	char *name = text_format("%s%s", text_is_number(row->label) ? "irq " : "", row->label);
+	struct tally *tally;
+
+	tally = instrument_tally(instrument, name, list_of(instrument) == LOOK_SOFTIRQS ?
+				 "softirq" : row->what);
 	free(name);
+	return tally;
 }
 
 bool instrument_take_irqs(struct instrument *instrument, enum point point, char *text, int cpu)
 {
-	struct interrupts interrupts;
+	struct interrupts *before = &begun[list_of(instrument)], now, came;
 	struct cpulist cpus = { 0 };
 
 	cpulist_add(&cpus, cpu);
-	if (!interrupts_parse(&interrupts, text, &cpus))
+	if (!interrupts_parse(&now, text, &cpus))
 		return false;
-	for (unsigned int i = 0; i < instrument->nr_tallies; i++)
-		instrument->tallies[i].count[point] = 0;
-	for (size_t i = 0; i < interrupts.count; i++)
-		if (interrupts.rows[i].count)
-			take_row(instrument, point, &interrupts.rows[i]);
-	interrupts_free(&interrupts);
-	/* A line that is gone came to nobody. */
-	for (unsigned int i = 0; point % 2 && i < instrument->nr_tallies; i++)
-		if (!instrument->tallies[i].count[point])
-			instrument->tallies[i].count[point] =
-				instrument->tallies[i].count[point - 1];
+	for (size_t i = 0; i < now.count; i++)
+		if (now.rows[i].count)
+			tally_of(instrument, &now.rows[i]);
+	if (point % 2) {
+		interrupts_between(&came, before, &now, INTERRUPTS_MOST);
+		for (size_t i = 0; i < came.count; i++)
+			if (came.rows[i].count)
+				tally_of(instrument, &came.rows[i])->count[point] +=
+					came.rows[i].count;
+		interrupts_free(&came);
+		interrupts_free(&now);
+	} else {
+		interrupts_free(before);
+		*before = now;
+	}
 	return true;
 }
 
-static void take_file(struct instrument *instrument, enum point point, const char *path,
-		      int cpu)
+static void take_file(struct instrument *instrument, enum point point, const struct spin *spin)
 {
+	const char *path = look_paths[list_of(instrument)];
 	size_t size;
 	char *text = file_read(path, &size);
 
 	if (!text)
 		instrument_absent(instrument, "%s: %s", path, strerror(errno));
-	else if (!instrument_take_irqs(instrument, point, text, cpu))
-		instrument_absent(instrument, "%s has no CPU %d", path, cpu);
+	else if (!instrument_take_irqs(instrument, point, text, spin->cpu))
+		instrument_absent(instrument, "%s has no CPU %d", path, spin->cpu);
 	free(text);
-}
-
-static void sample_interrupts(struct instrument *instrument, enum point point,
-			      const struct spin *spin)
-{
-	take_file(instrument, point, INTERRUPTS_PATH, spin->cpu);
-}
-
-static void sample_softirqs(struct instrument *instrument, enum point point,
-			    const struct spin *spin)
-{
-	take_file(instrument, point, SOFTIRQS_PATH, spin->cpu);
 }
 
 const struct instrument_type instrument_interrupts = {
@@ -74,7 +74,7 @@ const struct instrument_type instrument_interrupts = {
 	.decides = true,
 	.provoked = true,
 	.mixes = true,
-	.sample = sample_interrupts,
+	.sample = take_file,
 };
 
 const struct instrument_type instrument_softirqs = {
@@ -82,5 +82,5 @@ const struct instrument_type instrument_softirqs = {
 	.reader = READ_BY_WATCHER,
 	.provoked = true,
 	.mixes = true,
-	.sample = sample_softirqs,
+	.sample = take_file,
 };

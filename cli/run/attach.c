@@ -21,6 +21,7 @@
 #include "proc/json.h"
 #include "run/run.h"
 #include "run/options.h"
+#include "run/undo.h"
 
 #define SCHEMA_VERSION 1
 #define SECOND 1000000000
@@ -105,7 +106,7 @@ static int note(const struct task *task, struct journal *journal)
 {
 	char *list = cpulist_text(&task->cpus);
 	char *text = text_format("%s %u %u", list, task->policy, task->priority);
-	int error = journal_note(journal, JOURNAL_ATTACH, task->tid, task->start, text);
+	int error = journal_note(journal, RUN_ATTACH, task->tid, task->start, text);
 
 	free(text);
 	free(list);

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "journal/journal.h"
 #include "run/group.h"
+#include "run/undo.h"
 
 #define CONTROLLER "cpuset"
 #define CONTROLLERS GROUP_TOP "/cgroup.controllers"
@@ -120,7 +121,7 @@ static int enable(struct group *group, struct journal *journal, bool *good)
 
 	*good = have && setting_holds(SETTING_WORD, have, "+" CONTROLLER);
 	if (have && !*good)
-		error = journal_note(journal, JOURNAL_CONTROLLER, SUBTREE, CONTROLLER, have);
+		error = journal_note(journal, RUN_CONTROLLER, SUBTREE, CONTROLLER, have);
 	free(have);
 	if (error || *good)
 		return error;
@@ -194,7 +195,7 @@ int group_make(struct group *group, const char *root, pid_t pid, const struct cp
 	error = enable(group, journal, &good);
 	if (!error && good) {
 		group->path = text_format(GROUP_TOP "/isolator.%d", (int)pid);
-		error = journal_note(journal, JOURNAL_GROUP, group->path,
+		error = journal_note(journal, RUN_GROUP, group->path,
 				     from ? from : GROUP_TOP, "-");
 	}
 	if (!error && good) {

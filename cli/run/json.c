@@ -91,6 +91,8 @@ static void put_counts(struct json *json, const char *key, const struct interrup
 	}
 	json_open(json, key, '[');
 	for (size_t i = 0; i < counts->count; i++) {
+		if (!counts->rows[i].count)
+			continue;
 		json_open(json, NULL, '{');
 		json_string(json, "label", counts->rows[i].label);
 		json_string(json, "class", counts->rows[i].class);
@@ -106,8 +108,8 @@ static void put_end(struct json *json, const struct run_end *end)
 	json_integer(json, "status", end->code);
 	json_number_if(json, "signal", WIFSIGNALED(end->status), (uint64_t)WTERMSIG(end->status));
 	json_real(json, "seconds", (double)end->ns / 1e9);
-	put_counts(json, "interrupts", &end->interrupts);
-	put_counts(json, "softirqs", &end->softirqs);
+	put_counts(json, "interrupts", &end->since.lists[LOOK_INTERRUPTS]);
+	put_counts(json, "softirqs", &end->since.lists[LOOK_SOFTIRQS]);
 	json_open(json, "switches", '{');
 	json_integer(json, "voluntary", end->usage.ru_nvcsw);
 	json_integer(json, "involuntary", end->usage.ru_nivcsw);

@@ -160,6 +160,8 @@ static void put_counts(FILE *out, const char *what, const struct interrupts *cou
 		const struct interrupt *row = &counts->rows[i];
 		bool words = *row->what;
 
+		if (!row->count)
+			continue;
 		fprintf(out, "    %8llu  ", (unsigned long long)row->count);
 		if (words)
 			fprintf(out, "%-13s ", row->class);
@@ -210,8 +212,8 @@ static void put_brief(FILE *out, const struct run *run, const struct run_end *en
 	unsigned int remains = 0;
 	char *cpus;
 
-	put_sum(out, "interrupts", &end->interrupts, seconds);
-	put_sum(out, "softirqs", &end->softirqs, seconds);
+	put_sum(out, "interrupts", &end->since.lists[LOOK_INTERRUPTS], seconds);
+	put_sum(out, "softirqs", &end->since.lists[LOOK_SOFTIRQS], seconds);
 	fputc('\n', out);
 	run_isolation_brief(out, run);
 	for (const struct audit_finding *one = NULL; (one = next_remaining(run, one));)
@@ -228,8 +230,8 @@ static void put_full(FILE *out, const struct run *run, const struct run_end *end
 {
 	fputc('\n', out);
 	run_isolation_end(out, run);
-	put_counts(out, "interrupts", &end->interrupts, seconds);
-	put_counts(out, "softirqs", &end->softirqs, seconds);
+	put_counts(out, "interrupts", &end->since.lists[LOOK_INTERRUPTS], seconds);
+	put_counts(out, "softirqs", &end->since.lists[LOOK_SOFTIRQS], seconds);
 	fprintf(out, "  the program: %ld voluntary and %ld involuntary context switches, %ld page faults, %ld of them major\n",
 		end->usage.ru_nvcsw, end->usage.ru_nivcsw,
 		end->usage.ru_minflt + end->usage.ru_majflt, end->usage.ru_majflt);

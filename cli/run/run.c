@@ -212,7 +212,7 @@ static void calm_down(struct run *run)
 /* The program's whole life; the exit code. */
 static int attend(struct run *run, struct run_child *child, struct run_end *end, bool *ran)
 {
-	struct interrupts before, softirqs_before;
+	struct look before, now;
 	int code;
 
 	if (run->group.path) {
@@ -230,22 +230,19 @@ static int attend(struct run *run, struct run_child *child, struct run_end *end,
 		return EXIT_OWN;
 	}
 	run_tell_begin(run);
-	interrupts_read(&before, run->root, INTERRUPTS_PATH, &run->cpus);
-	interrupts_read(&softirqs_before, run->root, SOFTIRQS_PATH, &run->cpus);
+	look_take(&before, run->root, &run->cpus);
 	code = run_child_go(child, run);
 	*ran = !code;
 	if (*ran) {
 		run_start_executed(run);
 		run_child_wait(child, run, end);
 		run_start_end(run, child->pid);
-		interrupts_read(&end->interrupts, run->root, INTERRUPTS_PATH, &run->cpus);
-		interrupts_read(&end->softirqs, run->root, SOFTIRQS_PATH, &run->cpus);
-		interrupts_since(&end->interrupts, &before);
-		interrupts_since(&end->softirqs, &softirqs_before);
+		look_take(&now, run->root, &run->cpus);
+		since_make(&end->since, &before, &now, look_seconds(&before, &now));
+		look_free(&now);
 		code = run->unisolated ? EXIT_OWN : end->code;
 	}
-	interrupts_free(&before);
-	interrupts_free(&softirqs_before);
+	look_free(&before);
 	return code;
 }
 
@@ -356,8 +353,7 @@ static int go(struct run *run, struct file_new *output)
 		if (end_output(output, run, &end))
 			code = code ? code : EXIT_OWN;
 	}
-	interrupts_free(&end.interrupts);
-	interrupts_free(&end.softirqs);
+	since_free(&end.since);
 	return code || run->restored ? code : EXIT_OWN;
 }
 

@@ -12,7 +12,7 @@
 #include "base/cpulist.h"
 #include "journal/change.h"
 #include "journal/journal.h"
-#include "machine/interrupts.h"
+#include "machine/look.h"
 #include "machine/user.h"
 #include "options/options.h"
 #include "proc/isolate.h"
@@ -56,7 +56,7 @@ struct run_end {
 	int code;	/* what this command exits with */
 	uint64_t ns;
 	struct rusage usage;
-	struct interrupts interrupts, softirqs;
+	struct since since;
 };
 
 /* The program's own terminal, where it must not have the caller's. */

@@ -7,6 +7,7 @@
 
 #include "base/cpulist.h"
 #include "base/error.h"
+#include "base/setting.h"
 #include "base/text.h"
 #include "journal/line.h"
 #include "journal/undo_line.h"
@@ -24,6 +25,16 @@ bool run_undo_controller(struct undo_context *context, char **fields)
 	error_say("%s: %s: it should be without %s again", fields[JOURNAL_NAME], strerror(error),
 		  fields[JOURNAL_VALUE]);
 	return undo_fail(context, fields[JOURNAL_NAME], fields[JOURNAL_TEXT], strerror(error));
+}
+
+int run_share_controller(struct journal *journal, char **fields)
+{
+	char *text = setting_read(journal->root, fields[JOURNAL_NAME]);
+	int error = text ? journal_note(journal, RUN_CONTROLLER, fields[JOURNAL_NAME],
+					fields[JOURNAL_VALUE], text) : 0;
+
+	free(text);
+	return error;
 }
 
 bool run_undo_group(struct undo_context *context, char **fields)

@@ -75,7 +75,7 @@ void shield_notes_read(struct shield_notes *notes, const char *text)
 			free(line);
 			continue;
 		}
-		if (strcmp(note.fields[JOURNAL_WHAT], JOURNAL_SHIELD)) {
+		if (strcmp(note.fields[JOURNAL_WHAT], SHIELD_MASKS)) {
 			*ARRAY_ADD(notes->list, notes->count) = note;
 			continue;
 		}
@@ -113,7 +113,7 @@ const char *shield_notes_file(const struct shield_notes *notes, const char *path
 
 static bool is_of(const struct shield_note *note, const struct tasks_one *one)
 {
-	return !strcmp(note->fields[JOURNAL_WHAT], JOURNAL_SHIELD_TASK) &&
+	return !strcmp(note->fields[JOURNAL_WHAT], SHIELD_TASK) &&
 		!strcmp(note->fields[JOURNAL_NAME], one->task.tid) &&
 		!strcmp(note->fields[JOURNAL_VALUE], one->task.start);
 }

@@ -3,8 +3,13 @@
  * What the journal of a shield says (journal/journal.h): its masks, and what each task and each
  * file was before it.
  *
- * A line "shield SINCE MASKS -" has the masks, "3 2-3 -" for instance, from then on: SINCE
- * is the time in ticks of 10 ms since the boot, as tasks have it.
+ *	shield SINCE MASKS -
+ *	shield-list PATH NOW TEXT, and so shield-mask and shield-text
+ *	shield-task TID START LIST NOW
+ * shield: no change, but the masks, "3 2-3 -" for instance, from then on: SINCE is the time in
+ * ticks of 10 ms since the boot, as tasks have it.  The others note what was given to whom,
+ * NOW: it is put back only as long as nobody has given it something else.  The same may be
+ * noted several times; what it was before the shield stands in each line.
  */
 #ifndef SHIELD_NOTES_H
 #define SHIELD_NOTES_H
@@ -17,6 +22,12 @@
 #include "base/setting.h"
 #include "journal/line.h"
 #include "machine/tasks.h"
+
+#define SHIELD_MASKS "shield"
+#define SHIELD_FILE_LIST "shield-list"
+#define SHIELD_FILE_MASK "shield-mask"
+#define SHIELD_FILE_TEXT "shield-text"
+#define SHIELD_TASK "shield-task"
 
 /* What a shield keeps away. */
 enum shield_kind { SHIELD_PROCESSES, SHIELD_INTERRUPTS, SHIELD_TIMERS, SHIELD_KINDS };

@@ -63,6 +63,11 @@ static char *wanted(const struct set *set, const struct shield_place *place, con
 
 static int set_file(void *data, const struct shield_place *place)
 {
+	static const char *const words[] = {
+		[SETTING_TEXT] = SHIELD_FILE_TEXT,
+		[SETTING_LIST] = SHIELD_FILE_LIST,
+		[SETTING_MASK] = SHIELD_FILE_MASK,
+	};
 	struct set *set = data;
 	const char *base;
 	char *value;
@@ -77,6 +82,7 @@ static int set_file(void *data, const struct shield_place *place)
 			.path = place->path,
 			.kind = place->kind,
 			.wanted = value,
+			.what = words[place->kind],
 			.base = base,
 		};
 
@@ -120,7 +126,7 @@ static int move(struct set *set, const struct tasks_one *one, const struct cpuli
 {
 	char *before = cpulist_text(was), *list = cpulist_text(left);
 	char *path = text_format("/proc/%s", one->task.tid), *text = text_format("%s %s", before, list);
-	int error = journal_note(set->journal, JOURNAL_SHIELD_TASK, one->task.tid,
+	int error = journal_note(set->journal, SHIELD_TASK, one->task.tid,
 				 one->task.start, text);
 	int refused = error ? 0 : task_set(&one->task, left);
 

@@ -122,7 +122,7 @@ static int note_masks(struct journal *journal, const struct shield_masks *masks)
 	since = seconds > 0 ? text_format("%llu", (unsigned long long)(seconds * 100)) :
 		text_format("%llu", (unsigned long long)UINT64_MAX);
 	text = shield_masks_text(masks);
-	error = journal_note(journal, JOURNAL_SHIELD, since, text, "-");
+	error = journal_note(journal, SHIELD_MASKS, since, text, "-");
 	free(since);
 	free(text);
 	free(uptime);

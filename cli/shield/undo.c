@@ -20,8 +20,8 @@
 /* Does the file that shows @text hold @value, by the word of its line? */
 static bool holds(const char *what, const char *text, const char *value)
 {
-	return setting_holds(!strcmp(what, JOURNAL_SHIELD_LIST) ? SETTING_LIST :
-			     !strcmp(what, JOURNAL_SHIELD_MASK) ? SETTING_MASK : SETTING_TEXT,
+	return setting_holds(!strcmp(what, SHIELD_FILE_LIST) ? SETTING_LIST :
+			     !strcmp(what, SHIELD_FILE_MASK) ? SETTING_MASK : SETTING_TEXT,
 			     text, value);
 }
 

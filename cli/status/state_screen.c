@@ -83,6 +83,10 @@ static int longer_first(const void *left, const void *right)
 	return a->sender_cpu - b->sender_cpu;
 }
 
+/*
+ * No ranking of senders (proc/culprit.h): the kernel has each breach by itself, and of each CPU
+ * that waited the one is shown that shows how long it may take.
+ */
 static void add_waiter(struct waiter **waiters, size_t *count, const struct proc_breach *breach,
 		       int whom)
 {

@@ -53,7 +53,8 @@ int interval_make(struct interval *interval, const struct watch_options *options
 		return -1;
 	guard_read(&interval->guard, &interval->capture, &options->cpus);
 	span_make(&interval->span, before, now, seconds, &interval->guard);
-	router_open(&interval->router, &interval->capture, &interval->guard, &interval->span.seen);
+	router_open(&interval->router, &interval->capture, &interval->guard,
+		    &interval->span.since.both);
 	/* Whoever moves interrupts matters to what is moved by hand alone. */
 	if (look_at_routes(interval))
 		interval->balancer = capture_process(&interval->capture, "irqbalance");

@@ -129,7 +129,8 @@ static void put_row(struct json *json, const struct interval *interval, enum loo
 		    const struct span_row *row)
 {
 	static const char *const begins[] = {
-		[SPAN_GOES_ON] = "before", [SPAN_APPEARED] = "appeared", [SPAN_ANEW] = "anew",
+		[INTERRUPT_GOES_ON] = "before", [INTERRUPT_APPEARED] = "appeared",
+		[INTERRUPT_ANEW] = "anew",
 	};
 	const struct interrupts *now = interval->span.lists[which].now;
 
@@ -139,15 +140,15 @@ static void put_row(struct json *json, const struct interval *interval, enum loo
 		json_string(json, "class", row->row->class);
 		json_string(json, "what", row->row->what);
 	}
-	json_string(json, "began", begins[row->begin]);
+	json_string(json, "began", begins[row->row->begin]);
 	put_counts(json, &interval->span, row->hits, row->came);
 	json_open(json, "cpus", '[');
-	for (size_t i = 0; row->of && i < now->columns; i++) {
-		if (!row->of[i])
+	for (size_t i = 0; row->came && i < now->columns; i++) {
+		if (!row->row->of[i])
 			continue;
 		json_open(json, NULL, '{');
 		json_integer(json, "cpu", now->cpus[i]);
-		json_number(json, "count", row->of[i]);
+		json_number(json, "count", row->row->of[i]);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -178,10 +179,10 @@ static void put_unread(struct json *json, const struct interval *interval)
 	const struct look *now = interval->span.now;
 
 	json_open(json, "unread", '[');
-	if (now->softirqs_error) {
+	if (now->errors[LOOK_SOFTIRQS]) {
 		json_open(json, NULL, '{');
 		json_string(json, "path", SOFTIRQS_PATH);
-		json_string(json, "why", strerror(now->softirqs_error));
+		json_string(json, "why", strerror(now->errors[LOOK_SOFTIRQS]));
 		json_close(json, '}');
 	}
 	for (size_t i = 0; i < interval->capture.count; i++) {
@@ -218,11 +219,11 @@ void watch_json(FILE *out, struct interval *interval)
 	put_cpus(&json, interval);
 	put_rows(&json, interval, "interrupts", LOOK_INTERRUPTS);
 	put_rows(&json, interval, "softirqs", LOOK_SOFTIRQS);
-	json_cpus(&json, "came_online", &span->came);
-	json_cpus(&json, "went_offline", &span->left);
+	json_cpus(&json, "came_online", &span->since.came);
+	json_cpus(&json, "went_offline", &span->since.left);
 	json_open(&json, "gone", '[');
-	for (size_t i = 0; i < span->nr_gone; i++)
-		json_string(&json, NULL, span->gone[i]);
+	for (size_t i = 0; i < span->since.nr_gone; i++)
+		json_string(&json, NULL, span->since.gone[i]);
 	json_close(&json, ']');
 	put_unread(&json, interval);
 	json_bool(&json, "irqbalance", interval->balancer);

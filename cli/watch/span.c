@@ -3,14 +3,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/error.h"
-#include "base/text.h"
 #include "watch/route.h"
 #include "watch/span.h"
-
-/* More interrupts a second than any CPU can take. */
-#define FASTEST 1e7
-#define MOST (UINT64_C(1) << 31)	/* half of what the kernel's 32 bits hold */
 
 const char *const span_verdicts[] = {
 	[SPAN_NO_LIMIT] = "none",
@@ -33,28 +27,18 @@ static int class_number(const char *class)
 	return i;
 }
 
-/* Which CPUs were there, and which of the guarded ones were not. */
-static void find_cpus(struct span *span, const struct interrupts *before,
-		      const struct interrupts *now)
+/* Which of the guarded CPUs were not there at both looks. */
+static void find_unseen(struct span *span)
 {
-	struct cpulist was = { .given = true }, is = { .given = true }, once;
+	struct cpulist once;
 
-	for (size_t i = 0; i < before->columns; i++)
-		cpulist_add(&was, before->cpus[i]);
-	for (size_t i = 0; i < now->columns; i++)
-		cpulist_add(&is, now->cpus[i]);
-	span->seen = span->came = is;
-	cpulist_minus(&span->came, &was);
-	cpulist_minus(&span->seen, &span->came);
-	span->left = was;
-	cpulist_minus(&span->left, &is);
 	span->unseen = span->guard->cpus;
-	cpulist_minus(&span->unseen, &span->seen);
+	cpulist_minus(&span->unseen, &span->since.both);
 	for (int cpu = -1; (cpu = cpulist_next(&span->unseen, cpu)) >= 0;) {
 		once = (struct cpulist){ 0 };
 		cpulist_add(&once, cpu);
 		/* What was offline at both looks took nothing, but who names it wants it seen. */
-		if (!cpulist_has(&span->came, cpu) && !cpulist_has(&span->left, cpu) &&
+		if (!cpulist_has(&span->since.came, cpu) && !cpulist_has(&span->since.left, cpu) &&
 		    !cpulist_has(&span->guard->of[GUARD_NAMED], cpu))
 			cpulist_minus(&span->unseen, &once);
 	}
@@ -80,10 +64,11 @@ static long *places(const struct span *span, const struct interrupts *now)
 
 /* Counts @row to its CPUs and its class. */
 static void count_row(struct span *span, enum look_list which, struct span_row *row,
-		      const uint64_t *came, const long *place)
+		      const long *place)
 {
 	struct span_list *list = &span->lists[which];
 	int class = class_number(row->row->class);
+	const uint64_t *came = row->row->of;
 
 	for (size_t i = 0; i < list->now->columns; i++) {
 		struct span_cpu *cpu;
@@ -104,13 +89,6 @@ static void count_row(struct span *span, enum look_list which, struct span_row *
 		span->classes[class] += row->came;
 		span->class_hits[class] += row->hits;
 	}
-	if (!row->came)
-		return;
-	row->of = calloc(list->now->columns, sizeof(*row->of));
-	if (!row->of)
-		exit(error_say("no memory"));
-	for (size_t i = 0; i < list->now->columns; i++)
-		row->of[i] = place[i] < 0 ? 0 : came[i];
 }
 
 static int worst_first(const void *left, const void *right)
@@ -125,35 +103,23 @@ static int worst_first(const void *left, const void *right)
 	return (a->row > b->row) - (a->row < b->row);
 }
 
-static void make_list(struct span *span, enum look_list which, const struct interrupts *before,
-		      const struct interrupts *now)
+static void make_list(struct span *span, enum look_list which)
 {
 	struct span_list *list = &span->lists[which];
-	double most = span->seconds * FASTEST;
-	uint64_t *came = calloc(now->columns + 1, sizeof(*came));
-	long *columns, *place;
+	long *place;
 
-	if (!came)
-		exit(error_say("no memory"));
-	list->now = now;
-	list->known = before->known && now->known;
-	columns = interrupts_columns(now, before);
-	place = places(span, now);
-	for (size_t i = 0; i < now->count && list->known; i++) {
-		const struct interrupt *old = interrupts_find(before, now->rows[i].label, i);
+	list->now = &span->since.lists[which];
+	list->known = list->now->known;
+	place = places(span, list->now);
+	for (size_t i = 0; i < list->now->count && list->known; i++) {
 		struct span_row *row = ARRAY_ADD(list->rows, list->count);
-		bool same = interrupt_came(&now->rows[i], old, columns, now->columns,
-					   most < MOST ? (uint64_t)most : MOST, came);
 
-		row->row = &now->rows[i];
-		row->begin = !old ? SPAN_APPEARED : same ? SPAN_GOES_ON : SPAN_ANEW;
-		count_row(span, which, row, came, place);
+		row->row = &list->now->rows[i];
+		count_row(span, which, row, place);
 	}
 	if (list->count)
 		qsort(list->rows, list->count, sizeof(*list->rows), worst_first);
 	free(place);
-	free(columns);
-	free(came);
 }
 
 static int busiest_first(const void *left, const void *right)
@@ -168,31 +134,20 @@ static int busiest_first(const void *left, const void *right)
 	return a->cpu - b->cpu;
 }
 
-static void find_gone(struct span *span, const struct interrupts *before,
-		      const struct interrupts *now)
-{
-	for (size_t i = 0; i < before->count; i++)
-		if (!interrupts_find(now, before->rows[i].label, i))
-			*ARRAY_ADD(span->gone, span->nr_gone) =
-				text_format("%s", before->rows[i].label);
-}
-
 void span_make(struct span *span, const struct look *before, const struct look *now,
 	       double seconds, const struct guard *guard)
 {
-	const struct interrupts *was = before->lists, *is = now->lists;
-
 	*span = (struct span){ .seconds = seconds, .now = now, .guard = guard };
-	find_cpus(span, &was[LOOK_INTERRUPTS], &is[LOOK_INTERRUPTS]);
-	for (int cpu = -1; (cpu = cpulist_next(&span->seen, cpu)) >= 0;) {
+	since_make(&span->since, before, now, seconds);
+	find_unseen(span);
+	for (int cpu = -1; (cpu = cpulist_next(&span->since.both, cpu)) >= 0;) {
 		struct span_cpu *one = ARRAY_ADD(span->cpus, span->nr_cpus);
 
 		one->cpu = cpu;
 		one->guarded = cpulist_has(&guard->cpus, cpu);
 	}
 	for (int i = 0; i < LOOK_LISTS; i++)
-		make_list(span, (enum look_list)i, &was[i], &is[i]);
-	find_gone(span, &was[LOOK_INTERRUPTS], &is[LOOK_INTERRUPTS]);
+		make_list(span, (enum look_list)i);
 	if (span->nr_cpus)
 		qsort(span->cpus, span->nr_cpus, sizeof(*span->cpus), busiest_first);
 }
@@ -200,15 +155,11 @@ void span_make(struct span *span, const struct look *before, const struct look *
 void span_free(struct span *span)
 {
 	for (size_t i = 0; i < LOOK_LISTS; i++) {
-		for (size_t k = 0; k < span->lists[i].count; k++) {
-			free(span->lists[i].rows[k].of);
+		for (size_t k = 0; k < span->lists[i].count; k++)
 			route_free(span->lists[i].rows[k].route);
-		}
 		free(span->lists[i].rows);
 	}
-	for (size_t i = 0; i < span->nr_gone; i++)
-		free(span->gone[i]);
-	free(span->gone);
+	since_free(&span->since);
 	free(span->cpus);
 	*span = (struct span){ 0 };
 }

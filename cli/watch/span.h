@@ -7,31 +7,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "machine/look.h"
 #include "watch/guard.h"
-#include "watch/look.h"
 
 #define SPAN_CLASSES 9	/* as many as interrupt_classes has */
 
 struct route;
 
-enum span_begin {
-	SPAN_GOES_ON,
-	SPAN_APPEARED,	/* there was no such row: all that it has counted is of this time */
-	SPAN_ANEW,	/* its counts fell: what came before they did is not known */
-};
-
 struct span_row {
-	const struct interrupt *row;	/* of the later look */
+	const struct interrupt *row;	/* what came of it */
 	uint64_t came;			/* to all CPUs that were there at both looks */
 	uint64_t hits;			/* to those that are guarded */
-	uint64_t *of;			/* to that of each column; NULL: none came */
-	enum span_begin begin;
 	struct route *route;		/* where it goes, and what helps (route.h); NULL: not asked */
 };
 
 struct span_list {
 	bool known;
-	const struct interrupts *now;
+	const struct interrupts *now;	/* what came, in the rows and columns of the later look */
 	struct span_row *rows;	/* the most hits first, then the most that came */
 	size_t count;
 	uint64_t came, hits;
@@ -48,15 +40,12 @@ struct span {
 	double seconds;
 	const struct look *now;
 	const struct guard *guard;
-	struct cpulist seen;	/* there at both looks */
-	struct cpulist came, left;	/* there at one of them alone */
+	struct since since;
 	struct cpulist unseen;	/* guarded, and nobody knows what came there */
 	struct span_list lists[LOOK_LISTS];
 	uint64_t classes[SPAN_CLASSES], class_hits[SPAN_CLASSES];	/* interrupts */
 	struct span_cpu *cpus;	/* those seen; guarded ones first, then the busiest */
 	size_t nr_cpus;
-	char **gone;		/* labels of interrupts that vanished, with what they counted last */
-	size_t nr_gone;
 };
 
 /* @now and @guard stay where they are as long as the span. */

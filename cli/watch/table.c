@@ -148,8 +148,8 @@ static char *list_on(const struct watch_view *view, const struct interrupts *now
 {
 	struct cpulist cpus = { .given = true };
 
-	for (size_t i = 0; row->of && i < now->columns; i++)
-		if (row->of[i] && (!row->hits ||
+	for (size_t i = 0; row->came && i < now->columns; i++)
+		if (row->row->of[i] && (!row->hits ||
 				   cpulist_has(&view->interval->guard.cpus, now->cpus[i])))
 			cpulist_add(&cpus, now->cpus[i]);
 	return cpulist_text(&cpus);
@@ -159,7 +159,8 @@ static void put_interrupt(FILE *out, const struct watch_view *view, enum look_li
 			  const struct span_row *row)
 {
 	static const char *const begins[] = {
-		[SPAN_GOES_ON] = "", [SPAN_APPEARED] = " (new)", [SPAN_ANEW] = " (began anew)",
+		[INTERRUPT_GOES_ON] = "", [INTERRUPT_APPEARED] = " (new)",
+		[INTERRUPT_ANEW] = " (began anew)",
 	};
 	const struct route *route = row->route;
 	char *on = list_on(view, view->interval->span.lists[which].now, row);
@@ -177,7 +178,7 @@ static void put_interrupt(FILE *out, const struct watch_view *view, enum look_li
 		fprintf(out, "%-10s %s", row->row->label, list);
 		free(list);
 	}
-	fprintf(out, "%s\n", begins[row->begin]);
+	fprintf(out, "%s\n", begins[row->row->begin]);
 	free(on);
 }
 
@@ -277,18 +278,18 @@ void watch_put_notes(FILE *out, const struct watch_view *view)
 	const struct span *span = &interval->span;
 	size_t unread = 0;
 
-	put_cpus(out, &span->came, "came online: what came there is not known");
-	put_cpus(out, &span->left, "went offline: what came there is not known");
+	put_cpus(out, &span->since.came, "came online: what came there is not known");
+	put_cpus(out, &span->since.left, "went offline: what came there is not known");
 	put_cpus(out, &span->unseen, "is protected, and was not seen");
 	if (!span->lists[LOOK_SOFTIRQS].known)
 		fprintf(out, "Softirqs are not known: %s%s: %s\n",
 			strcmp(interval->options->root, "/") ? interval->options->root : "", SOFTIRQS_PATH,
-			strerror(span->now->softirqs_error));
-	for (size_t i = 0; i < span->nr_gone; i++) {
+			strerror(span->now->errors[LOOK_SOFTIRQS]));
+	for (size_t i = 0; i < span->since.nr_gone; i++) {
 		fputs(i ? ", " : "Gone, with what came of them last: ", out);
-		term_put(out, span->gone[i]);
+		term_put(out, span->since.gone[i]);
 	}
-	if (span->nr_gone)
+	if (span->since.nr_gone)
 		fputc('\n', out);
 	if (interval->guard.unclear)
 		fprintf(out, "Not understood: the boot parameter %s; -c CPUS names its CPUs\n",

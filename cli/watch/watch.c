@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* isolator watch: which interrupts come how often, and which hit CPUs to be left alone. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -122,6 +123,27 @@ static bool attend(struct run *run, uint64_t next_ns)
 	return run->live ? live_attend(next_ns, obey, draw, &run->view) : wait_until(next_ns);
 }
 
+/* 0; -1 with nothing to free, said why: there are no interrupts to look at. */
+static int take(struct look *look)
+{
+	static const struct cpulist all = { 0 };
+	const char *root = options.watch.root;
+	int error;
+
+	look_take(look, root, &all);
+	error = look->errors[LOOK_INTERRUPTS];
+	if (!error)
+		return 0;
+	error_say("%s" INTERRUPTS_PATH ": %s: without it there is nothing to watch; %s",
+		  root_live(root) ? "" : root,
+		  error == EBADMSG ? "its first line names no CPU" : strerror(error),
+		  !root_live(root) ? "is it a capture of a machine?" :
+		  error == EACCES || error == EPERM ? "run it as root, or outside of the container" :
+		  "mount /proc");
+	look_free(look);
+	return -1;
+}
+
 /* The interval that ends now; -1, said why: there is none. */
 static int add_interval(struct run *run)
 {
@@ -134,9 +156,9 @@ static int add_interval(struct run *run)
 	interval_free(&run->interval);
 	run->interval = (struct interval){ 0 };
 	look_free(now);
-	if (look_take(now, options.watch.root))
+	if (take(now))
 		return -1;
-	seconds = (double)(now->taken_ns - before->taken_ns) / WAIT_SECOND;
+	seconds = look_seconds(before, now);
 	if (interval_make(&run->interval, &options.watch, before, now, seconds))
 		return -1;
 	run->intervals++;
@@ -216,7 +238,7 @@ static int run(int argc, char **argv)
 	if (!options.interval_ns)
 		options.interval_ns = WAIT_SECOND;
 	/* What cannot be read is said before the screen is taken, and stays there. */
-	if (prepare(&run) || look_take(&run.looks[0], options.watch.root))
+	if (prepare(&run) || take(&run.looks[0]))
 		return EXIT_ERROR;
 	wait_prepare();
 	if (run.live && screen_open())

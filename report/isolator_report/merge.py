@@ -46,6 +46,12 @@ def timeline(pieces: Sequence[dict[str, Any]]) -> tuple[int, list[int | None], l
     return interval, maxima, counts
 
 
+def cause_order(row: dict[str, Any]) -> tuple[int, bytes, bool, bytes]:
+    """By which causes are sorted, as isolator measure has them (cli/attribute/cause.c)."""
+    who = row["who"]
+    return (-row["total_ns"], row["kind"].encode(), who is not None, (who or "").encode())
+
+
 def _excesses(results: Sequence[Result], before: dict[tuple[int, int], int]
               ) -> tuple[dict[str, Any] | None, dict[tuple[int, int], int]]:
     """The attribution of all, and where each excess of each result has gone."""
@@ -75,7 +81,7 @@ def _excesses(results: Sequence[Result], before: dict[tuple[int, int], int]
         "threshold_ns": max(one["threshold_ns"] for one in given),
         **{key: sum(one[key] for one in given) for key in ("seen", "looked", "lost")},
         "overhead": None,
-        "causes": sorted(causes.values(), key=lambda row: -row["total_ns"]),
+        "causes": sorted(causes.values(), key=cause_order),
         "excesses": [row for _, row in rows],
     }, {source: place for place, (source, _) in enumerate(rows)}
 

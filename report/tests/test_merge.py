@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import report_documents as documents
 from isolator_report.cli import main
 from isolator_report.document import NS, Result, check
 from isolator_report.errors import INCONCLUSIVE, ReportError
-from isolator_report.merge import merge, timeline
+from isolator_report.merge import cause_order, merge, timeline
 
 VALUES = [documents.lognormal(count, seed, 5000, 0.3) for seed, count in
           enumerate((1500, 4000, 700))]
@@ -70,6 +71,24 @@ def test_causes_add_up() -> None:
             excess = attribution["excesses"][row["excess"]]
             assert (excess["value_ns"], excess["trigger"]) == (row["value_ns"], row["trigger"])
     assert whole.series[0].data["top"][0]["trigger"] == 1001 + 200
+
+
+def test_causes_are_ranked_as_by_the_instrument() -> None:
+    """The lists that isolator measure is tested with, from any order."""
+    text = (Path(__file__).parents[2] / "cli/tests/causes.ranked").read_text()
+    lists: list[list[dict[str, Any]]] = [[]]
+    for line in text.splitlines():
+        if not line:
+            lists.append([])
+        elif not line.startswith("#"):
+            total, kind, who = line.split("\t")
+            lists[-1].append({"total_ns": int(total), "kind": kind,
+                              "who": None if who == "-" else who})
+    assert sum(map(len, lists)) == 17
+    for rows in lists:
+        for seed in range(20):
+            mixed = random.Random(seed).sample(rows, len(rows))
+            assert sorted(mixed, key=cause_order) == rows
 
 
 def test_timelines_of_different_intervals() -> None:

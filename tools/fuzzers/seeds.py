@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import sys
-import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -42,22 +40,16 @@ def audit() -> Iterator[bytes]:
 
 
 def bundle() -> Iterator[bytes]:
-    """Captures in tar archives, with the note of a bundle and without."""
+    """What tar says of captures, with the note of a bundle and without."""
     for text in captures():
         for note in (b"isolator-audit 1\ncpus 1-3\nunreadable EACCES /proc/kallsyms\n", None):
-            out = io.BytesIO()
-            with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-                def add(name: str, data: bytes, archive: tarfile.TarFile = archive) -> None:
-                    entry = tarfile.TarInfo(name)
-                    entry.size = len(data)
-                    archive.addfile(entry, io.BytesIO(data))
-
-                if note:
-                    add("isolator-audit", note)
-                for part in text.split("\n==> ")[1:8]:
-                    head, _, rest = part.partition("\n")
-                    add(head.split()[0].lstrip("/"), rest.encode())
-            yield out.getvalue()
+            files = [(b"isolator-audit", note)] if note else []
+            for part in text.split("\n==> ")[1:8]:
+                head, _, rest = part.partition("\n")
+                files.append((head.split()[0].lstrip("/").encode(), rest.encode()))
+            yield b"drwxr-xr-x 0/0 0 1970-01-01 00:00 proc/\n" + b"".join(
+                b"-rw-r--r-- 0/0 %d 1970-01-01 00:00 %s\n" % (len(data), name)
+                for name, data in files) + b"\0" + b"".join(data for _, data in files)
 
 
 def journal() -> Iterator[bytes]:

@@ -197,6 +197,31 @@ def test_the_table_has_each_room() -> None:
         above[room] = may[room]
 
 
+def kinds_named(cli: Path) -> list[str]:
+    """What the journal has by name of the kinds that rooms note in it."""
+    words = {name: word for file in cli.glob("*/*.h") if file.parent.name != "journal"
+             for name, word in re.findall(r'^#define (\w+) ("[a-z-]+")$', file.read_text(), re.M)}
+    kinds = set(re.findall(r"\.what = (\w+)", (cli / "undo_kinds.c").read_text())) & set(words)
+    assert len(kinds) > 5, "the rooms' kinds are not found any more"
+    return [f"{file.name}: {name}" for file in sorted((cli / "journal").glob("*.[ch]"))
+            for name in sorted(kinds) for text in [file.read_text()]
+            # A file of the store has a name that is a kind's, too.
+            if re.search(rf"\b{name}\b", text)
+            or (words[name] in text and file.stem != "store")]
+
+
+def test_the_journal_knows_no_kind_of_a_room(tmp_path: Path) -> None:
+    """It has the table of all; one that is planted is found."""
+    assert kinds_named(ROOT / "cli") == []
+    cli = tmp_path / "cli"
+    shutil.copytree(ROOT / "cli", cli, ignore=shutil.ignore_patterns(TESTS))
+    with (cli / "journal/line.c").open("a") as source:
+        source.write('static const char *const word = "attach";\n')
+    with (cli / "journal/undo.c").open("a") as source:
+        source.write("static const char *const word = SHIELD_TASK;\n")
+    assert kinds_named(cli) == ["line.c: RUN_ATTACH", "undo.c: SHIELD_TASK"]
+
+
 @pytest.mark.parametrize("file, include", [
     ("base/text.c", "run/run.h"),
     ("journal/journal.c", "shield/notes.h"),

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@
 #include "attribute/names.h"
 #include "attribute/tracefs.h"
 #include "base/array.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "check.h"
 
 static struct names names;
@@ -72,6 +75,67 @@ static void of_one(void)
 	CHECK(finding.causes[CAUSES_EACH - 1].ns == 11);
 	for (size_t i = 0; i < finding.count; i++)
 		CHECK(finding.causes[i].sender_cpu != 98 && finding.causes[i].sender_cpu != 0);
+}
+
+static enum cause_kind kind_of(const char *name)
+{
+	enum cause_kind kind = 0;
+
+	while (kind < CAUSE_UNKNOWN && strcmp(cause_names[kind], name))
+		kind++;
+	return kind;
+}
+
+/* Are these lines in their order, whatever order they had before? */
+static void rank_lines(char **lines, size_t count)
+{
+	static struct ranking ranking;
+	static struct names few;
+
+	for (size_t first = 0; first < count; first++) {
+		ranking.count = 0;
+		/* Turned, and each second time from behind. */
+		for (size_t i = 0; i < count; i++) {
+			char ns[24], kind[24], who[24];
+			size_t at = (first + (first % 2 ? count - i : i)) % count;
+
+			CHECK(sscanf(lines[at], "%23[^\t]\t%23[^\t]\t%23s", ns, kind, who) == 3);
+			ranking.totals[ranking.count++] = (struct cause_total){
+				.kind = kind_of(kind),
+				.who = strcmp(who, "-") ? names_keep(&few, who) : NULL,
+				.total_ns = strtoull(ns, NULL, 10),
+			};
+		}
+		ranking_sort(&ranking);
+		for (size_t i = 0; i < count; i++) {
+			const struct cause_total *one = &ranking.totals[i];
+			char *line = text_format("%" PRIu64 "\t%s\t%s", one->total_ns,
+						 cause_names[one->kind], one->who ? one->who : "-");
+
+			CHECK_TEXT(line, lines[i]);
+			free(line);
+		}
+	}
+}
+
+/* As isolator-report ranks them, whose tests read the same file. */
+static void ranks(void)
+{
+	char *lines[16], *line, *text, *rest;
+	size_t size, count = 0, lists = 0;
+
+	text = rest = file_read(CAUSES_RANKED_FILE, &size);
+	while (text && (line = strsep(&rest, "\n"))) {
+		if (*line && *line != '#' && count < ARRAY_SIZE(lines))
+			lines[count++] = line;
+		if (*line || !count)
+			continue;
+		rank_lines(lines, count);
+		lists++;
+		count = 0;
+	}
+	CHECK(lists == 4);
+	free(text);
 }
 
 static void tasks(void)
@@ -251,6 +315,7 @@ static void pids(void)
 static const struct test tests[] = {
 	{ "a night of ever new causes", totals },
 	{ "the causes of one excess", of_one },
+	{ "the order of causes", ranks },
 	{ "names of tasks", tasks },
 	{ "names of functions", symbols },
 	{ "stolen time", steal },

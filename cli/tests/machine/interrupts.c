@@ -2,11 +2,12 @@
 /* /proc/interrupts and /proc/softirqs: rows, columns, counts that wrap or begin anew. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/text.h"
 #include "check.h"
-#include "machine/interrupts.h"
+#include "machine/look.h"
 
 #define HEAD "           CPU0       CPU1       CPU3\n"
 
@@ -112,28 +113,35 @@ static void strange(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct interrupts have = parsed(texts[i], &all), again = parsed(texts[i], &all);
+		struct interrupts came;
 
 		for (size_t k = 0; k < have.columns; k++)
 			CHECK(have.cpus[k] >= 0 && have.cpus[k] < CPULIST_MAX);
-		interrupts_since(&have, &again);
-		CHECK(!interrupts_sum(&have));
+		interrupts_between(&came, &again, &have, INTERRUPTS_MOST);
+		CHECK(!interrupts_sum(&came));
+		interrupts_free(&came);
 		interrupts_free(&have);
 		interrupts_free(&again);
 	}
 }
 
-/* What came to the row 24 of CPUs 0, 1 and 3, as text. */
-static const char *came(const char *before_text, const char *now_text, uint64_t most, bool *same)
+/* What came to the row 24 of each CPU, and how it began, as text. */
+static const char *came(const char *before_text, const char *now_text, uint64_t most)
 {
+	static const char *const begins[] = { "", " appeared", " anew" };
 	static char text[100];
-	struct interrupts before = parsed(before_text, &all), now = parsed(now_text, &all);
-	long *columns = interrupts_columns(&now, &before);
-	uint64_t of[3] = { 0 };
+	struct interrupts before = parsed(before_text, &all), now = parsed(now_text, &all), came;
+	const struct interrupt *row;
 
-	*same = interrupt_came(interrupts_find(&now, "24", 7),
-			       interrupts_find(&before, "24", 0), columns, now.columns, most, of);
-	snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " %" PRIu64, of[0], of[1], of[2]);
-	free(columns);
+	interrupts_between(&came, &before, &now, most);
+	CHECK(came.known && came.columns == now.columns);
+	row = interrupts_find(&came, "24", 7);
+	CHECK(row && row->count == row->of[0] + row->of[1] + (now.columns > 2 ? row->of[2] : 0));
+	snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64, row->of[0], row->of[1]);
+	if (now.columns > 2)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %" PRIu64, row->of[2]);
+	strcat(text, begins[row->begin]);
+	interrupts_free(&came);
 	interrupts_free(&before);
 	interrupts_free(&now);
 	return text;
@@ -142,56 +150,67 @@ static const char *came(const char *before_text, const char *now_text, uint64_t 
 static void between(void)
 {
 	static const struct {
-		const char *before, *now;
-		bool same;
-		const char *came;
+		const char *before, *now, *came;
 	} cases[] = {
-		{ HEAD "24: 1 2 3 x\n", HEAD "24: 1 7 4 x\n", true, "0 5 1" },
+		{ HEAD "24: 1 2 3 x\n", HEAD "24: 1 7 4 x\n", "0 5 1" },
 		/* The second one wrapped. */
-		{ HEAD "24: 1 4294967290 3 x\n", HEAD "24: 2 4 3 x\n", true, "1 10 0" },
+		{ HEAD "24: 1 4294967290 3 x\n", HEAD "24: 2 4 3 x\n", "1 10 0" },
 		/* It wrapped after more than can have come, so it is another device. */
-		{ HEAD "24: 1 4294960000 3 x\n", HEAD "24: 2 4 4 x\n", false, "2 4 4" },
-		{ HEAD "24: 9 9 9 x\n", HEAD "24: 0 1 20 x\n", false, "0 1 20" },
+		{ HEAD "24: 1 4294960000 3 x\n", HEAD "24: 2 4 4 x\n", "2 4 4 anew" },
+		{ HEAD "24: 9 9 9 x\n", HEAD "24: 0 1 20 x\n", "0 1 20 anew" },
 		/* A number of more than 32 bits does not wrap there. */
-		{ HEAD "24: 1 4294967297 3 x\n", HEAD "24: 1 4294967296 3 x\n", false,
-		  "1 4294967296 3" },
-		{ HEAD "24: 1 8589934590 3 x\n", HEAD "24: 1 3 3 x\n", false, "1 3 3" },
-		/* It appeared. */
-		{ HEAD "25: 1 2 3 x\n", HEAD "24: 1 2 3 x\n", true, "1 2 3" },
+		{ HEAD "24: 1 4294967297 3 x\n", HEAD "24: 1 4294967296 3 x\n",
+		  "1 4294967296 3 anew" },
+		{ HEAD "24: 1 8589934590 3 x\n", HEAD "24: 1 3 3 x\n", "1 3 3 anew" },
+		{ HEAD "25: 1 2 3 x\n", HEAD "24: 1 2 3 x\n", "1 2 3 appeared" },
 		/* CPU 1 came online: what it had counted before is not of this time. */
-		{ "CPU0 CPU3\n24: 5 5 x\n", HEAD "24: 6 900 7 x\n", true, "1 0 2" },
-		{ "CPU0 CPU3\n25: 5 5 x\n", HEAD "24: 6 900 7 x\n", true, "6 0 7" },
+		{ "CPU0 CPU3\n24: 5 5 x\n", HEAD "24: 6 900 7 x\n", "1 0 2" },
+		{ "CPU0 CPU3\n25: 5 5 x\n", HEAD "24: 6 900 7 x\n", "6 0 7 appeared" },
 		/* CPU 1 went. */
-		{ HEAD "24: 5 900 5 x\n", "CPU0 CPU3\n24: 6 8 x\n", true, "1 3 0" },
+		{ HEAD "24: 5 900 5 x\n", "CPU0 CPU3\n24: 6 8 x\n", "1 3" },
 		/* Another one in its place. */
-		{ "CPU0 CPU1 CPU2\n24: 5 900 5 x\n", HEAD "24: 6 901 8 x\n", true, "1 1 0" },
+		{ "CPU0 CPU1 CPU2\n24: 5 900 5 x\n", HEAD "24: 6 901 8 x\n", "1 1 0" },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		bool same;
-
-		CHECK_TEXT(came(cases[i].before, cases[i].now, 1000, &same), cases[i].came);
-		if (same != cases[i].same)
-			printf("# case %zu\n", i);
-		CHECK(same == cases[i].same);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		CHECK_TEXT(came(cases[i].before, cases[i].now, 1000), cases[i].came);
 }
 
-/* The same of a whole file, where a wrapped count is not all that it ever was. */
+static struct look look_at(const char *interrupts, const char *softirqs, double seconds)
+{
+	return (struct look){
+		.taken_ns = (uint64_t)(seconds * 1e9),
+		.lists = { parsed(interrupts, &all), parsed(softirqs, &all) },
+	};
+}
+
+/* The same of two looks: all rows, those that are gone, and the CPUs that came and went. */
 static void since(void)
 {
-	struct interrupts before = parsed(HEAD "24: 4294967295 1 1 x\n25: 3 3 3 y\n26: 1 1 1 z\n",
-					  &all);
-	struct interrupts now = parsed(HEAD "26: 1 1 1 z\n24: 2 1 1 x\n27: 1 0 0 new\n", &all);
+	struct look before = look_at("CPU0 CPU1\n24: 4294967295 1 x\n25: 3 3 y\n26: 900 0 z\n",
+				     "CPU0 CPU1\nRCU: 1 1\n", 1);
+	struct look now = look_at("CPU0 CPU3\n26: 5 7 z\n24: 2 1 x\n27: 1 5 new\n", "", 1.0001);
+	struct since since;
+	struct interrupts *came = &since.lists[LOOK_INTERRUPTS];
 
-	interrupts_since(&now, &before);
-	CHECK(now.known && now.count == 2);
-	CHECK_TEXT(now.rows[0].label, "24");
-	CHECK(now.rows[0].count == 3);
-	CHECK_TEXT(now.rows[1].label, "27");
-	CHECK(interrupts_sum(&now) == 4);
-	interrupts_free(&before);
-	interrupts_free(&now);
+	CHECK(look_seconds(&before, &now) > 0.00009 && look_seconds(&before, &now) < 0.00011);
+	since_make(&since, &before, &now, look_seconds(&before, &now));
+	CHECK(came->known && came->count == 3 && !since.lists[LOOK_SOFTIRQS].known);
+	/* It would have wrapped only by more than can come in so short a time. */
+	CHECK_TEXT(came->rows[0].label, "26");
+	CHECK(came->rows[0].count == 5 && came->rows[0].begin == INTERRUPT_ANEW);
+	CHECK_TEXT(came->rows[1].label, "24");
+	CHECK(came->rows[1].count == 3 && came->rows[1].begin == INTERRUPT_GOES_ON);
+	CHECK_TEXT(came->rows[2].label, "27");
+	CHECK(came->rows[2].count == 1 && came->rows[2].begin == INTERRUPT_APPEARED);
+	CHECK(interrupts_sum(came) == 9);
+	CHECK(since.nr_gone == 1);
+	CHECK_TEXT(since.gone[0], "25");
+	CHECK(cpulist_next(&since.both, -1) == 0 && cpulist_next(&since.both, 0) < 0);
+	CHECK(cpulist_next(&since.came, -1) == 3 && cpulist_next(&since.left, -1) == 1);
+	since_free(&since);
+	look_free(&before);
+	look_free(&now);
 }
 
 static const struct test tests[] = {

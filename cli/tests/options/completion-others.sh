@@ -76,7 +76,6 @@ check 'timerfd timerlat ' measure latency --method t
 check '--plain --proc ' prove --p
 check 'error info warning ' audit --severity ''
 check 'set show ' shield s
-check 'random sequential stride ' interfere cache --pattern ''
 check '' bogus --
 for shell in $shells; do
 	case $shell in

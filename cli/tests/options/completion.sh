@@ -62,8 +62,6 @@ check '--all ' shield set --a
 check '--output ' export --o
 check 'busy busy-later ' export --proc bu
 check 'cache ' interfere c
-check 'random sequential stride ' interfere cache --pattern ''
-check ' ' interfere cache --size 4
 check ' ' bogus --
 echo "1..$n"
 exit $failed

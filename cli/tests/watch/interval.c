@@ -33,6 +33,7 @@ static void obey(const char *word, struct watch_view *view)
 
 int __wrap_main(int argc, char **argv)
 {
+	static const struct cpulist all = { 0 };
 	struct look before, now;
 	struct interval interval;
 	struct watch_view view = { .interval = &interval };
@@ -40,8 +41,10 @@ int __wrap_main(int argc, char **argv)
 	bool json = false;
 	int code;
 
-	if (argc < 4 || look_take(&before, argv[2]) || look_take(&now, argv[3]))
+	if (argc < 4)
 		return 1;
+	look_take(&before, argv[2], &all);
+	look_take(&now, argv[3], &all);
 	for (int i = 4; i < argc; i++) {
 		json |= !strcmp(argv[i], "json");
 		options.all |= !strcmp(argv[i], "all");

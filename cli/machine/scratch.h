@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A directory for the files of a load: TMPDIR/isolator-interfere.XXXXXX, or below /tmp.
+ * A directory for files that last no longer than a command, and are nobody else's:
+ * TMPDIR/isolator-scratch.XXXXXX, or below /tmp.
  * It is locked as long as a process that made it, or a child of that, lives; what of
  * this user's is not locked was left by one that was killed, and is removed.
  */

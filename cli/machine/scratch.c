@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "interfere/scratch.h"
+#include "machine/scratch.h"
 
-#define NAME "isolator-interfere."
+#define NAME "isolator-scratch."
 #define TRIES 16
 #define DEPTH 16	/* directories that are open at a time while it is removed */
 
