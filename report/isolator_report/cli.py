@@ -255,7 +255,7 @@ def parser() -> Parser:
                       help="keep the documents of --run in DIR/a and DIR/b")
     made.add_argument("--margin", metavar="PERCENT",
                       type=lambda word: _positive(float, word, 1000), default=5.0,
-                      help="a difference up to this is no harm (default %(default)s)")
+                      help="ignore differences up to this (default %(default)s)")
     made.add_argument("--part", choices=("quiet", "loaded"), help="only this part")
     made.add_argument("--series", metavar="NAME", help="only this series")
     made.add_argument("--json", action="store_true", help="schema isolator.compare, version 1")
