@@ -79,10 +79,10 @@ difference, or by more than its own figure, because a miss could not be noticed 
 
 Both wait by `clock_nanosleep` for absolute times a period apart (`--phase fixed`), and leave out
 times that have passed already (`--late missing`). cyclictest counts ns here (`-N`) and changes no
-settings of the machine (`--default-system`). A loop of policy idle keeps the CPU from halting during
-the runs, because the time that a host takes to wake a virtual CPU changes from minute to minute.
-Values beyond the end of its histogram, 1 ms, and of oslat's, 1024 us, count as that limit in both;
-each run says how many there were.
+settings of the machine (`--default-system`). A loop of policy idle keeps the CPU from halting
+during the runs, because the time that a host takes to wake a virtual CPU changes from minute to
+minute. Values beyond the end of its histogram, 1 ms, and of oslat's, 1024 us, count as that limit
+in both; each run says how many there were.
 
 ## The same without a host
 
