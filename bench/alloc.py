@@ -50,11 +50,11 @@ def write(found: dict[str, Any], docs: Path) -> None:
 
 {table(found)}
 
-ns; pair is an allocation and its free, the median of {found['rounds']} rounds of
-{found['operations']} of each allocator in turn, least and most of the rounds beside it. Worst is
-the median over the rounds of the longest call of a round, p99.99 of all calls; each has
-{found['timer_ns']:.0f} ns of reading the counter in it. malloc is that of libc, told neither to
-trim nor to map; what a program touches first is not counted. The worst calls are those that
-something else on this machine interrupted: what a call can take by itself is its count of
-instructions, which does not grow with the pool (`tools/unit-test` counts them).
+Times are in ns. A pair is an allocation and its free: the median of {found['rounds']} rounds of
+{found['operations']} pairs, both allocators in turn, with the least and the most of the rounds.
+Worst is the median over the rounds of the longest call of a round; p99.99 is of all calls. Both
+include {found['timer_ns']:.0f} ns for reading the counter. malloc is that of libc, set neither to
+trim nor to map; first touches of memory are not counted. Something else on this machine
+interrupted the worst calls. What a call takes by itself is its count of instructions, which does
+not grow with the pool (`tools/unit-test` counts them).
 """)

@@ -18,7 +18,7 @@ static inline unsigned long bench_number(const char *option, const char *text, u
 	unsigned long value = strtoul(text, &end, 10);
 
 	if (end == text || *end || value < low || value > high) {
-		fprintf(stderr, "%s: --%s wants a number from %lu to %lu\n",
+		fprintf(stderr, "%s: --%s needs a number from %lu to %lu\n",
 			program_invocation_short_name, option, low, high);
 		exit(1);
 	}

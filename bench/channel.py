@@ -150,26 +150,26 @@ column min is theirs, and the ratio to the floor is another one there.
 
 {table(rows)}
 
-ns a round trip of 56 bytes between two processes, each pinned to one CPU, rings of 1024; p50
-and min of batches of 32 trips, p99 of single ones; the last column is a stream in one
-direction. Medians of {result['rounds']} interleaved rounds; spread is (most - least) / median
-of the rounds' p50.
-The floor is one word there and back, without payload, checks or callback, over as many lines as
-a ring has, since the time of a single one depends on where its address lies in the cache.
-All sides poll without a pause, but where it says so. {beside}
+The table shows ns for a round trip of 56 bytes between two processes, each pinned to one CPU,
+with rings of 1024. p50 and min are of batches of 32 trips, p99 of single trips; the last column
+is a stream in one direction. All are medians of {result['rounds']} interleaved rounds; spread is
+(most - least) / median of the rounds' p50.
+The floor is one word there and back, without payload, checks or callback. It uses as many lines
+as a ring has, because the time of a single line depends on where its address lies in the cache.
+All sides poll without a pause, except where the table says so. {beside}
 
 {said[0].upper() + said[1:]}.
-A floor that pauses while it waits is another floor: with a pause in the caller's loop the channel
-takes {ratio:.3f} of that one, without one {ours:.3f}. The verdict is about loops without.
+A loop that pauses while it waits has another floor: with a pause in the caller's loop the channel
+takes {ratio:.3f} of that one, without a pause {ours:.3f}. The verdict is about loops without.
 {places}
 {where['cpu']}, CPUs {result['cpus']}, Linux {where['kernel']}, virtual machine:
 {where['virtual']}; load before {load['before']:.1f}, after {load['after']:.1f};
-{str(result['when'])[:10]}. With a load before, other programs had a part of the same CPUs: then
+{str(result['when'])[:10]}. If there was a load before, other programs used the same CPUs; then
 min and p50 mean something, p99 does not.
 
 Packages: {', '.join(f"{r['package']} {r['version']}" for r in rows if r['package'])}.
-Not here: queues that Debian does not package; libxenium-dev, whose reclamation keeps lists in
-memory of each thread that the other process does not have.
+The table leaves out queues that Debian does not package, and libxenium-dev, whose reclamation
+keeps lists in memory of each thread, which the other process does not have.
 """
 
 

@@ -62,27 +62,27 @@ tools/bench measure
 | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |
 {live}
 
-Medians. A round is theirs, ours, ours, theirs; the difference is the median of ours less the run of
-theirs beside it, two a round.
+All figures are medians. A round is theirs, ours, ours, theirs. The difference is the median of our
+run minus the run of theirs next to it, two a round.
 
 - Latency: {len(latency['rounds'])} rounds, runs of {latency['samples']} wake-ups, one each ms, on
   CPU {latency['cpu']}, policy {latency['policy']}; {measured(latency)}.
 - Noise: {len(noise['rounds'])} rounds, runs of {noise['seconds']} s of a loop on
   CPU {noise['cpu']}, policy {noise['policy']}; {measured(noise)}.
 
-*Theirs against itself*: what that median would be by chance, in 99 % of all cases, if ours were a
-second one of theirs. From round to round two runs of theirs follow each other. As many of their
-differences as there are of ours are drawn, with either sign, since which of two neighbours is
-called ours would be a toss; 10 000 times. Ours must lie within; p50 is allowed 1 us instead.
-Where theirs is further from itself than what is allowed, or than its own figure, the bar would not
-be seen missed: inconclusive.
+*Theirs against itself* is what that median would be by chance, in 99 % of all cases, if ours were
+another run of theirs. Between two rounds, two runs of theirs follow each other. From their
+differences as many as ours are drawn, each with a random sign, because either of two neighbours
+could be called ours; this is done 10 000 times. Ours must lie within that range; p50 is allowed
+1 us instead. The result is inconclusive if theirs differs from itself by more than the allowed
+difference, or by more than its own figure, because a miss could not be noticed then.
 
-Both wait by `clock_nanosleep` for absolute times a period apart (`--phase fixed`) and do without
-those that they ran over (`--late missing`). cyclictest counts ns here (`-N`) and sets nothing of
-the machine (`--default-system`). A loop of policy idle keeps the CPU from halting meanwhile: how
-long a host takes to wake a virtual CPU changes from minute to minute. What is beyond the end of
-its histogram, 1 ms, and of oslat's, 1024 us, counts as so much in both; each run says how
-many there were.
+Both wait by `clock_nanosleep` for absolute times a period apart (`--phase fixed`), and leave out
+times that have passed already (`--late missing`). cyclictest counts ns here (`-N`) and changes no
+settings of the machine (`--default-system`). A loop of policy idle keeps the CPU from halting
+during the runs, because the time that a host takes to wake a virtual CPU changes from minute to
+minute. Values beyond the end of its histogram, 1 ms, and of oslat's, 1024 us, count as that limit
+in both; each run says how many there were.
 
 ## The same without a host
 
@@ -92,10 +92,10 @@ many there were.
 
 {len(undisturbed['rounds'])} rounds of the same commands in a guest of one CPU whose time follows
 its instructions ({undisturbed['emulator']}; Linux {undisturbed['kernel']['release']}, PREEMPT_RT;
-`tools/isolab live`): nobody takes time but the guest. cyclictest repeats itself so well there that
-what is left is the kernel's way out of idle, which depends on what other timers wait: the main
-thread of cyclictest wakes 100 times a second, the isolator's once. p99 is allowed 1 us for it, as
-p50 is. {measured(undisturbed)}.
+`tools/isolab live`), so nobody except the guest takes time. cyclictest repeats itself so well there
+that only the kernel's way out of idle remains. That depends on the other timers that wait: the main
+thread of cyclictest wakes 100 times a second, that of `isolator measure` once. For this p99 is
+allowed 1 us, as p50 is. {measured(undisturbed)}.
 
 ## One recorded series, fed to both
 
@@ -108,13 +108,14 @@ The test is `{exact['test']}`.
 | --- | ---: | ---: | ---: | ---: |
 {instructions}
 
-Instructions a sample, counted by the lab's observer in one guest of one CPU, whose time follows
-its instructions (`tools/isolab cost sample`): a run of 2500 samples less one of 500, medians of the
-rounds. All that the program does is in it, its main thread too. cyclictest's looks 100 times a
-second whether it must end; the isolator's once, and then it copies and judges what there is, which
-is why it has more user mode and fewer entries into the kernel. Its measuring thread alone has more
-user mode than cyclictest's too: it keeps the largest values with their times and a timeline, and
-draws random phases. The system call of a sleep is the same for both, and most of the cost.
+The table shows instructions a sample, counted by the lab's observer in a guest with one CPU, whose
+time follows its instructions (`tools/isolab cost sample`): a run of 2500 samples minus one of 500,
+medians of the rounds. They include everything that the program does, in its main thread too.
+cyclictest's main thread checks 100 times a second whether it must end. That of `isolator measure`
+does so once a second, and then copies and judges the results: it has more instructions in user mode
+and fewer entries into the kernel. Its measuring thread alone also has more in user mode than
+cyclictest's, because it keeps the largest values with their times and a timeline, and draws random
+phases. The system call of a sleep is the same for both, and most of the cost.
 
 {cost_part['text'][0].upper() + cost_part['text'][1:]}.
 {measured(cost_part)}.
@@ -123,6 +124,6 @@ draws random phases. The system call of a sleep is the same for both, and most o
 
 {where['cpu']}, Linux {where['kernel']}, virtual machine: {where['virtual']};
 rt-tests {report['rt_tests']}. Each run is in `out/measure-bench.json`, with the load of its
-moment. With a load before, other programs had a part of the same CPUs, and the figures of both
+moment. If there was a load before, other programs used the same CPUs, and the figures of both
 programs are those of a busy machine.
 """

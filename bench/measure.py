@@ -246,7 +246,7 @@ def arguments_of() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=ROUNDS_LEAST,
                         help=f"of latency and noise; at least {ROUNDS_LEAST}, the default")
     parser.add_argument("--cpu", type=int, default=allowed[-1],
-                        help="that is measured (default: the last one allowed)")
+                        help="the measured CPU (default: the last one allowed)")
     parser.add_argument("--no-docs", action="store_true", help="do not write docs/")
     arguments = parser.parse_args()
     if arguments.rounds < ROUNDS_LEAST:

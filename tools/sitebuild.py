@@ -125,9 +125,9 @@ def main() -> int:
     parser = Parser(prog="tools/site", description=__doc__, epilog=EXAMPLES,
                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=ROOT / "out/site", metavar="DIRECTORY",
-                        help="where the site comes to (default out/site); it is replaced")
+                        help="directory of the site, which is replaced (default out/site)")
     parser.add_argument("--work", type=Path, default=ROOT / "build/site", metavar="DIRECTORY",
-                        help="what makes the next time faster (default build/site)")
+                        help="directory of intermediate files (default build/site)")
     parser.add_argument("--fresh", action="store_true", help="build everything again")
     parser.add_argument("--serve", type=int, nargs="?", const=PORT, metavar="PORT",
                         help=f"then show it on 127.0.0.1 (port {PORT}; 0: any that is free)")

@@ -296,7 +296,7 @@ def load_done(state: Path | None) -> dict[str, Result]:
         return {}
     document = json.loads(state.read_text())
     if document["version"] != VERSION:
-        print(f"{state} is of another version: all steps are run anew", file=sys.stderr)
+        print(f"{state} is of another version: all steps run again", file=sys.stderr)
         return {}
     return {entry["name"]: Result(**entry) for entry in document["steps"]}
 

@@ -79,8 +79,8 @@ def test_the_pool_faults_never(plain: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("options", "names"), [
-    (["--rounds", "0"], "--rounds wants a number from 1"),
-    (["--operations", "many"], "--operations wants a number"),
+    (["--rounds", "0"], "--rounds needs a number from 1"),
+    (["--operations", "many"], "--operations needs a number"),
     (["--cpu", "1023"], "cannot run on CPU 1023"),
     (["--json", "/nonexistent/file"], "/nonexistent/file"),
     (["--what"], "usage:"),

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 # What a reader does, in that order; README.md is the first page.  man/ and sources/ are
 # written by tools/sitepages.py.
 NAVIGATION = {
-    "Begin": ["docs/how-it-works", "docs/install", "docs/kernel-package", "docs/first-hour",
-              "docs/commands", "docs/application", "docs/programs"],
+    "Begin": ["docs/README", "docs/how-it-works", "docs/install", "docs/kernel-package",
+              "docs/first-hour", "docs/commands", "docs/application", "docs/programs"],
     "Measure": ["docs/measure", "docs/report", "docs/metrics"],
     "Measure from outside": ["docs/scope", "docs/scope-protocol"],
     "Look after it": ["docs/security", "docs/containers", "docs/troubleshooting"],

@@ -105,6 +105,12 @@ def test_the_triggers_of_the_transcript_are_those_of_the_lab() -> None:
     assert {name: cls for name, cls in rows if cls in header.CLASSES} == triggers
 
 
+@pytest.mark.parametrize("page,lines", [("README.md", 90), ("docs/STATUS.md", 120)])
+def test_length(page: str, lines: int) -> None:
+    """The first page is one page, and status two."""
+    assert len((ROOT / page).read_text().splitlines()) <= lines
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_no_placeholder(page: Path) -> None:
     """Nothing is left to be filled in."""

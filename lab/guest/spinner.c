@@ -91,7 +91,7 @@ static void command_window(FILE *out, const char *args)
 	unsigned int id;
 
 	if (sscanf(args, "%u %15s", &id, word) < 1) {
-		fprintf(out, "{\"error\":\"window wants an ID\"}\n");
+		fprintf(out, "{\"error\":\"window needs an ID\"}\n");
 		return;
 	}
 	spin.window = id;
@@ -108,7 +108,7 @@ static void command_control(FILE *out, const char *args)
 	unsigned int id, n;
 
 	if (sscanf(args, "%u %u", &id, &n) != 2) {
-		fprintf(out, "{\"error\":\"control wants an ID and a number of breakpoints\"}\n");
+		fprintf(out, "{\"error\":\"control needs an ID and a number of breakpoints\"}\n");
 		return;
 	}
 	spin.window = id;

@@ -69,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         help="keep the cells of out/matrix.json that the same kernel and trigger gave",
     )
     hunt = commands.add_parser("hunt", help="soak an isolated core and name what reaches it")
-    hunt.add_argument("--minutes", type=float, default=20, help="how long (20)")
+    hunt.add_argument("--minutes", type=float, default=20, help="length of the hunt (20)")
     hunt.add_argument("--preemption", default="rt", choices=("rt", "nort"))
     hunt.add_argument("--seed", type=int, help="repeat a hunt")
     test = commands.add_parser("test", help="tests in guests")
@@ -125,12 +125,12 @@ def _parser() -> argparse.ArgumentParser:
     live.add_argument("--kernel", default="rt", help="rt (default), nort, stock-rt, stock-nort")
     live.add_argument("--port", type=int, default=8350, help="of the page (8350); 0: any")
     live.add_argument("--seconds", type=float, help="end by itself after so many")
-    commands.add_parser("scope-proof", help="make scope, asked for its data, ended by Ctrl-C")
+    commands.add_parser("scope-proof", help="start make scope, query its data, end it by Ctrl-C")
     report = commands.add_parser(
         "scope-report",
         help="every mechanism, idle and under three loads, stock and isolated",
     )
-    report.add_argument("--seconds", type=float, default=20, help="of each run (20)")
+    report.add_argument("--seconds", type=float, default=20, help="length of each run (20)")
     report.add_argument("--config", action="append", choices=("stock", "isolated"))
     report.add_argument(
         "--load", action="append", choices=("idle", "compile", "netcopy", "media")

@@ -223,7 +223,7 @@ def parser() -> Parser:
 
     def output(made: argparse.ArgumentParser, required: bool = False) -> None:
         made.add_argument("-o", "--output", metavar="FILE", type=Path, default=STDOUT,
-                          required=required, help="where to; -, the standard output, "
+                          required=required, help="write to FILE; -, standard output, "
                           + ("is allowed" if required else "is the default"))
 
     made = command("html", html, "one page of HTML that needs nothing else",
@@ -242,20 +242,20 @@ def parser() -> Parser:
         "nothing of how far two runs of the same are apart: it is inconclusive.\n"
         "Exit codes: 0 pass, 2 fail, 3 inconclusive, 1 invalid or error.")
     made.add_argument("results", metavar="A B", type=Path, nargs="*",
-                      help="a document or a directory of documents, each")
+                      help="each a document or a directory of documents")
     made.add_argument("--run", nargs=2, metavar=("CMD_A", "CMD_B"),
                       help="run both in turns (ABBA, BAAB, …); each prints a document, or writes "
-                      "it to the file that stands for {}")
+                      "it to the file whose name replaces {}")
     made.add_argument("--rounds", metavar="N", type=lambda word: int(_positive(int, word, 500)),
-                      default=10, help="of four runs each, with --run (default %(default)s)")
+                      default=10, help="rounds of four runs, with --run (default %(default)s)")
     made.add_argument("--timeout", metavar="SECONDS",
                       type=lambda word: _positive(float, word, 1e6), default=3600.0,
-                      help="of one run (default %(default)s)")
+                      help="limit of one run (default %(default)s)")
     made.add_argument("--keep", metavar="DIR", type=Path,
                       help="keep the documents of --run in DIR/a and DIR/b")
     made.add_argument("--margin", metavar="PERCENT",
                       type=lambda word: _positive(float, word, 1000), default=5.0,
-                      help="a difference up to this is no harm (default %(default)s)")
+                      help="ignore differences up to this (default %(default)s)")
     made.add_argument("--part", choices=("quiet", "loaded"), help="only this part")
     made.add_argument("--series", metavar="NAME", help="only this series")
     made.add_argument("--json", action="store_true", help="schema isolator.compare, version 1")
@@ -264,9 +264,9 @@ def parser() -> Parser:
                    "a result of cyclictest, oslat, jitterdebugger or rtla as a document",
                    "  isolator-report import cyclictest.json -o run.json\n"
                    "  rtla timerlat hist -d 1m | isolator-report import /dev/stdin -o run.json")
-    made.add_argument("file", metavar="FILE", type=Path, help="what the other program wrote")
+    made.add_argument("file", metavar="FILE", type=Path, help="output of the other program")
     made.add_argument("--format", choices=("cyclictest", "oslat", "jitterdebugger", "rtla"),
-                      help="what it must be; without this it is recognised")
+                      help="expect this format; default: recognise it")
     output(made)
 
     made = command("perfetto", perfetto,

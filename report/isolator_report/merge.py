@@ -36,7 +36,7 @@ def timeline(pieces: Sequence[dict[str, Any]]) -> tuple[int, list[int | None], l
     for piece in pieces:
         each, rest = divmod(interval, max(piece["interval_ns"], 1))
         if rest:
-            raise ReportError(f"merge: an interval of {interval} ns is no multiple of "
+            raise ReportError(f"merge: an interval of {interval} ns is not a multiple of "
                               f"{piece['interval_ns']} ns: these runs have different timelines")
         add(piece["maxima"], piece["counts"], each)
     while len(counts) > INTERVALS:

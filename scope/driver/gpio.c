@@ -59,7 +59,7 @@ static int take_lines(struct device *dev, struct wires *wires)
 	int error;
 
 	if (IS_ERR(lines))
-		return dev_err_probe(dev, PTR_ERR(lines), "a line cannot be had\n");
+		return dev_err_probe(dev, PTR_ERR(lines), "cannot get a line\n");
 	wires->high = devm_kcalloc(dev, lines->ndescs, sizeof(*wires->high), GFP_KERNEL);
 	if (!wires->high)
 		return -ENOMEM;
@@ -71,7 +71,7 @@ static int take_lines(struct device *dev, struct wires *wires)
 		wires->high[i] = gpiod_get_value(lines->desc[i]) > 0;
 		error = gpiod_direction_output(lines->desc[i], wires->high[i]);
 		if (error)
-			return dev_err_probe(dev, error, "line %u is no output\n", i);
+			return dev_err_probe(dev, error, "line %u is not an output\n", i);
 	}
 	wires->lines = lines;
 	return 0;
@@ -88,7 +88,7 @@ static int gpio_probe(struct platform_device *pdev)
 		return -ENOMEM;
 	wires->trigger = devm_gpiod_get(dev, "trigger", GPIOD_IN);
 	if (IS_ERR(wires->trigger))
-		return dev_err_probe(dev, PTR_ERR(wires->trigger), "the trigger cannot be had\n");
+		return dev_err_probe(dev, PTR_ERR(wires->trigger), "cannot get the trigger\n");
 	if (gpiod_cansleep(wires->trigger))
 		return dev_err_probe(dev, -EINVAL,
 				     "the trigger is read by a bus: its interrupt is a thread's\n");
@@ -188,7 +188,7 @@ static int make_device(void)
 	if (!error && device_is_bound(&gpio_device->dev))
 		return 0;
 	if (!error) {
-		pr_err("isolator_scope: gpio=%s: it cannot be had, see above; gpiodetect lists chips by their label, gpioinfo their lines and who has them\n",
+		pr_err("isolator_scope: gpio=%s: cannot get it, see above; gpiodetect lists chips by their label, gpioinfo their lines and who has them\n",
 		       gpio);
 		platform_device_unregister(gpio_device);
 		error = -ENODEV;

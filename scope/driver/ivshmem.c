@@ -105,7 +105,7 @@ static int ivshmem_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (error)
 		return error;
 	if (pci_resource_len(pdev, BAR_MEMORY) < SCOPE_LINES_SIZE) {
-		dev_info(dev, "%llu bytes of shared memory are no lines\n",
+		dev_info(dev, "%llu bytes of shared memory are too few for the lines\n",
 			 (unsigned long long)pci_resource_len(pdev, BAR_MEMORY));
 		return -ENODEV;
 	}

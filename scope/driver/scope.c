@@ -76,7 +76,7 @@ struct scope *scope_create(struct device *dev, const struct scope_backend *backe
 	error = request_threaded_irq(irq, handler, run_thread, IRQF_NO_THREAD, "isolator_scope",
 				     scope);
 	if (error) {
-		dev_err(dev, "interrupt %d cannot be had: %d\n", irq, error);
+		dev_err(dev, "cannot get interrupt %d: %d\n", irq, error);
 		goto free;
 	}
 	scope->irq = irq;

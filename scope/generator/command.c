@@ -202,6 +202,6 @@ void command_obey(struct server *server, struct link *link, const struct frame *
 		done(link, frame);
 		break;
 	default:
-		acknowledge(link, frame, STATUS_UNKNOWN, "%#x is no command", message.type);
+		acknowledge(link, frame, STATUS_UNKNOWN, "there is no command %#x", message.type);
 	}
 }

@@ -79,7 +79,7 @@ int listen_begin(const char *text, bool token, char *where, char *why, size_t si
 	int listener = -1;
 
 	if (!to) {
-		snprintf(why, size, "--listen wants ADDRESS:PORT in numbers, such as 127.0.0.1:2350 or [::1]:2350, not \"%s\"",
+		snprintf(why, size, "--listen needs ADDRESS:PORT in numbers, such as 127.0.0.1:2350 or [::1]:2350, not \"%s\"",
 			 text);
 		return -1;
 	}

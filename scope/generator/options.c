@@ -85,7 +85,7 @@ static uint64_t number(const char *name, const char *text, uint64_t least, uint6
 	errno = 0;
 	value = strtoull(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end || errno || value < least || value > most)
-		fail("--%s wants a whole number from %llu to %llu, not \"%s\"", name,
+		fail("--%s needs a whole number from %llu to %llu, not \"%s\"", name,
 		     (unsigned long long)least, (unsigned long long)most, text);
 	return value;
 }
@@ -105,7 +105,7 @@ static uint64_t size(const char *text)
 		end++;
 	}
 	if (*text < '0' || *text > '9' || *end || errno || value < STORE_MIN || value > STORE_MAX)
-		fail("--store wants a size from 1M to 64G, such as 64M, not \"%s\"", text);
+		fail("--store needs a size from 1M to 64G, such as 64M, not \"%s\"", text);
 	return value;
 }
 
@@ -160,7 +160,7 @@ void options_parse(struct options *options, int argc, char **argv)
 			printf("isolator-generator %s\n", VERSION);
 			exit(EXIT_PASS);
 		case ':':
-			fail("%s wants an argument; see --help", argv[optind - 1]);
+			fail("%s needs an argument; see --help", argv[optind - 1]);
 		default:
 			fail("there is no option %s; see --help", argv[optind - 1]);
 		}

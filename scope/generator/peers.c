@@ -119,7 +119,7 @@ static bool join(struct peers *peers, const char *path, char *why, size_t size)
 	if (peers->socket < 0 && (errno == ENOENT || errno == ECONNREFUSED)) {
 		if (keeper_begin(path)) {
 			snprintf(why, size, "cannot serve at %s: %s; choose another --socket", path,
-				 errno == EADDRINUSE ? "there is something that is no socket" :
+				 errno == EADDRINUSE ? "it exists and is not a socket" :
 				 strerror(errno));
 			return false;
 		}
@@ -131,7 +131,7 @@ static bool join(struct peers *peers, const char *path, char *why, size_t size)
 	}
 	if (greeted(peers))
 		return true;
-	snprintf(why, size, "what listens at %s is no ivshmem server; choose another --socket", path);
+	snprintf(why, size, "%s does not belong to an ivshmem server; choose another --socket", path);
 	return false;
 }
 

@@ -323,8 +323,8 @@ class Account:
         """Why nothing may be concluded from it; empty: something may."""
         found = []
         if self.sessions > 1:
-            found.append(f"the generator began anew {self.sessions - 1} times: what it had not "
-                         "sent by then is lost")
+            times = "once" if self.sessions == 2 else f"{self.sessions - 1} times"
+            found.append(f"the generator restarted {times}: what it had not sent by then is lost")
         if self.lost_triggers:
             found.append(f"the records of {self.lost_triggers} triggers were lost")
         if self.lost_packets:

@@ -230,21 +230,21 @@ def _number(kind: Callable[[str], float], least: float, most: float) -> Callable
 
 def _connect(made: argparse.ArgumentParser, required: bool) -> None:
     made.add_argument("--connect", metavar="HOST[:PORT]", required=required,
-                      help=f"where the generator is; port {PORT} without one")
+                      help=f"address of the generator (default port {PORT})")
     made.add_argument("--token-file", metavar="FILE", type=Path,
-                      help="the generator's token, its first line")
+                      help="file whose first line is the generator's token")
 
 
 def _about(made: argparse.ArgumentParser) -> None:
     made.add_argument("--cpu", metavar="N", type=_number(int, 0, 65535), default=0,
-                      help="the target's CPU that is interrupted, for the document")
-    made.add_argument("--kernel", metavar="RELEASE", help="the target's, for the document")
-    made.add_argument("--load", metavar="WORDS", help="what runs beside, for the document")
+                      help="the target's interrupted CPU, to be noted in the document")
+    made.add_argument("--kernel", metavar="RELEASE", help="note the target's kernel")
+    made.add_argument("--load", metavar="WORDS", help="note what else runs there")
 
 
 def _limits(made: argparse.ArgumentParser) -> None:
     made.add_argument("--limit", metavar="[LINE/]WHAT=TIME", action="append", default=[],
-                      help="max=1ms, p99.9=50us, irq/max=100us; exceeded: exit 2")
+                      help="max=1ms, p99.9=50us, irq/max=100us; exit code 2 if exceeded")
     made.add_argument("--json", action="store_true", help="schema isolator.measure, version 1")
 
 
@@ -268,20 +268,20 @@ def parser() -> Parser:
                    "  isolator-scope serve --connect 192.0.2.7\n"
                    "  isolator-scope serve --replay night.scope --speed 10")
     _connect(made, False)
-    made.add_argument("--replay", metavar="RECORDING", type=Path, help="show this instead")
+    made.add_argument("--replay", metavar="RECORDING", type=Path, help="show this recording")
     made.add_argument("--speed", metavar="X", type=_number(float, 0, 1e6), default=1.0,
-                      help="of --replay; 0: as fast as it goes (default %(default)g)")
+                      help="speed of --replay; 0: as fast as possible (default %(default)g)")
     made.add_argument("-o", "--output", metavar="RECORDING", type=Path,
                       default=Path("isolator.scope"),
-                      help="appended to when it is there (default %(default)s)")
+                      help="the recording; appended to if it exists (default %(default)s)")
     made.add_argument("--listen", metavar="HOST[:PORT]", default="127.0.0.1:8350",
-                      help="where the page is (default %(default)s); any other than this "
-                      "machine's own takes --page-token-file")
+                      help="address of the page (default %(default)s); one that other machines "
+                      "reach needs --page-token-file")
     made.add_argument("--page-token-file", metavar="FILE", type=Path,
-                      help="its first line is the page's token; without this the program "
+                      help="file whose first line is the page's token; without it the program "
                       "makes one, and prints it in the address")
     made.add_argument("--parts", metavar="DIR", type=Path,
-                      help="where uPlot is; tools/isolator-scope knows")
+                      help="directory of uPlot; tools/isolator-scope sets it")
 
     made = command("record", record, "a run without a page, for scripts and long runs",
                    "  isolator-scope record --connect 192.0.2.7 --time 10s -o run.scope\n"
@@ -289,14 +289,14 @@ def parser() -> Parser:
                    "      --frequency 200 --limit max=1ms -o run.scope --json")
     _connect(made, True)
     made.add_argument("-o", "--output", metavar="RECORDING", type=Path, required=True,
-                      help="appended to when it is there")
-    made.add_argument("-t", "--time", metavar="TIME", help="10s, 3m, 24h; else until a signal")
+                      help="the recording; appended to if it exists")
+    made.add_argument("-t", "--time", metavar="TIME", help="10s, 3m, 24h; default: until a signal")
     made.add_argument("-n", "--triggers", metavar="N", type=_number(int, 1, 2**63),
-                      help="so many; else until the time is over")
+                      help="end after N triggers")
     made.add_argument("--frequency", metavar="HZ", type=_number(float, 0.001, 1e6),
-                      help="of triggers, or of bursts")
+                      help="rate of triggers, or of bursts")
     made.add_argument("--duty", metavar="PERCENT", type=_number(float, 0.0001, 99.9999),
-                      help="how long the trigger line is high")
+                      help="share of a period in which the trigger line is high")
     made.add_argument("--packet", metavar="N", type=_number(int, 1, 1000),
                       help="records in a packet")
     phase = made.add_mutually_exclusive_group()
@@ -304,13 +304,13 @@ def parser() -> Parser:
                        help="random phase from this seed")
     phase.add_argument("--fixed", action="store_true", help="fixed phase")
     made.add_argument("--burst", metavar="N,TIME", help="triggers in each period, and their gap")
-    made.add_argument("--patience", metavar="TIME", help="how long an answer is waited for")
+    made.add_argument("--patience", metavar="TIME", help="wait this long for an answer")
     made.add_argument("--lines", metavar="NAME,…", help="only these mechanisms")
     made.add_argument("--calibrate", metavar="N", type=_number(int, 0, 100_000), default=1000,
-                      help="rounds before the run; 0: none (default %(default)s)")
+                      help="rounds of calibration before the run; 0: none (default %(default)s)")
     made.add_argument("--wait", metavar="TIME", default="10s",
-                      help="for the generator, tried again until then (default %(default)s)")
-    made.add_argument("--report", metavar="FILE", type=Path, help="a page of HTML, too")
+                      help="keep trying this long to reach the generator (default %(default)s)")
+    made.add_argument("--report", metavar="FILE", type=Path, help="also write a page of HTML")
     _about(made)
     _limits(made)
 
@@ -319,7 +319,7 @@ def parser() -> Parser:
                    "  isolator-scope replay night.scope --limit irq/p99.9=50us --json")
     made.add_argument("recording", metavar="RECORDING", type=Path)
     made.add_argument("--speed", metavar="X", type=_number(float, 0, 1e6), default=0.0,
-                      help="times as fast as it was; 0, the default: as fast as it goes")
+                      help="times the original speed; 0, the default: as fast as possible")
     _about(made)
     _limits(made)
 
@@ -327,7 +327,7 @@ def parser() -> Parser:
                    "  isolator-scope report night.scope -o night.html")
     made.add_argument("recording", metavar="RECORDING", type=Path)
     made.add_argument("-o", "--output", metavar="FILE", type=Path, required=True,
-                      help="where to; - is the standard output")
+                      help="the page; - is standard output")
     _about(made)
 
     made = command("export", export, "a recording as CSV, or as a document for isolator-report",
@@ -337,7 +337,7 @@ def parser() -> Parser:
     made.add_argument("--format", choices=("csv", "json"), default="json",
                       help="default %(default)s: schema isolator.measure, version 1")
     made.add_argument("-o", "--output", metavar="FILE", type=Path, default=STDOUT,
-                      help="where to; -, the standard output, is the default")
+                      help="the document; default: -, standard output")
     _about(made)
     return main_
 

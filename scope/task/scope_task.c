@@ -85,7 +85,7 @@ static int number(const char *text, const char *what, long least, long most, lon
 	*found = strtol(text, &end, 10);
 	if (!errno && end != text && !*end && *found >= least && *found <= most)
 		return 0;
-	fprintf(stderr, "scope-task: %s wants %ld to %ld, not \"%s\"\n", what, least, most, text);
+	fprintf(stderr, "scope-task: %s must be %ld to %ld, not \"%s\"\n", what, least, most, text);
 	return -1;
 }
 
@@ -125,7 +125,7 @@ static int parse(int argc, char **argv, struct asked *asked)
 		}
 	}
 	if (!bad && optind < argc) {
-		fprintf(stderr, "scope-task: \"%s\" is no option; see --help\n", argv[optind]);
+		fprintf(stderr, "scope-task: there is no option \"%s\"; see --help\n", argv[optind]);
 		return -1;
 	}
 	if (!bad && asked->isolate && !asked->poll) {

@@ -143,7 +143,7 @@ def test_generator_restarted() -> None:
     give(account, Trigger(1, 1_000_000, 0, 1, (Answer(0, 9),)))
     assert account.triggers == 3 and account.lines[0].values.most == 9
     assert account.ended == 200 * SECOND + 1_000_000
-    assert "began anew 1 times" in account.doubts()[0]
+    assert "generator restarted once" in account.doubts()[0]
 
 
 def test_names_change_in_mid_run() -> None:

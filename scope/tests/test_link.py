@@ -249,7 +249,7 @@ def test_generator_restarted(tmp_path: Path) -> None:
                 await whole(host, other, 700)
             assert host.account.triggers == 1200
             assert all(line.triggers == 1200 for line in host.account.lines)
-            assert any("began anew" in words for words in host.account.doubts())
+            assert any("generator restarted" in words for words in host.account.doubts())
 
     asyncio.run(run())
 

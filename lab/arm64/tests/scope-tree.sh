@@ -19,7 +19,7 @@ on irq -1
 on kthread 0
 order each 100 $((0x06))
 all 100 "so does another one there"
-refused "gpio=$chip:0,1: it cannot be had" sh -c "rmmod isolator_scope; insmod $module gpio=$chip:0,1"
+refused "gpio=$chip:0,1: cannot get it" sh -c "rmmod isolator_scope; insmod $module gpio=$chip:0,1"
 refused "another device has /dev/isolator_scope" sh -c "insmod $module gpio=$chip:4,5"
 insmod "$module"
 order each 20 $((0x06))

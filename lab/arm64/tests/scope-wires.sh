@@ -18,10 +18,10 @@ for words in garbage "$chip:" "$chip:0" ":0,1" "$chip:0,x" "$chip:0,,1" "$chip:0
 	"$chip:0,65535" "$chip:0,-1"; do
 	refused "gpio=$words: CHIP:TRIGGER,LINE\[,LINE...\] is wanted" insmod "$module" "gpio=$words"
 done
-refused "gpio=nochip:0,1: it cannot be had" insmod "$module" gpio=nochip:0,1
+refused "gpio=nochip:0,1: cannot get it" insmod "$module" gpio=nochip:0,1
 refused "out of range" insmod "$module" "gpio=$chip:0,8"
-refused "a line cannot be had" insmod "$module" "gpio=$chip:0,0"
-refused "a line cannot be had" insmod "$module" "gpio=$chip:0,1,1"
+refused "cannot get a line" insmod "$module" "gpio=$chip:0,0"
+refused "cannot get a line" insmod "$module" "gpio=$chip:0,1,1"
 ! [ -e /sys/module/isolator_scope ] && ! [ -e /sys/bus/platform/devices/isolator-scope-gpio ]
 check $? "nothing is left of them"
 

@@ -110,7 +110,7 @@ int main(void)
 
 		time = now();
 		if (time < last)
-			fail("time went back");
+			fail("time went backwards");
 		if (rounds && time - last > longest)
 			longest = time - last;
 		last = time;

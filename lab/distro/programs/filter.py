@@ -48,7 +48,7 @@ class Filter:
         while not self.over:
             self.round()
             now = time.monotonic()
-            assert now >= last, "time went back"
+            assert now >= last, "time went backwards"
             last = now
             if now - written >= WRITE_S:
                 written = now

@@ -65,7 +65,7 @@ void control()
 		auto now = Clock::now();
 
 		if (now < last)
-			fail("time went back");
+			fail("time went backwards");
 		if (rounds > 0)
 			longest_ms = std::max(longest_ms, std::chrono::duration<double,
 					      std::milli>(now - last).count());

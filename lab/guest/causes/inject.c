@@ -244,7 +244,7 @@ int main(int argc, char **argv)
 		if (!injections[count].cause)
 			wrong("no such cause", argv[optind]);
 		if (optind + 1 == argc || atol(argv[optind + 1]) < 1)
-			wrong("a cause wants a size", argv[optind]);
+			wrong("a cause needs a size", argv[optind]);
 		injections[count].size = atol(argv[optind + 1]);
 	}
 	if (pin(0, aim.other) || mlockall(MCL_CURRENT | MCL_FUTURE)) {

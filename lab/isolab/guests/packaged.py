@@ -111,7 +111,7 @@ def _roomy(disk: Path) -> Path:
             ["/sbin/e2fsck", "-fy", partial], capture_output=True, text=True, check=False
         )
         if checked.returncode > 1:
-            raise term.LabError(f"{disk} is no good file system: {checked.stdout}")
+            raise term.LabError(f"{disk} is not a clean file system: {checked.stdout}")
         subprocess.run(["/sbin/resize2fs", partial], capture_output=True, check=True)
         partial.rename(larger)
     return larger

@@ -33,7 +33,7 @@ def unpack(
     )
     if done.returncode == term.SKIPPED:
         raise term.LabError(
-            f"Debian {suite} has not all of {', '.join(packages)}", code=term.SKIPPED
+            f"Debian {suite} lacks some of {', '.join(packages)}", code=term.SKIPPED
         )
     if done.returncode:
         raise term.LabError(

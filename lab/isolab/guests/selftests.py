@@ -17,7 +17,7 @@ GUEST = "lab/selftests"  # where a guest has them
 def _run(*arguments: str) -> list[str]:
     done = subprocess.run([str(SCRIPT), *arguments], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode or not done.stdout.strip():
-        raise term.LabError(f"the kernel selftests cannot be had: {SCRIPT} failed, see above")
+        raise term.LabError(f"cannot build the kernel selftests: {SCRIPT} failed, see above")
     return done.stdout.strip().splitlines()
 
 

@@ -200,7 +200,7 @@ def timed(found: Attempt, threads: str) -> Attempt:
     """The same where times are what is measured: with one thread it shows only that it lives."""
     if threads != SINGLE or found.over:
         return found
-    return Attempt("one thread emulated all CPUs: its times are no result", log=found.log)
+    return Attempt("one thread emulated all CPUs: its times prove nothing", log=found.log)
 
 
 def entered(outcome: Outcome, but: Collection[int] = ()) -> list[str]:

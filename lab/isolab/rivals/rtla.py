@@ -25,7 +25,7 @@ def _programs() -> dict[str, bytes]:
     """rtla, and what plants causes."""
     done = subprocess.run([str(SCRIPT)], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode or not done.stdout.strip():
-        raise term.LabError(f"rtla cannot be had: {SCRIPT} failed, see above")
+        raise term.LabError(f"cannot build rtla: {SCRIPT} failed, see above")
     inject = BUILD / "lab" / "guest" / "root" / "lab" / "bin" / "inject"
     with initramfs.building(BUILD):
         initramfs.make(LAB / "guest" / "causes", inject.parent, "the guest's causes")

@@ -155,7 +155,7 @@ def figure(report: Row, mechanism: str, title: str) -> str:
 def picture(report: Row) -> str:
     """The thesis' figures in one drawing, for a document."""
     drawn = [
-        figure(report, mechanism, f"Figure {number} anew: {mechanism}, {what}")
+        figure(report, mechanism, f"Figure {number} again: {mechanism}, {what}")
         for number, mechanism, what in FIGURES
     ]
     each = TOP + ROW * len(loads(report)) + BOTTOM + 12

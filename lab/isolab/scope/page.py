@@ -127,7 +127,7 @@ def page(report: Row) -> str:
     thesis = {mechanism for _, mechanism, _ in FIGURES}
     there = mechanisms(report)
     drawn = "".join(
-        f'<section tabindex="-1"><h2>Figure {number} anew: {escape(mechanism)}</h2><figure>'
+        f'<section tabindex="-1"><h2>Figure {number} again: {escape(mechanism)}</h2><figure>'
         f"{figure(report, mechanism, f'{mechanism}: {what}')}</figure></section>"
         for number, mechanism, what in FIGURES
         if mechanism in there

@@ -362,8 +362,8 @@ def killed(bench: Bench, hertz: float) -> dict[str, Any]:
     doubts = bench.host.account.doubts()
     bench.claim(
         "killed",
-        "the host says that the generator began anew, so that nothing is concluded",
-        any("began anew" in doubt for doubt in doubts),
+        "the host says that the generator restarted, so that nothing is concluded",
+        any("generator restarted" in doubt for doubt in doubts),
         "; ".join(doubts),
     )
     return {"triggers": len(run), "mechanisms": bench.figures(run), "doubts": doubts}
@@ -398,7 +398,7 @@ def orphaned(bench: Bench, hertz: float) -> dict[str, Any]:
     said = bench.host.command(Start(1))
     bench.claim(
         "orphaned",
-        "new lines have no target until the guest is begun anew, and it reports so",
+        "new lines have no target until the guest starts again, and it reports so",
         said.status == Status.REFUSED and "offers no line" in said.text,
         said.text,
     )

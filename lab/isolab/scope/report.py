@@ -184,7 +184,7 @@ def inconclusive(configs: Sequence[dict[str, Any]]) -> str | None:
     found += [f"{row['name']}: kernel log: {text}" for row in configs for text in row["kernel_log"]]
     doubted = sum(1 for row in configs for cell in row["cells"] if cell["doubts"])
     if doubted:
-        found.append(f"{doubted} cells are no result")
+        found.append(f"{doubted} cells have no result")
     return "; ".join(found) or None
 
 

@@ -159,7 +159,7 @@ def test_what_is_inconclusive(report: dict[str, Any]) -> None:
     assert scopereport.inconclusive([none]) == "stock: no guest came to its end: it died"
     doubted = {**none, "cells": [_cell("idle", doubts=["x"])], "kernel_log": ["WARNING: y"]}
     said = scopereport.inconclusive([doubted])
-    assert said and "WARNING: y" in said and "1 cells are no result" in said
+    assert said and "WARNING: y" in said and "1 cells have no result" in said
 
 
 def test_table(report: dict[str, Any]) -> None:
@@ -179,7 +179,7 @@ def test_table(report: dict[str, Any]) -> None:
 def test_page(report: dict[str, Any]) -> None:
     page = scopepage.page(report)
     for number, mechanism, _ in scopefigure.FIGURES:
-        assert f"Figure {number} anew: {mechanism}" in page
+        assert f"Figure {number} again: {mechanism}" in page
     assert "Skipped: media: there is neither &lt;ffmpeg&gt;" in page and "<ffmpeg>" not in (
         page.partition('<script type="application/json"')[0]
     )
@@ -194,10 +194,10 @@ def test_page(report: dict[str, Any]) -> None:
 def test_page_says_what_is_no_result(report: dict[str, Any]) -> None:
     assert 'class="verdict good"' in scopepage.page(report)
     bad = json.loads(json.dumps(report))
-    bad["configs"][0]["cells"][0]["doubts"] = ["woken: the generator began anew"]
+    bad["configs"][0]["cells"][0]["doubts"] = ["woken: the generator restarted"]
     bad["inconclusive"] = scopereport.inconclusive(bad["configs"])
     page = scopepage.page(bad)
-    assert 'class="verdict bad"' in page and "stock, idle: woken: the generator began anew" in page
+    assert 'class="verdict bad"' in page and "stock, idle: woken: the generator restarted" in page
     bad["broken"] = ["isolated: the guest ended: no report"]
     assert "<p>Does not hold: isolated: the guest ended: no report</p>" in scopepage.page(bad)
 
@@ -226,7 +226,7 @@ def test_picture_is_small_and_well_formed(report: dict[str, Any]) -> None:
     drawn = scopefigure.picture(report)
     ElementTree.fromstring(drawn)
     assert "SPDX-License-Identifier: GPL-2.0-or-later" in drawn and len(drawn) < 200_000
-    assert all(f"Figure {number} anew" in drawn for number, _, _ in scopefigure.FIGURES)
+    assert all(f"Figure {number} again" in drawn for number, _, _ in scopefigure.FIGURES)
 
 
 def test_picture_is_of_a_whole_run(

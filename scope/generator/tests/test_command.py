@@ -41,13 +41,13 @@ def test_help_and_manual(rig: Rig) -> None:
 @pytest.mark.parametrize(("arguments", "text"), [
     ([], "say where targets connect: --socket PATH"),
     (["--nonsense"], "there is no option --nonsense"),
-    (["--socket"], "--socket wants an argument"),
+    (["--socket"], "--socket needs an argument"),
     (["--socket", "x", "more"], '"more" is one word too many'),
-    (["--socket", "x", "--cpu", "-1"], "--cpu wants a whole number"),
-    (["--socket", "x", "--store", "5"], "--store wants a size"),
-    (["--socket", "x", "--store", "65G"], "--store wants a size"),
-    (["--socket", "x", "--rounds", "0"], "--rounds wants a whole number from 1 to 100000"),
-    (["--socket", "x", "--listen", "localhost:1"], "--listen wants ADDRESS:PORT in numbers"),
+    (["--socket", "x", "--cpu", "-1"], "--cpu needs a whole number"),
+    (["--socket", "x", "--store", "5"], "--store needs a size"),
+    (["--socket", "x", "--store", "65G"], "--store needs a size"),
+    (["--socket", "x", "--rounds", "0"], "--rounds needs a whole number from 1 to 100000"),
+    (["--socket", "x", "--listen", "localhost:1"], "--listen needs ADDRESS:PORT in numbers"),
     (["--socket", "x", "--listen", "0.0.0.0:0"], "a token is needed"),
     (["--socket", "x", "--listen", "[::]:0"], "a token is needed"),
     (["--socket", "/nonexistent/x", "--listen", "127.0.0.1:0"], "cannot serve at /nonexistent/x"),
@@ -142,7 +142,7 @@ def test_something_else_there(rig: Rig) -> None:
     """A file is not removed, a server that is none of ours is not believed."""
     rig.lines.write_text("precious")
     said = rig.run("--socket", str(rig.lines), "--listen", "127.0.0.1:0")
-    assert said.returncode == 1 and "no socket" in said.stderr
+    assert said.returncode == 1 and "not a socket" in said.stderr
     assert rig.lines.read_text() == "precious"
     rig.lines.unlink()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
@@ -159,7 +159,7 @@ def test_something_else_there(rig: Rig) -> None:
                 connection.close()
             except TimeoutError:
                 continue
-        assert process.stderr and "no ivshmem server" in process.stderr.read()
+        assert process.stderr and "does not belong to an ivshmem server" in process.stderr.read()
         process.stderr.close()
         assert process.returncode == 1
     rig.lines.unlink()
