@@ -48,7 +48,7 @@ _Static_assert(sizeof(struct header) == BLOCK, "a header is one block");
 
 static int damaged(const char *file, const char *why)
 {
-	error_say("%s: %s: it is damaged, or no bundle that isolator audit --save wrote; save it anew",
+	error_say("%s: %s: it is damaged, or not an archive of isolator audit -o; save it again",
 		  file, why);
 	return -1;
 }
@@ -334,6 +334,15 @@ static int put_archive(FILE *out, const struct capture *capture)
 	return error;
 }
 
+int bundle_print(const struct capture *capture)
+{
+	int error = put_archive(stdout, capture);
+
+	if (error)
+		error_say("standard output: %s: no archive was written", strerror(error));
+	return error ? -1 : 0;
+}
+
 int bundle_write(const struct capture *capture, const char *file)
 {
 	struct file_new new;
@@ -342,7 +351,7 @@ int bundle_write(const struct capture *capture, const char *file)
 	FILE *out;
 	int error;
 
-	if (file_check_ordinary("--save", file))
+	if (file_check_ordinary("--output", file))
 		return -1;
 	error = file_begin(&new, file, 0600);
 	if (!error) {
@@ -356,6 +365,6 @@ int bundle_write(const struct capture *capture, const char *file)
 	}
 	if (!error)
 		return 0;
-	error_say("--save %s: %s: no bundle is written", file, strerror(error));
+	error_say("--output %s: %s: no archive was written", file, strerror(error));
 	return -1;
 }

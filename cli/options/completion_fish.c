@@ -31,6 +31,8 @@ static void argument(FILE *out, const struct option_spec *spec)
 		fputs(" -x -a '(__fish_complete_directories (commandline -ct))'", out);
 		break;
 	case OPTION_FILE:
+	case OPTION_INPUT:
+	case OPTION_OUTPUT:
 		fputs(" -r -F", out);
 		break;
 	case OPTION_USER:
@@ -51,8 +53,8 @@ static void argument(FILE *out, const struct option_spec *spec)
 static void options(FILE *out, const char *program, const char *condition,
 		    const struct command *command)
 {
-	for (const struct option_spec *spec = help_visible(command->options); spec->name;
-	     spec = help_visible(spec + 1)) {
+	for (const struct option_spec *spec = help_named(command, command->options); spec->name;
+	     spec = help_named(command, spec + 1)) {
 		fprintf(out, "complete -c %s -n '%s %s' -l %s", program, condition, command->name,
 			spec->name);
 		if (spec->letter)

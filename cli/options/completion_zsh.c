@@ -34,6 +34,8 @@ static void argument(FILE *out, const struct option_spec *spec)
 		fputs("_files -/", out);
 		break;
 	case OPTION_FILE:
+	case OPTION_INPUT:
+	case OPTION_OUTPUT:
 		fputs("_files", out);
 		break;
 	case OPTION_USER:
@@ -73,8 +75,8 @@ static void commands(FILE *out, const struct command *const *subcommands)
 static void options(FILE *out, const struct command *command)
 {
 	fputs("\t\tlist=(\n", out);
-	for (const struct option_spec *spec = help_visible(command->options); spec->name;
-	     spec = help_visible(spec + 1))
+	for (const struct option_spec *spec = help_named(command, command->options); spec->name;
+	     spec = help_named(command, spec + 1))
 		entry(out, "--", spec->name, spec->about);
 	fputs("\t\t)\n\t\t_describe -o -t options option list\n", out);
 }
@@ -90,8 +92,8 @@ void completion_zsh(FILE *out, const struct command *program,
 		"\tcase $words[2]:$words[CURRENT-1] in\n",
 		program->name, program->name, program->name, program->name);
 	for (const struct command *const *c = subcommands; *c; c++)
-		for (const struct option_spec *spec = help_visible((*c)->options); spec->name;
-		     spec = help_visible(spec + 1))
+		for (const struct option_spec *spec = help_named(*c, (*c)->options); spec->name;
+		     spec = help_named(*c, spec + 1))
 			if (spec->argument && !(*c)->hidden)
 				option(out, *c, spec);
 	fputs("\tesac\n\tif ((CURRENT == 2)); then\n", out);

@@ -44,10 +44,10 @@ check '--plain --proc ' prove --p
 check ' ' prove -c 1
 check 'busy busy-later ' status --proc bu
 check ' ' why --proc nowhere
-check '--save --severity ' audit --s
+check '--severity ' audit --s
 check 'error info warning ' audit --severity ''
 check 'busy busy-later ' audit --root bu
-check '--limit ' watch --l
+check '--max-rate ' watch --m
 check ' ' audit -c 1
 check ' ' status -c 1
 check ' ' why -c 1

@@ -232,14 +232,14 @@ def test_detach_what_was_not_attached(kernel: Path, lay: Lay) -> None:
 
 
 @pytest.mark.parametrize(("words", "why"), [
-    (["attach", "4711"], "wants one CPU"), (["attach", "4711", "-c", "2-3"], "wants one CPU"),
-    (["attach", "-c", "3"], "wants a word more"), (["attach", "x", "-c", "3"], "is no TID"),
-    (["attach", "0", "-c", "3"], "is no TID"), (["attach", "999", "-c", "3"], "no task 999"),
+    (["attach", "4711"], "give one CPU"), (["attach", "4711", "-c", "2-3"], "give one CPU"),
+    (["attach", "-c", "3"], "missing argument TID"), (["attach", "x", "-c", "3"], "is not a TID"),
+    (["attach", "0", "-c", "3"], "is not a TID"), (["attach", "999", "-c", "3"], "no task 999"),
     (["attach", "2", "-c", "3"], "thread of the kernel"),
     (["attach", "4711", "-c", "3", "--priority", "5"], "--priority is for"),
     (["attach", "4711", "-c", "3", "--policy", "rr", "--priority", "100"], "from 1 to 99"),
-    (["attach", "4711", "-c", "9"], "9 not online"), (["detach", "x"], "is no TID"),
-    (["detach", "4294972007"], "is no TID")])  # whose last 32 bits are 4711
+    (["attach", "4711", "-c", "9"], "9 not online"), (["detach", "x"], "is not a TID"),
+    (["detach", "4294972007"], "is not a TID")])  # whose last 32 bits are 4711
 def test_wrong_words(kernel: Path, lay: Lay, words: list[str], why: str) -> None:
     """Said, and nothing is changed."""
     root = lay({**files(), **task()})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""isolator audit: --fix, the journal and its undo, --save and what becomes of bundles."""
+"""isolator audit: --fix, the journal and its undo, --output and what becomes of archives."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ def test_save(isolator: Path, lay: Lay, tmp_path: Path) -> None:
     (root / "proc/sys/vm/stat_interval").chmod(0)
     bundle = tmp_path / "audit.tar"
     tmp_path.chmod(0o777)
-    live = audit(isolator, root, "--save", str(bundle), **NOBODY)
+    live = audit(isolator, root, "--output", str(bundle), **NOBODY)
     assert bundle.stat().st_mode & 0o777 == 0o600
     with tarfile.open(bundle) as tar:
         names = tar.getnames()
@@ -300,7 +300,7 @@ def test_save(isolator: Path, lay: Lay, tmp_path: Path) -> None:
         judged = audit(isolator, what)
         assert judged["findings"] == live["findings"] and judged["checks"] == live["checks"]
     second = tmp_path / "second.tar"
-    audit(isolator, bundle, "--save", str(second))
+    audit(isolator, bundle, "--output", str(second))
     with tarfile.open(second) as tar:
         assert sorted(tar.getnames()) == sorted(names)
     done = subprocess.run([isolator, "audit", "--root", second, "--json"], capture_output=True,
@@ -313,10 +313,10 @@ def test_save_comes_before_fix(isolator: Path, lay: Lay, tmp_path: Path) -> None
     """The bundle tells what was found, not what was made of it."""
     root = lay({GOVERNOR: "powersave\n"})
     bundle = tmp_path / "audit.tar"
-    assert audit(isolator, root, "--fix", "--save", str(bundle))["code"] == 0
+    assert audit(isolator, root, "--fix", "--output", str(bundle))["code"] == 0
     assert outcomes(audit(isolator, bundle)) == {GOVERNOR: None}
     root = lay({GOVERNOR: "powersave\n"}, "unsaved")
-    audit(isolator, root, "--fix", "--save", "/dev/full", codes=(1,))
+    audit(isolator, root, "--fix", "--output", "/dev/full", codes=(1,))
     assert (root / GOVERNOR[1:]).read_text() == "powersave\n"
 
 
@@ -324,12 +324,12 @@ def test_bundle_cannot_be_fixed_or_written(isolator: Path, lay: Lay, tmp_path: P
     """Said, and nothing is left."""
     root = lay({GOVERNOR: "powersave\n"})
     bundle = tmp_path / "audit.tar"
-    audit(isolator, root, "--save", str(bundle))
+    audit(isolator, root, "--output", str(bundle))
     whole = bundle.read_bytes()
     said = audit(isolator, bundle, "--fix", codes=(1,))["said"]
     assert "--fix changes a machine" in said and bundle.read_bytes() == whole
-    said = audit(isolator, root, "--save", str(tmp_path / "no/a.tar"), codes=(1,))["said"]
-    assert "--save" in said and "No such file" in said
+    said = audit(isolator, root, "--output", str(tmp_path / "no/a.tar"), codes=(1,))["said"]
+    assert "--output" in said and "No such file" in said
 
 
 def test_what_lies_where_a_bundle_is_saved(isolator: Path, lay: Lay, tmp_path: Path) -> None:
@@ -341,12 +341,12 @@ def test_what_lies_where_a_bundle_is_saved(isolator: Path, lay: Lay, tmp_path: P
     link.symlink_to(victim)
     os.mkfifo(fifo)
     for name in (link, fifo, Path("/dev/full")):
-        said = audit(isolator, root, "--save", str(name), codes=(1,))["said"]
+        said = audit(isolator, root, "--output", str(name), codes=(1,))["said"]
         assert f"{name} is no ordinary file" in said
     assert victim.read_text() == "precious" and link.is_symlink() and fifo.is_fifo()
     other.hardlink_to(victim)
     (tmp_path / "other.new").symlink_to(victim)
-    audit(isolator, root, "--save", str(other))
+    audit(isolator, root, "--output", str(other))
     assert victim.read_text() == "precious" and tarfile.is_tarfile(other)
     assert other.stat().st_mode & 0o777 == 0o600
     assert {path.name for path in tmp_path.iterdir()} == {"root", "victim", "link", "fifo", "other"}
@@ -358,13 +358,13 @@ def test_long_names(isolator: Path, lay: Lay, tmp_path: Path) -> None:
     above = "/sys/fs/cgroup/" + "a" * 80 + "/cpuset.cpus.partition"
     root = lay({name: "isolated invalid (x)\n", above: "member\n"})
     bundle = tmp_path / "audit.tar"
-    live = audit(isolator, root, "--save", str(bundle))
+    live = audit(isolator, root, "--output", str(bundle))
     assert outcomes(live) == {name: None}
     assert audit(isolator, bundle)["findings"] == live["findings"]
     with tarfile.open(bundle) as tar:
         assert name[1:] in tar.getnames()
     root = lay({name.replace("b" * 60, "b" * 130): "isolated\n", above: "member\n"}, "longer")
-    assert "name too long" in audit(isolator, root, "--save", str(bundle), codes=(1,))["said"]
+    assert "name too long" in audit(isolator, root, "--output", str(bundle), codes=(1,))["said"]
 
 
 def _tar(*members: tuple[str, bytes, bytes]) -> bytes:
@@ -424,7 +424,7 @@ def test_damage_anywhere(isolator: Path, lay: Lay, tmp_path: Path) -> None:
     """Bytes changed, lost or doubled: an answer or an error, no crash, no wrong access."""
     chance = random.Random("bundle")
     bundle = tmp_path / "audit.tar"
-    audit(isolator, lay({**WRONG, **LEFT}), "--save", str(bundle))
+    audit(isolator, lay({**WRONG, **LEFT}), "--output", str(bundle))
     whole = bundle.read_bytes()
     codes = set()
     for _ in range(150):

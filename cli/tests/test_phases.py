@@ -149,7 +149,7 @@ def test_the_worst_are_kept(isolator: Path) -> None:
 
 @pytest.mark.parametrize(("options", "said"), [
     (["--worst", "5"], "--worst is for --why"),
-    (["--why", "1us", "--worst", "65537"], "--worst wants 1 to 65536"),
+    (["--why", "1us", "--worst", "65537"], "--worst: it must be from 1 to 65536"),
 ])
 def test_the_worst_of_nothing(isolator: Path, options: list[str], said: str) -> None:
     done = subprocess.run([isolator, "measure", "latency", *options], capture_output=True,
