@@ -146,7 +146,7 @@ static void complain_long(const struct accepted *accepted, const char *word)
 	if (count > 1)
 		error_say("--%s is ambiguous: %s", name, which);
 	else if (others)
-		error_say("--%s is not for %s, but for %s%s", name, accepted->kind->name, others,
+		error_say("--%s is for %s, not for %s%s", name, others, accepted->kind->name,
 			  see(accepted));
 	else if (near.best)
 		error_say("unknown option --%s; did you mean --%s?", name, near.best);

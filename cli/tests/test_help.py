@@ -87,7 +87,7 @@ def test_kinds(isolator: Path) -> None:
     done = subprocess.run([isolator, "measure", "--late", "missing", "noise"],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == ("isolator measure: --late is not for noise, but for latency;"
+    assert done.stderr == ("isolator measure: --late is for latency, not for noise;"
                            " see isolator measure noise --help\n")
 
 

@@ -485,7 +485,7 @@ def test_restore_says_whose(isolator: Path, lay: Lay) -> None:
     (["set", "--processes", "x"], "is not a list of CPUs"),
     (["set", "--processes", ""], "is not a list of CPUs"),
     (["set", "--all", "3", "--timers", "2"], "--all sets all three masks"),
-    (["show", "--all", "3"], "--all is not for show, but for set, clear"),
+    (["show", "--all", "3"], "--all is for set, clear, not for show"),
     (["unset"], 'unknown argument "unset", it must be set|show|clear'),
     ([], "missing argument set|show|clear"),
     (["set", "3"], 'unexpected argument "3"')])

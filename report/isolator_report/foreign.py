@@ -208,7 +208,7 @@ def _series(column: Column, warnings: list[str]) -> dict[str, Any]:
     if over:
         share = over / column.values
         largest = "" if column.most is None else f"; of these only the largest is known, " \
-            f"{column.most / US:g} µs"
+            f"{column.most / US:g} us"
         warnings.append(f"{where}: the tail is lost: {over} of {column.values} values "
                         f"({share:.3g} of all) are above its histogram{largest}")
     known = {value: count for value, count in column.counts.items() if value <= HIGHEST}

@@ -146,7 +146,7 @@ def _drawn(result: Result) -> bytes:
         end = begin + row["value_ns"]
         cpu = (f"CPU {row['cpu']}", row["cpu"])
         writer.slice(free((cpu, ("excess", 0)), begin, end), begin, end,
-                     f"{row['value_ns'] / 1000:.1f} µs", trigger=row["trigger"],
+                     f"{row['value_ns'] / 1000:.1f} us", trigger=row["trigger"],
                      value_ns=row["value_ns"], explained_ns=row["explained_ns"])
         for cause in row["causes"]:
             until = begin + cause["ns"]

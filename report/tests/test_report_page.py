@@ -77,10 +77,10 @@ def test_everything_is_in_it() -> None:
     values = [*documents.lognormal(3000, 1), 400_000]
     text = page([documents.attributed(values)])
     words = " ".join(read(text).words)
-    for said in ("400 µs", "nvme0q1", "flush_tlb_func", "from gcc on CPU 0", "smp_call",
+    for said in ("400 us", "nvme0q1", "flush_tlb_func", "from gcc on CPU 0", "smp_call",
                  "not explained", "cannot be read", "not permitted: <C-states> add to it",
                  "powersave", "A & B <CPU>", "p50 22 ns", "p99.9999", "takes 2,995,731 samples",
-                 "nine of ten values", "stands alone", "seed 1", "5.2 µs with, 5 µs without",
+                 "nine of ten values", "stands alone", "seed 1", "5.2 us with, 5 us without",
                  "root=/dev/vda quiet"):
         assert said in words, said
 

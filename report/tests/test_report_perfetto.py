@@ -52,7 +52,7 @@ def test_tracks_and_times() -> None:
                              ("interrupt", 200_000), ("ipi", 37_500), ("ipi", 100_000)]
     attribution = result.data["attribution"]
     begin, end, name = found["excess", 400_000]
-    assert begin == nanoseconds(attribution["excesses"][0]["at"]) and name == "400.0 µs"
+    assert begin == nanoseconds(attribution["excesses"][0]["at"]) and name == "400.0 us"
     assert end == nanoseconds(result.series[0].data["top"][0]["at"])
     assert found["ipi", 100_000][::2] == (begin, "flush_tlb_func")
     snapshot = trace.packet[0].clock_snapshot

@@ -90,7 +90,7 @@ def test_too_few() -> None:
 
 
 @pytest.mark.parametrize(("ns", "said"), [
-    (0, "0 ns"), (999, "999 ns"), (1000, "1 µs"), (12_345, "12.3 µs"), (999_600, "1000 µs"),
+    (0, "0 ns"), (999, "999 ns"), (1000, "1 us"), (12_345, "12.3 us"), (999_600, "1000 us"),
     (1_234_567, "1.23 ms"), (2_500_000_000, "2.5 s"), (100_000_000_000, "100 s")])
 def test_times(ns: int, said: str) -> None:
     """Three digits and a unit."""

@@ -4,7 +4,7 @@
 export function time(ns) {
   if (ns === null || ns === undefined) return "–";
   if (ns < 0) return "missing";
-  for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]])
+  for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["us", 1e3]])
     if (ns >= size) return `${+(ns / size).toPrecision(4)} ${unit}`;
   return `${Math.round(ns)} ns`;
 }

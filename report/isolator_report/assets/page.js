@@ -20,7 +20,7 @@ function jump(step) {
 }
 
 function time(ns) {
-  for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]])
+  for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["us", 1e3]])
     if (ns >= size) return `${+(ns / size).toPrecision(3)} ${unit}`;
   return `${Math.round(ns)} ns`;
 }
