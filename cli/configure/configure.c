@@ -140,7 +140,7 @@ static int check_isolated(const struct configuration *c)
 		return -1;
 	if (cpulist_read(sample.isolated, &isolated) &&
 	    !cpulist_within(&isolated, &c->wanted.cpus))
-		error = -error_say("isolated are the CPUs %s, and the file does not allow all of them: end that first (isolator status says whose it is), or --force ends it",
+		error = -error_say("the file does not allow all of the isolated CPUs %s: end that isolation first (isolator status says whose it is), or use --force",
 				   sample.isolated);
 	proc_free(&sample);
 	return error;
@@ -152,7 +152,7 @@ static void undo(struct configuration *c, enum rule end)
 	for (enum rule rule = 0; rule < end; rule++)
 		if (!rules_same(&c->wanted, &c->before, rule) &&
 		    rules_set(&c->before, rule, options.root))
-			error_say("%s could not be put back", rule_names[rule]);
+			error_say("%s could not be restored", rule_names[rule]);
 }
 
 static int apply(struct configuration *c)
@@ -163,7 +163,7 @@ static int apply(struct configuration *c)
 
 		if (!error)
 			continue;
-		error_say("%s: the kernel refuses it: %s%s; nothing is changed", rule_names[rule],
+		error_say("%s: the kernel refuses it: %s%s; nothing was changed", rule_names[rule],
 			  strerror(error), error == EPERM || error == EACCES ? ": run it as root" : "");
 		undo(c, rule);
 		return -1;
@@ -178,7 +178,7 @@ static int apply(struct configuration *c)
 		char *wanted = words(&c->wanted, rule), *now = words(&c->now, rule);
 
 		if (!rules_same(&c->wanted, &c->now, rule))
-			error_say("%s: the kernel took %s, and has %s: all goes back", rule_names[rule],
+			error_say("%s: the kernel took %s, but has %s: all changes are undone", rule_names[rule],
 				  wanted, now);
 		free(now);
 		free(wanted);
@@ -197,7 +197,7 @@ static bool meet_kernel(struct configuration *c, int *code)
 		if (options.check)
 			return false;
 		text = kernels_without(options.root);
-		error_say("nothing is %s: %s", options.show ? "compared" : "applied", text);
+		error_say("nothing was %s: %s", options.show ? "compared" : "applied", text);
 		free(text);
 		*code = EXIT_SKIPPED;
 		return false;

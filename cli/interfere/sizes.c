@@ -114,7 +114,7 @@ int sizes_set(struct work *work, enum load_level level, bool asked, char **words
 		is = by_cache(work, level);
 	if (!work->order.bytes && !is) {
 		if (asked) {
-			error_say("%s: this machine tells of no such cache: --size says how much memory",
+			error_say("%s: this machine reports no such cache: give the amount of memory with --size",
 				  work->type->type.name);
 			return -1;
 		}

@@ -151,7 +151,7 @@ int bundle_note(struct capture *capture)
 			damaged(capture->root, strerror(errno));
 	where = text_format("%s%s", capture->root, NOTE);
 	result = strlen(text) == size ? take_note(capture, where, text) :
-		damaged(where, "it is no text");
+		damaged(where, "it is not a text file");
 	free(where);
 	free(text);
 	return result;
@@ -167,7 +167,7 @@ static int64_t take_entry(struct capture *capture, const struct header *header, 
 
 	if (memcmp(header->magic, "ustar", 5) || !octal(header->sum, sizeof(header->sum), &want) ||
 	    want != sum(header))
-		return damaged(capture->root, "it is no tar archive, or a header of it has changed");
+		return damaged(capture->root, "it is not a tar archive, or one of its headers has changed");
 	if (!octal(header->size, sizeof(header->size), &size) ||
 	    !octal(header->mode, sizeof(header->mode), &mode) || size > left)
 		return damaged(capture->root, "it is cut off");
@@ -176,7 +176,7 @@ static int64_t take_entry(struct capture *capture, const struct header *header, 
 	path = entry_path(header);
 	if (!path || (header->type != '0' && header->type != '\0')) {
 		free(path);
-		return damaged(capture->root, "it holds something that is no file of a capture");
+		return damaged(capture->root, "it contains a file that is not of a capture");
 	}
 	file = capture_find(capture, path);
 	if (!file)

@@ -90,7 +90,7 @@ static int check_task(const struct run *run, const struct task *task)
 	if (!device_there(run->root)) {
 		char *text = kernels_without(run->root);
 
-		error_say("there is no %s: %s; on this one: isolator run", DEVICE_PATH, text);
+		error_say("there is no %s: %s; on this kernel use isolator run", DEVICE_PATH, text);
 		free(text);
 		return -1;
 	}
@@ -187,9 +187,9 @@ static int start(struct isolate *isolate)
 	allow_signals(false);
 	setitimer(ITIMER_REAL, &none, NULL);
 	if (error == EINTR && ended && ended != SIGALRM)
-		error_say("ended by a signal: nothing came of it");
+		error_say("ended by a signal: nothing was changed");
 	else if (error == EINTR)
-		error_say("%d sleeps in the kernel, and is isolated only once it runs: nothing came of it; --wait SECONDS waits longer",
+		error_say("%d sleeps in the kernel, and can be isolated only when it runs: nothing was changed; --wait TIME waits longer",
 			  (int)isolate->tid);
 	else if (error)
 		error_say("CPU %d is not isolated, the start of %d (%s) was refused: %s: %s",

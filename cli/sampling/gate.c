@@ -34,7 +34,7 @@ bool gate_parse(const char *text, const char *option, bool hard, struct gate *ga
 	free(name);
 	if (good && text[length] && value_time(text + length + 1, "us", &gate->limit_ns))
 		return true;
-	error_say("--%s wants max or a percentile, and a time, such as max=50us or p99.9=20us, not \"%s\"",
+	error_say("--%s: \"%s\" is not max or a percentile, and a time, such as max=50us or p99.9=20us",
 		  option, text);
 	return false;
 }

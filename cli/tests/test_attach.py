@@ -224,7 +224,7 @@ def test_detach_what_was_not_attached(kernel: Path, lay: Lay) -> None:
     root = lay({**files(), **task()})
     done = subprocess.run([kernel, "detach", "4711", "--root", root], capture_output=True,
                           text=True, check=False)
-    assert done.returncode == 0 and "nothing else is to be given back" in done.stderr
+    assert done.returncode == 0 and "there is nothing else to restore" in done.stderr
     assert asked(root) == ["stop 4711"]
     said = command(kernel, root, "detach", "4711", code=1,
                    env={**os.environ, "STOP": str(errno.ESRCH)})["said"]
@@ -235,8 +235,8 @@ def test_detach_what_was_not_attached(kernel: Path, lay: Lay) -> None:
     (["attach", "4711"], "give one CPU"), (["attach", "4711", "-c", "2-3"], "give one CPU"),
     (["attach", "-c", "3"], "missing argument TID"), (["attach", "x", "-c", "3"], "is not a TID"),
     (["attach", "0", "-c", "3"], "is not a TID"), (["attach", "999", "-c", "3"], "no task 999"),
-    (["attach", "2", "-c", "3"], "thread of the kernel"),
-    (["attach", "4711", "-c", "3", "--priority", "5"], "--priority is for"),
+    (["attach", "2", "-c", "3"], "kernel thread"),
+    (["attach", "4711", "-c", "3", "--priority", "5"], "--priority needs"),
     (["attach", "4711", "-c", "3", "--policy", "rr", "--priority", "100"], "from 1 to 99"),
     (["attach", "4711", "-c", "9"], "9 not online"), (["detach", "x"], "is not a TID"),
     (["detach", "4294972007"], "is not a TID")])  # whose last 32 bits are 4711

@@ -274,6 +274,19 @@ def test_journal_with_what_cannot_be_put_back(isolator: Path, restore: Restore, 
         p: v for p, v in have.items() if not p.startswith("run/")}
 
 
+def test_standard_output(isolator: Path, lay: Lay, tmp_path: Path) -> None:
+    """-o - prints the archive alone, which is what -o FILE writes."""
+    root = lay({**WRONG, **LEFT})
+    audit(isolator, root, "-o", str(tmp_path / "audit.tar"))
+    done = subprocess.run([isolator, "audit", "--root", root, "-o", "-"], capture_output=True,
+                          check=False, cwd=tmp_path)
+    assert done.stdout == (tmp_path / "audit.tar").read_bytes() and not done.stderr
+    assert not (tmp_path / "-").exists()
+    done = subprocess.run([isolator, "audit", "--root", root, "-o", "-", "--json"],
+                          capture_output=True, check=False)
+    assert done.returncode == 1 and not done.stdout
+
+
 def test_save(isolator: Path, lay: Lay, tmp_path: Path) -> None:
     """A bundle, unpacked or not, is judged as the machine was, and holds nothing else."""
     root = lay({**WRONG, **LEFT, "/proc/512/comm": "irqbalance\n",
@@ -342,7 +355,7 @@ def test_what_lies_where_a_bundle_is_saved(isolator: Path, lay: Lay, tmp_path: P
     os.mkfifo(fifo)
     for name in (link, fifo, Path("/dev/full")):
         said = audit(isolator, root, "--output", str(name), codes=(1,))["said"]
-        assert f"{name} is no ordinary file" in said
+        assert f"{name} is not an ordinary file" in said
     assert victim.read_text() == "precious" and link.is_symlink() and fifo.is_fifo()
     other.hardlink_to(victim)
     (tmp_path / "other.new").symlink_to(victim)
@@ -392,7 +405,7 @@ ONLINE = (f"{CPU[1:]}/online", tarfile.REGTYPE, b"0-3\n")
 
 
 @pytest.mark.parametrize(("data", "words"), [
-    (b"", "cut off, or empty"), (b"\0" * 10240, "no note"), (b"x" * 4096, "no tar archive"),
+    (b"", "cut off, or empty"), (b"\0" * 10240, "no note"), (b"x" * 4096, "not a tar archive"),
     (_tar(ONLINE), "no note"), (_tar(NOTE)[:700], "cut off"),
     (_endless() + _tar(NOTE), "it is cut off: "),
     (_tar(NOTE, ONLINE).replace(b"online", b"onlime"), "a header of it has changed"),

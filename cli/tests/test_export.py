@@ -288,7 +288,7 @@ def test_no_proc(isolator: Path, tmp_path: Path) -> None:
     (["-i", "1"], "--interval is for --output FILE"),
     (["-i", "1", "-o", "-"], "--interval is for --output FILE"),
     (["-o", ""], "FILE is empty"),
-    (["--proc", "nowhere"], "--proc wants a directory"),
+    (["--proc", "nowhere"], "--proc must name a directory"),
     (["word"], "unexpected argument")])
 def test_bad_options(isolator: Path, tmp_path: Path, arguments: list[str], says: str) -> None:
     """An error that says what is wanted; nothing is written."""

@@ -157,7 +157,7 @@ def test_again_until_it_cannot(isolator: Path, laid_out: Path, collector: Path) 
     swap(link, laid_out / "nowhere")
     said = process.communicate(timeout=PATIENCE_S)[1]
     clean(said)
-    assert process.returncode == 1 and "--proc wants" in said
+    assert process.returncode == 1 and "--proc must name" in said
     assert one(parse(path.read_text()), "isolator_sample_timestamp_seconds") > 0
     assert os.listdir(collector) == ["i.prom"]
 

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from clitest import valid
 
 ROWS, COLUMNS = 40, 80  # of a terminal, as it opens
 
@@ -133,6 +134,18 @@ def test_no_standard_input(isolator: Path, arguments: list[str]) -> None:
     done = subprocess.run([isolator, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode in (1, 125) and not done.stdout
     assert "standard input and output (-) are not possible here" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [
+    ["status"], ["why"], ["attach", "999999999", "-c", "0"]])
+def test_failure_as_json(isolator: Path, tmp_path: Path, arguments: list[str]) -> None:
+    """Without Isolator, or with a wrong word, the exit code is an error's, and there is JSON."""
+    where = ["--proc", str(tmp_path / "none")] if arguments[0] != "attach" else []
+    done = subprocess.run([isolator, *arguments, "--json", *where], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 1
+    document = valid(arguments[0], done.stdout)
+    assert done.stderr == f"isolator {arguments[0]}: {document['error']}\n"
 
 
 def test_version(isolator: Path) -> None:

@@ -203,10 +203,11 @@ def test_c_state_request_that_is_not_obeyed(build: Build, tmp_path: Path, obeys:
     assert len(document["parts"]) == obeys
 
 
-def test_c_state_request_that_is_obeyed(isolator: Path, tmp_path: Path) -> None:
-    """Written as the kernel wants it."""
+@pytest.mark.parametrize("text", ["20", "20us", "0.02ms"])
+def test_c_state_request_that_is_obeyed(isolator: Path, tmp_path: Path, text: str) -> None:
+    """Written in the kernel's form, in microseconds, whatever unit it was given in."""
     root = _device(tmp_path, "file")
-    document = _measure(isolator, "-t", "0.2", "--dma-latency", "20", "--root", root)
+    document = _measure(isolator, "-t", "0.2", "--dma-latency", text, "--root", root)
     assert next(s for s in document["settings"] if s["name"] == "dma_latency")["held"]
     assert (root / "dev/cpu_dma_latency").read_bytes() == struct.pack("=i", 20)
 
@@ -461,8 +462,8 @@ def test_deadline_outside_its_partition(isolator: Path) -> None:
     (["latency", "--priority", "100"], "--priority: it must be from 1 to 99"),
     (["latency", "--priority", "3", "--policy", "other"], "--priority needs fifo or rr"),
     (["latency", "--digits", "6"], "--digits: it must be from 2 to 5"),
-    (["latency", "--limit", "mean=3us"], "--limit wants max or a percentile"),
-    (["latency", "--soft-limit", "p100=3us"], "--soft-limit wants max or a percentile"),
+    (["latency", "--limit", "mean=3us"], "is not max or a percentile"),
+    (["latency", "--soft-limit", "p100=3us"], "is not max or a percentile"),
     (["latency", "--seed", "3", "--phase", "fixed"], "--seed needs --phase random"),
     (["latency", "--dma-latency", "3000000000"], "--dma-latency: at most"),
     (["latency", "--fed", "nowhere"], "nowhere: No such file"),
@@ -485,9 +486,9 @@ def test_overwriting_a_result(isolator: Path, tmp_path: Path) -> None:
     (tmp_path / "directory").mkdir()
     before = sorted(tmp_path.iterdir())
     for option, name, says in (
-            ("--output", "result", "is there already, and would be lost: name another file"),
-            ("--output", "link", "is no ordinary file"), ("--output", "pipe", "is no ordinary"),
-            ("--openmetrics", "pipe", "no ordinary"), ("--output", "directory", "no ordinary")):
+            ("--output", "result", "exists and would be overwritten: name another file"),
+            ("--output", "link", "not an ordinary file"), ("--output", "pipe", "an ordinary file"),
+            ("--openmetrics", "pipe", "an ordinary"), ("--output", "directory", "an ordinary")):
         done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-t", "0.1", option,
                                tmp_path / name], capture_output=True, text=True, check=False)
         assert done.returncode == 1 and says in done.stderr and not done.stdout, done.stderr
@@ -495,6 +496,23 @@ def test_overwriting_a_result(isolator: Path, tmp_path: Path) -> None:
     # Who collects metrics reads one file again and again.
     _measure(isolator, "-t", "0.1", "--openmetrics", kept)
     assert kept.read_text().endswith("# EOF\n")
+
+
+def test_standard_output(isolator: Path, tmp_path: Path) -> None:
+    """- is standard output, in place of the report, for one document; no file has this name."""
+    def said(*arguments: str, code: int = 0) -> str:
+        done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-n", "10",
+                               *arguments],
+                              capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert done.returncode == code, done.stderr
+        assert sorted(path.name for path in tmp_path.iterdir()) == before
+        return done.stdout
+
+    before = sorted(path.name for path in tmp_path.iterdir())
+    document = valid("measure", said("-o", "-"))
+    assert document["schema"] == "isolator.measure"
+    assert said("--openmetrics", "-").endswith("# EOF\n")
+    assert not said("--openmetrics", "-", "-o", "-", code=1)
 
 
 def test_output_that_cannot_be_written(isolator: Path, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_loads_that_cannot_be(isolator: Path) -> None:
     """One that does not exist is an error; one that cannot run here is a result."""
     done = subprocess.run(_command(isolator, "-t", "1", "--with", "nosuch"), capture_output=True,
                           text=True, check=False, timeout=PATIENCE_S)
-    assert done.returncode == 1 and "there is no load" in done.stderr and not done.stdout
+    assert done.returncode == 1 and "unknown load" in done.stderr and not done.stdout
     document = _measure(isolator, "-t", "1", "--with", "stress:nosuch", code=77)
     assert document["verdict"] == "skipped" and not document["parts"]
     done = subprocess.run(_command(isolator, "-t", "1", "--with-cpus", "0"), capture_output=True,

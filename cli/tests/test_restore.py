@@ -316,7 +316,7 @@ def test_group_of_ones_own(isolator: Path, lay: Lay) -> None:
     root.chmod(0o775)
     if ROOT:
         os.chown(root, 65534, 65534)
-    assert "Nothing is to be restored" in subprocess.run(
+    assert "There is nothing to restore" in subprocess.run(
         [isolator, "restore", "--root", root], capture_output=True, text=True, check=True,
         **NOBODY).stdout
     if ROOT:
