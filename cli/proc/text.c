@@ -106,7 +106,7 @@ void proc_text_shortfall(FILE *out, uint64_t achieved, uint64_t more)
 	}
 	if (*before == ',')
 		fputc('\n', out);
-	before = "  start did not achieve: ";
+	before = "  start incomplete: ";
 	for (size_t i = 0; i < ARRAY_SIZE(got); i++) {
 		if (more & got[i].bit)
 			continue;
