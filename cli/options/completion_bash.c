@@ -63,7 +63,7 @@ static void bash_option(FILE *out, const struct command *command,
 	fputs("\t\treturn\n\t\t;;\n", out);
 }
 
-static void bash_words(FILE *out, const struct command *command,
+static void bash_words(FILE *out, const struct command *command, const struct command_kind *kind,
 		       const struct command *const *subcommands)
 {
 	const char *space = "";
@@ -74,8 +74,8 @@ static void bash_words(FILE *out, const struct command *command,
 		fprintf(out, "%s%s", space, (*subcommands)->name);
 		space = " ";
 	}
-	for (const struct option_spec *spec = help_named(command, command->options); spec->name;
-	     spec = help_named(command, spec + 1)) {
+	for (const struct option_spec *spec = help_of(command, kind, command->options); spec->name;
+	     spec = help_of(command, kind, spec + 1)) {
 		fprintf(out, "%s--%s", space, spec->name);
 		space = " ";
 	}
@@ -97,13 +97,18 @@ void completion_bash(FILE *out, const struct command *program,
 			if (spec->argument && !(*c)->hidden)
 				bash_option(out, *c, spec);
 	fputs("\tesac\n\tif ((COMP_CWORD == 1)); then\n\t\twords=\"", out);
-	bash_words(out, program, subcommands);
-	fputs("\"\n\telse\n\t\tcase ${COMP_WORDS[1]} in\n", out);
+	bash_words(out, program, NULL, subcommands);
+	fputs("\"\n\telse\n\t\tcase ${COMP_WORDS[1]}:${COMP_WORDS[2]} in\n", out);
 	for (const struct command *const *c = subcommands; *c; c++) {
 		if ((*c)->hidden)
 			continue;
-		fprintf(out, "\t\t%s) words=\"", (*c)->name);
-		bash_words(out, *c, (*c)->names_commands ? subcommands : NULL);
+		for (const struct command_kind *kind = (*c)->kinds; kind && kind->name; kind++) {
+			fprintf(out, "\t\t%s:%s) words=\"", (*c)->name, kind->name);
+			bash_words(out, *c, kind, NULL);
+			fputs("\" ;;\n", out);
+		}
+		fprintf(out, "\t\t%s:*) words=\"", (*c)->name);
+		bash_words(out, *c, NULL, (*c)->names_commands ? subcommands : NULL);
 		if ((*c)->words)
 			fprintf(out, " %s", (*c)->words);
 		fputs("\" ;;\n", out);

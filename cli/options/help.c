@@ -73,6 +73,15 @@ const struct option_spec *help_visible(const struct option_spec *spec)
 	return spec;
 }
 
+const struct option_spec *help_of(const struct command *command, const struct command_kind *kind,
+				  const struct option_spec *spec)
+{
+	for (spec = help_visible(spec); spec->name; spec = help_visible(spec + 1))
+		if (kind ? options_has(command, kind, spec) : !spec->kinds)
+			break;
+	return spec;
+}
+
 const struct option_spec *help_named(const struct command *command,
 				     const struct option_spec *spec)
 {
@@ -139,11 +148,10 @@ static bool print_options(FILE *out, const struct command *command,
 
 	fprintf(out, "\noptions%s%s:\n", command->kinds && !kind ? " of each" : "",
 		any_time(spec) ? "; TIME is a number with its unit (us, ms, s, min, h)" : "");
-	for (spec = help_visible(spec); spec->name; spec = help_visible(spec + 1)) {
+	for (spec = help_of(command, kind, spec); spec->name;
+	     spec = help_of(command, kind, spec + 1)) {
 		char letter[] = { '-', spec->letter, ',', ' ', '\0' };
 
-		if (kind ? !options_has(command, kind, spec) : spec->kinds && command->kinds)
-			continue;
 		if (spec->rare && !all) {
 			complete = false;
 			continue;

@@ -23,6 +23,10 @@ void help_manual(FILE *out, const struct command *command);
 /* The first from @spec on that is for users; the table's end if there is none. */
 const struct option_spec *help_visible(const struct option_spec *spec);
 
+/* The same, of @kind; NULL: of those that all kinds have. */
+const struct option_spec *help_of(const struct command *command, const struct command_kind *kind,
+				  const struct option_spec *spec);
+
 /* The same; of options that kinds of @command have by one name only the first counts. */
 const struct option_spec *help_named(const struct command *command,
 				     const struct option_spec *spec);

@@ -40,6 +40,9 @@ check 'bash ' completion b
 check 'shield status ' help s
 check 'latency ' measure l
 check 'timerfd timerlat ' measure latency --method t
+check '--late ' measure latency --la
+check ' ' measure rtc --la
+check '--help --json ' shield show --
 check '--plain --proc ' prove --p
 check ' ' prove -c 1
 check 'busy busy-later ' status --proc bu

@@ -162,7 +162,8 @@ def test_a_limit_without_an_interval_is_inconclusive(isolator: Path, machine: Ma
 @pytest.mark.parametrize(("arguments", "words"), [
     (("-c", "x"), "is not a list of CPUs"), (("--interval", "0"), "is not a time above 0"),
     (("-n", "0"), "is not a whole number of at least 1"), (("-t", "-1"), "is not a time"),
-    (("--max-rate", "-1"), "is not a whole number of at least 0"), (("now",), "unexpected argument"),
+    (("--max-rate", "-1"), "is not a whole number of at least 0"),
+    (("now",), "unexpected argument"),
     (("--root", "/nowhere"), "--root /nowhere: No such file"),
     (("--root", "/dev"), "/dev/proc/interrupts: No such file or directory: without it there is "
      "nothing to watch; is it a capture of a machine?"),
