@@ -285,8 +285,8 @@ def test_no_proc(isolator: Path, tmp_path: Path) -> None:
     (["-i", "-1", "-o", "x"], "is not a time"),
     (["-i", "nan", "-o", "x"], "is not a time"),
     (["-i", "1000000001", "-o", "x"], "is not a time"),
-    (["-i", "1"], "--interval is for --output FILE"),
-    (["-i", "1", "-o", "-"], "--interval is for --output FILE"),
+    (["-i", "1"], "--interval needs --output FILE"),
+    (["-i", "1", "-o", "-"], "--interval needs --output FILE"),
     (["-o", ""], "FILE is empty"),
     (["--proc", "nowhere"], "--proc must name a directory"),
     (["word"], "unexpected argument")])

@@ -252,19 +252,19 @@ def test_not_overwritten(isolator: Path, laid_out: Path, collector: Path, tmp_pa
     _refused(isolator, laid_out / "busy", collector / "i.prom", "cannot make")
     beside.unlink()
     beside.hardlink_to(victim)
-    _refused(isolator, laid_out / "busy", collector / "i.prom", "not a file that this one made")
+    _refused(isolator, laid_out / "busy", collector / "i.prom", "was not made by this command")
     beside.unlink()
     os.mkfifo(beside)
     _refused(isolator, laid_out / "busy", collector / "i.prom", "cannot make")
     reader = os.open(beside, os.O_RDONLY | os.O_NONBLOCK)
-    _refused(isolator, laid_out / "busy", collector / "i.prom", "not a file that this one made")
+    _refused(isolator, laid_out / "busy", collector / "i.prom", "was not made by this command")
     os.close(reader)
     if ROOT:
         beside.unlink()
         beside.write_text("of somebody who still has it open\n")
         os.chown(beside, NOBODY["user"], NOBODY["group"])
         _refused(isolator, laid_out / "busy", collector / "i.prom",
-                 "not a file that this one made")
+                 "was not made by this command")
         assert beside.read_text() == "of somebody who still has it open\n"
     assert victim.read_text() == "precious\n"
 

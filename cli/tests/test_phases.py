@@ -71,7 +71,7 @@ def test_loads_that_cannot_be(isolator: Path) -> None:
     assert document["verdict"] == "skipped" and not document["parts"]
     done = subprocess.run(_command(isolator, "-t", "1", "--with-cpus", "0"), capture_output=True,
                           text=True, check=False, timeout=PATIENCE_S)
-    assert done.returncode == 1 and "--with-cpus is for --with" in done.stderr
+    assert done.returncode == 1 and "--with-cpus needs --with" in done.stderr
 
 
 def test_a_load_that_ends(isolator: Path) -> None:
@@ -148,7 +148,7 @@ def test_the_worst_are_kept(isolator: Path) -> None:
 
 
 @pytest.mark.parametrize(("options", "said"), [
-    (["--worst", "5"], "--worst is for --why"),
+    (["--worst", "5"], "--worst needs --why"),
     (["--why", "1us", "--worst", "65537"], "--worst: it must be from 1 to 65536"),
 ])
 def test_the_worst_of_nothing(isolator: Path, options: list[str], said: str) -> None:

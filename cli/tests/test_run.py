@@ -232,7 +232,7 @@ def test_what_lies_where_json_goes(isolator: Path, lay: Lay, tmp_path: Path) -> 
     (["-c", "3", "--rest", "0-2", "true"], "one CPU must stay"),
     (["-c", "3", "--priority", "5", "true"], "--priority needs --policy fifo or rr"),
     (["-c", "3", "--policy", "fifo", "--priority", "100", "true"], "from 1 to 99"),
-    (["-c", "3", "--policy", "fifo", "--priority", "0", "true"], "from 1 on"),
+    (["-c", "3", "--policy", "fifo", "--priority", "0", "true"], "at least 1"),
     (["-c", "3", "--policy", "idle", "true"], "is not one of other|fifo|rr"),
     (["-c", "3", "-o", "/nowhere/x", "true"], "--output /nowhere/x: No such file"),
     (["-c", "3", "--json", "true"], "--json needs --output"),
