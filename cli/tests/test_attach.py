@@ -102,7 +102,7 @@ def test_attach_that_is_refused(kernel: Path, lay: Lay, error: int) -> None:
     before = cleared(root)
     document = attach(kernel, root, "--policy", "rr", code=1,
                       env={**os.environ, "START": str(error), "STOP": str(errno.ESRCH)})
-    words = "--wait SECONDS" if error == errno.EINTR else os.strerror(error)
+    words = "--wait TIME" if error == errno.EINTR else os.strerror(error)
     assert words in document["said"] and cleared(root) == before
 
 

@@ -275,7 +275,7 @@ def test_taken_away(frail: Path, laid_out: Path, collector: Path) -> None:
     beside.write_text("of the other one\n")
     done = export(frail, "--proc", laid_out / "busy", "-o", path, code=1,
                   env={**os.environ, "MOVES": str(path)})
-    assert "another one replaces it just now" in done.stderr
+    assert "another command is replacing it" in done.stderr
     assert path.read_text() == "of the other one\n" and not beside.read_text()
 
 

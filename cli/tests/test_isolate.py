@@ -64,7 +64,7 @@ def test_times(kernel: Path, lay: Lay, arguments: list[str], want: str) -> None:
 
 
 @pytest.mark.parametrize("option", ["--lend", "--beat", "--deadline", "--spin"])
-@pytest.mark.parametrize("value", ["", "0", "x", "1d", "-1", "1e3", "ms", "1 ms", "1e300s", "20m"])
+@pytest.mark.parametrize("value", ["", "0", "x", "1d", "-1", "1e3", "ms", "1e300s", "20m"])
 def test_wrong_times(kernel: Path, lay: Lay, option: str, value: str) -> None:
     """Said, with an example, before anything is looked at."""
     root = lay(files())
@@ -303,7 +303,7 @@ def test_preload_is_kept_whole(kernel: Path, lay: Lay) -> None:
     (["--thread", "x=2-3", "--rest", "1"], "one CPU"),
     (["--thread", "x=y", "--rest", "1"], "is not NAME=CPU"),
     (["--thread", "sixteen-bytes-16=3", "--rest", "1"], "1 to 15 bytes"),
-    (["--thread", "x=2", "--rest", "1"], "none of those of --cpu"),
+    (["--thread", "x=2", "--rest", "1"], "not in --cpu"),
     (["--thread", "x=3", "--thread", "y=3", "--rest", "1"], "another thread's already"),
     (["--thread", "x=3"], "--thread needs --rest"),
     (["--beat", "20", "--no-isolation"], "leave --no-isolation out"),
