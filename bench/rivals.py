@@ -112,7 +112,7 @@ def latency(isolator: Path, cpu: int, samples: int, policy: str) -> Figures:
     """As cyclictest does it: one period after the other, those that were run over left out."""
     return read_latency(json.loads(run([
         isolator, "measure", "latency", "-c", str(cpu), *_policy(policy), "--period", "1ms",
-        "--phase", "fixed", "--late", "missing", "--samples", str(samples), "--digits", "3",
+        "--phase", "fixed", "--late", "missing", "--count", str(samples), "--digits", "3",
         "--json"])))
 
 

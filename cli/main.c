@@ -8,7 +8,7 @@
 static bool want_version;
 
 static const struct command help_command = DISPATCH_HELP(
-	"isolator measure latency", "how late is a thread that waits for a time?",
+	"isolator measure latency", "measure how late a thread wakes up",
 	"isolator help why", "the same as: isolator why --help");
 
 static const struct command completion_command = DISPATCH_COMPLETION(
@@ -52,16 +52,15 @@ static const struct heading headings[] = {
 
 static const struct option_spec program_options[] = {
 	OPTION_HELP_SPEC,
-	{ "version", 0, OPTION_FLAG, NULL, "the version of this command", { .flag = &want_version },
-	  0 },
+	{ "version", 'V', OPTION_FLAG, NULL, "show the version", .to.flag = &want_version },
 	{ 0 },
 };
 
 static const struct command program = {
 	.name = "isolator",
-	.operands = "SUBCOMMAND ...",
+	.operands = "COMMAND ...",
 	.max_operands = INT_MAX,
-	.about = "Makes CPU cores quiet, shows what is kept away from them, and proves it. Begin with: isolator audit",
+	.about = "Makes CPU cores quiet, shows what is kept away from them, and proves it. Begin with isolator audit.",
 	.options = program_options,
 };
 

@@ -21,11 +21,12 @@ static int run(int argc, char **argv);
 static const struct option_spec options[] = {
 	OPTION_HELP_SPEC,
 	{ "excesses", 0, OPTION_FILE, "FILE",
-	  "lines of: CPU TID TRIGGER FROM-NS TO-NS VALUE-NS", { .text = &list_file }, 0 },
-	{ "top", 0, OPTION_NUMBER, "N", "the worst N excesses (default 10)", { .number = &top }, 1 },
+	  "lines of: CPU TID TRIGGER FROM-NS TO-NS VALUE-NS", .to.text = &list_file },
+	{ "top", 0, OPTION_NUMBER, "N", "show the worst N excesses (default 10)",
+	  .to.number = &top, .min = 1 },
 	{ "json", 0, OPTION_FLAG, NULL,
-	  "the value of \"attribution\" (schema isolator.measure, version 1)",
-	  { .flag = &want_json }, 0 },
+	  "print the value of \"attribution\" (schema isolator.measure, version 1)",
+	  .to.flag = &want_json },
 	{ 0 },
 };
 
@@ -37,7 +38,7 @@ const struct command attribute_command = {
 	.about = "Finds the causes of excesses in a trace that was recorded: a directory laid out as tracefs.",
 	.options = options,
 	.examples = (const char *const []){
-		"isolator attribute --excesses list recording", "as measure --why would have told",
+		"isolator attribute --excesses list recording", "explain them as measure --why does",
 		NULL,
 	},
 	.exits = (const char *const []){
@@ -75,7 +76,7 @@ static int read_list(struct list *list)
 		       &excess->cpu, &excess->tid, &excess->trigger, &excess->from_ns,
 		       &excess->to_ns, &excess->value_ns, &end);
 		if (end < 0 || line[end] || excess->cpu < 0 || excess->cpu >= CPULIST_MAX) {
-			error_say("%s, line %u: \"%.60s\" is no excess: CPU TID TRIGGER FROM-NS TO-NS VALUE-NS",
+			error_say("%s, line %u: \"%.60s\" is not an excess; a line is CPU TID TRIGGER FROM-NS TO-NS VALUE-NS",
 				  list_file, number, line);
 			free(text);
 			return EXIT_ERROR;
@@ -124,7 +125,7 @@ static int run(int argc, char **argv)
 
 	(void)argc;
 	if (!list_file)
-		return error_say("it needs --excesses FILE: what is to be explained");
+		return error_say("missing option --excesses FILE, the excesses to explain");
 	code = read_list(&list);
 	if (!code)
 		code = look(&list, argv[0]);

@@ -244,7 +244,7 @@ static void share_task(struct sweep *sweep, uint64_t from, uint64_t to)
 			extend_span(sweep, SPAN_IDLE, from, to);
 		return;
 	case STATUS_BLOCKED:
-		add(sweep, CAUSE_UNKNOWN, "it waited by itself", -1, to - from);
+		add(sweep, CAUSE_UNKNOWN, "it waited for something else", -1, to - from);
 		return;
 	default:
 		add(sweep, CAUSE_UNKNOWN, NULL, -1, to - from);

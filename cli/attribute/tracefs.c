@@ -114,7 +114,7 @@ static int set_clock(struct tracefs *fs, int instance)
 
 	free(clocks);
 	if (!set)
-		return fail(fs, "the trace clock \"mono\" cannot be had: %s",
+		return fail(fs, "the trace clock \"mono\" is not available: %s",
 			    error ? strerror(error) : "it did not become it");
 	return 0;
 }
@@ -134,7 +134,7 @@ static int set_rings(struct tracefs *fs, int instance, const struct cpulist *cpu
 		free(path);
 	}
 	if (error)
-		fail(fs, "a trace ring of %s KiB for each of the CPUs %s cannot be had: %s",
+		fail(fs, "a trace ring of %s KiB for each of the CPUs %s cannot be allocated: %s",
 		     size, mask, strerror(error));
 	free(mask);
 	free(size);

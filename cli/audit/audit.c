@@ -14,7 +14,7 @@
 static struct {
 	struct cpulist cpus;
 	bool fix, boot;
-	const char *save;	/* NULL: not given */
+	const char *output;	/* NULL: not given */
 	const char *root;
 	unsigned int least;	/* enum audit_severity */
 	bool json;
@@ -25,23 +25,29 @@ static struct {
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "cpu", 'c', OPTION_CPUS, "LIST", "the CPUs to be isolated, such as 1 or 1,3-5 (default: those allowed in /proc/isolator/cpus, else those of nohz_full or isolcpus, else all but the first)",
-	  { .cpus = &options.cpus }, 0 },
-	{ "fix", 0, OPTION_FLAG, NULL, "apply what can be applied at run time, look whether it holds, and note the old values in /run/isolator/journal",
-	  { .flag = &options.fix }, 0 },
-	{ "boot", 0, OPTION_FLAG, NULL, "with --fix: write boot parameters too, for GRUB on Debian; they take effect at the next boot, and isolator restore undoes them",
-	  { .flag = &options.boot }, 0 },
-	{ "update-grub", 0, OPTION_FILE, "PROGRAM", NULL, { .text = &boot_updater }, 0 },
-	{ "save", 0, OPTION_FILE, "FILE", "put all that was read into FILE, a tar archive, to be judged elsewhere or attached to a report",
-	  { .text = &options.save }, 0 },
-	{ "root", 0, OPTION_FILE, "DIR", "judge the machine whose files are in DIR, or a file that --save wrote (default /)",
-	  { .text = &options.root }, 0 },
-	{ "severity", 0, OPTION_WORD, "info|warning|error", "from where on a finding decides the exit code, and is applied by --fix (default warning)",
-	  { .number = &options.least }, 0 },
-	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.audit, version 1)",
-	  { .flag = &options.json }, 0 },
+	OPTION_HELP_ALL_SPEC,
+	{ "cpu", 'c', OPTION_CPUS, "CPUS", "the CPUs to isolate, such as 1 or 1,3-5 (default: those allowed in /proc/isolator/cpus, else nohz_full or isolcpus, else all except the first)",
+	  .to.cpus = &options.cpus },
+	{ "fix", 0, OPTION_FLAG, NULL, "change what can be changed now, check it, and note the old values for isolator restore",
+	  .to.flag = &options.fix },
+	{ "boot", 0, OPTION_FLAG, NULL, "with --fix: also write boot parameters for GRUB on Debian, for the next boot; isolator restore undoes them",
+	  .to.flag = &options.boot },
+	{ "update-grub", 0, OPTION_FILE, "PROGRAM", NULL, .to.text = &boot_updater },
+	{ "output", 'o', OPTION_OUTPUT, "FILE", "save all that was read to FILE, a tar archive, to analyse it elsewhere; - is standard output, with no report",
+	  .to.text = &options.output },
+	{ "root", 0, OPTION_FILE, "DIR", "judge the machine whose files are in DIR, or in an archive of -o (default /)",
+	  .to.text = &options.root, .rare = true },
+	{ "severity", 0, OPTION_WORD, "info|warning|error", "the lowest severity that makes audit fail, and that --fix changes (default warning)",
+	  .to.number = &options.least },
+	{ "json", 0, OPTION_FLAG, NULL, "print one JSON object (schema isolator.audit, version 1)",
+	  .to.flag = &options.json },
 	{ 0 },
 };
+
+static bool to_stdout(void)
+{
+	return options.output && !strcmp(options.output, OPTION_STDIO);
+}
 
 static int report(struct audit *audit)
 {
@@ -57,7 +63,8 @@ static int report(struct audit *audit)
 
 	/* What was found, not what was made of it. */
 	boot_plan(&boot, audit, view.least);
-	if (options.save && bundle_write(audit->capture, options.save)) {
+	if (options.output && (to_stdout() ? bundle_print(audit->capture) :
+			       bundle_write(audit->capture, options.output))) {
 		boot_free(&boot);
 		return EXIT_ERROR;
 	}
@@ -67,7 +74,7 @@ static int report(struct audit *audit)
 		error = boot_apply(&boot, audit, view.least);
 	if (options.json)
 		audit_json(stdout, &view);
-	else
+	else if (!to_stdout())
 		audit_text(stdout, &view);
 	boot_free(&boot);
 	if (error)
@@ -86,7 +93,9 @@ static int run(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (options.boot && !options.fix)
-		return error_say("--boot is of --fix: without it, what would be written is shown");
+		return error_say("--boot needs --fix; without --fix audit shows what it would write");
+	if (options.json && to_stdout())
+		return error_say("--json goes to standard output: name a file for --output");
 	if (capture_open(&capture, options.root))
 		return EXIT_ERROR;
 	if (options.fix && capture.kind == CAPTURE_BUNDLE) {
@@ -114,23 +123,23 @@ static int run(int argc, char **argv)
 
 const struct command audit_command = {
 	.name = "audit",
-	.summary = "is this machine fit to isolate CPUs, and what to change",
-	.about = "Looks at the kernel, how it was built and booted, clocks, power management, interrupts, scheduling, memory management and tracing, and says for each thing that will disturb an isolated CPU where it was read, why it matters, what mends it and what undoes that. What Isolator keeps away anyhow is only a note where the kernel has it.",
+	.summary = "check whether this machine can isolate CPUs, and what to change",
+	.about = "Checks the kernel, how it was built and booted, clocks, power management, interrupts, scheduling, memory management and tracing. For each thing that disturbs an isolated CPU it says where it was read, why it matters, how to fix it, and how to undo that. On a kernel with Isolator, what Isolator keeps away is only a note.",
 	.options = specs,
 	.examples = (const char *const []){
-		"sudo isolator audit -c 3", "is CPU 3 of this machine fit?",
-		"sudo isolator audit -c 3 --fix", "the same, and mend what can be mended now",
-		"sudo isolator audit --save audit.tar", "for a report: what was read, and nothing else",
-		"sudo isolator audit -c 1-3 --fix --boot", "also isolcpus and the like, from the next boot on",
-		"isolator audit --root audit.tar", "judge that, on any machine",
-		"isolator audit --json --severity error", "for a program that only minds errors",
+		"sudo isolator audit -c 3", "check whether CPU 3 of this machine is suitable",
+		"sudo isolator audit -c 3 --fix", "the same, and fix what can be fixed now",
+		"sudo isolator audit -o audit.tar", "save what was read, for a report",
+		"sudo isolator audit -c 1-3 --fix --boot", "also set boot parameters such as isolcpus",
+		"isolator audit --root audit.tar", "analyse that archive on any machine",
+		"isolator audit --json --severity error", "for a program that needs errors only",
 		NULL,
 	},
 	.exits = (const char *const []){
-		"0", "fit: nothing of --severity or worse was found, or all of it is fixed",
+		"0", "suitable: no finding of --severity or worse, or all are fixed",
 		"1", "an error, which says what to do about it",
-		"2", "something of --severity or worse was found, and is not fixed",
-		"3", "inconclusive: nothing could be read that can be judged",
+		"2", "findings of --severity or worse, which are not fixed",
+		"3", "inconclusive: there was nothing to judge",
 		NULL,
 	},
 	.run = run,

@@ -61,7 +61,7 @@ static int no_cpus(const struct audit *audit, const struct capture_file *online)
 	const char *root = audit->capture->root;
 
 	error_say("%s%s: %s: without it nothing can be judged%s", strcmp(root, "/") ? root : "",
-		  ONLINE_PATH, online->error ? strerror(online->error) : "it is no list of CPUs",
+		  ONLINE_PATH, online->error ? strerror(online->error) : "it is not a list of CPUs",
 		  strcmp(root, "/") ? "; is it a capture of a machine?" : "; mount /sys");
 	return 1;
 }

@@ -8,6 +8,7 @@
 
 static const char *program = "isolator";
 static const char *running;
+static char *said;
 
 void error_program(const char *name)
 {
@@ -22,6 +23,26 @@ const char *error_program_name(void)
 void error_command(const char *name)
 {
 	running = name;
+}
+
+const char *error_said(void)
+{
+	return said;
+}
+
+/* One more line; without memory the last one. */
+static void keep(char *text)
+{
+	char *all;
+
+	if (!said || asprintf(&all, "%s\n%s", said, text) < 0) {
+		free(said);
+		said = text;
+		return;
+	}
+	free(text);
+	free(said);
+	said = all;
 }
 
 int error_say(const char *format, ...)
@@ -40,6 +61,7 @@ int error_say(const char *format, ...)
 	fflush(stdout);
 	fprintf(stderr, "%s%s%s: %s\n", program, running ? " " : "", running ? running : "",
 		text ? text : "no memory");
-	free(text);
+	if (text)
+		keep(text);
 	return EXIT_ERROR;
 }

@@ -25,4 +25,7 @@ void error_command(const char *name);
  */
 int error_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* All that error_say() has said, a line each; NULL: nothing. */
+const char *error_said(void);
+
 #endif

@@ -121,7 +121,7 @@ int file_check_ordinary(const char *option, const char *path)
 
 	if (lstat(path, &status) || S_ISREG(status.st_mode))
 		return 0;
-	error_say("%s: %s is no ordinary file, and would be replaced by one: name a file",
+	error_say("%s: %s is not an ordinary file, and would be replaced by one: name another file",
 		  option, path);
 	return -1;
 }

@@ -137,6 +137,13 @@ void json_time(struct json *json, const char *key, uint64_t real_ns)
 	json_string(json, key, json_time_text(text, real_ns));
 }
 
+static bool printed;
+
+bool json_printed(void)
+{
+	return printed;
+}
+
 void json_document(struct json *json, const char *schema, int version)
 {
 	time_t now = time(NULL);
@@ -145,6 +152,7 @@ void json_document(struct json *json, const char *schema, int version)
 
 	gmtime_r(&now, &utc);
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	printed |= json->out == stdout;
 	json_open(json, NULL, '{');
 	json_string(json, "schema", schema);
 	json_integer(json, "version", version);

@@ -44,6 +44,9 @@ void json_time(struct json *json, const char *key, uint64_t real_ns);
 /* Opens a document: its schema and version, and when it was written. */
 void json_document(struct json *json, const char *schema, int version);
 
+/* Has a document been opened on standard output? */
+bool json_printed(void);
+
 /* Closes it, and its line; another may follow. */
 void json_document_end(struct json *json);
 

@@ -82,7 +82,7 @@ int scan_number(struct scan *scan, const char *what, uint64_t *number)
 	const char *word = scan_word(scan);
 
 	if (!word || !to_number(word, number))
-		return scan_fail(scan, "%s wants a number, not \"%.40s\"", what,
+		return scan_fail(scan, "%s must be a number, not \"%.40s\"", what,
 				 word ? word : "");
 	return 0;
 }
@@ -100,7 +100,7 @@ static int value(struct scan *scan, struct scan_key *key)
 	case SCAN_INTEGER:
 		word = scan_word(scan);
 		if (!word || !to_integer(word, key->to.integer))
-			return scan_fail(scan, "%s wants a number, not \"%.40s\"", key->name,
+			return scan_fail(scan, "%s must be a number, not \"%.40s\"", key->name,
 					 word ? word : "");
 		return 0;
 	case SCAN_REST:
@@ -147,7 +147,7 @@ int scan_keys(struct scan *scan, struct scan_key *keys, size_t count)
 			continue;
 		/* A newer kernel's key, or no key at all. */
 		if (!is_name(name))
-			return scan_fail(scan, "\"%.40s\" is no key", name);
+			return scan_fail(scan, "\"%.40s\" is not a key", name);
 		if (!scan_symbol(scan))
 			return scan_fail(scan, "\"%.40s\" has no value", name);
 	}

@@ -29,19 +29,19 @@ static struct {
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "check", 0, OPTION_FLAG, NULL, "look whether the file is right, and give the kernel nothing",
-	  { .flag = &options.check }, 0 },
-	{ "show", 0, OPTION_FLAG, NULL, "the file beside what the kernel has, which is not changed",
-	  { .flag = &options.show }, 0 },
-	{ "clear", 0, OPTION_FLAG, NULL, "what the kernel has at boot: no CPU may be isolated, and isolation that lasts ends; the file is not read",
-	  { .flag = &options.clear }, 0 },
-	{ "force", 0, OPTION_FLAG, NULL, "end the isolation of CPUs that the file does not allow any more",
-	  { .flag = &options.force }, 0 },
-	{ "file", 0, OPTION_FILE, "FILE", "read FILE instead of /etc/isolator.conf",
-	  { .text = &options.file }, 0 },
-	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.configure, version 1)",
-	  { .flag = &options.json }, 0 },
-	{ "root", 0, OPTION_DIRECTORY, "DIR", NULL, { .text = &options.root }, 0 },
+	{ "check", 0, OPTION_FLAG, NULL, "only check the file; change nothing",
+	  .to.flag = &options.check },
+	{ "show", 0, OPTION_FLAG, NULL, "compare the file with what the kernel has; change nothing",
+	  .to.flag = &options.show },
+	{ "clear", 0, OPTION_FLAG, NULL, "allow no CPU, as at boot, and end any isolation; the file is not read",
+	  .to.flag = &options.clear },
+	{ "force", 0, OPTION_FLAG, NULL, "end the isolation of CPUs that the file no longer allows",
+	  .to.flag = &options.force },
+	{ "file", 0, OPTION_INPUT, "FILE", "read FILE instead of /etc/isolator.conf; - is standard input",
+	  .to.text = &options.file },
+	{ "json", 0, OPTION_FLAG, NULL, "print one JSON object (schema isolator.configure, version 1)",
+	  .to.flag = &options.json },
+	{ "root", 0, OPTION_FILE, "DIR", NULL, .to.text = &options.root },
 	{ 0 },
 };
 
@@ -140,7 +140,7 @@ static int check_isolated(const struct configuration *c)
 		return -1;
 	if (cpulist_read(sample.isolated, &isolated) &&
 	    !cpulist_within(&isolated, &c->wanted.cpus))
-		error = -error_say("isolated are the CPUs %s, and the file does not allow all of them: end that first (isolator status says whose it is), or --force ends it",
+		error = -error_say("the file does not allow all of the isolated CPUs %s: end that isolation first (isolator status says whose it is), or use --force",
 				   sample.isolated);
 	proc_free(&sample);
 	return error;
@@ -152,7 +152,7 @@ static void undo(struct configuration *c, enum rule end)
 	for (enum rule rule = 0; rule < end; rule++)
 		if (!rules_same(&c->wanted, &c->before, rule) &&
 		    rules_set(&c->before, rule, options.root))
-			error_say("%s could not be put back", rule_names[rule]);
+			error_say("%s could not be restored", rule_names[rule]);
 }
 
 static int apply(struct configuration *c)
@@ -163,7 +163,7 @@ static int apply(struct configuration *c)
 
 		if (!error)
 			continue;
-		error_say("%s: the kernel refuses it: %s%s; nothing is changed", rule_names[rule],
+		error_say("%s: the kernel refuses it: %s%s; nothing was changed", rule_names[rule],
 			  strerror(error), error == EPERM || error == EACCES ? ": run it as root" : "");
 		undo(c, rule);
 		return -1;
@@ -178,7 +178,7 @@ static int apply(struct configuration *c)
 		char *wanted = words(&c->wanted, rule), *now = words(&c->now, rule);
 
 		if (!rules_same(&c->wanted, &c->now, rule))
-			error_say("%s: the kernel took %s, and has %s: all goes back", rule_names[rule],
+			error_say("%s: the kernel took %s, but has %s: all changes are undone", rule_names[rule],
 				  wanted, now);
 		free(now);
 		free(wanted);
@@ -197,7 +197,7 @@ static bool meet_kernel(struct configuration *c, int *code)
 		if (options.check)
 			return false;
 		text = kernels_without(options.root);
-		error_say("nothing is %s: %s", options.show ? "compared" : "applied", text);
+		error_say("nothing was %s: %s", options.show ? "compared" : "applied", text);
 		free(text);
 		*code = EXIT_SKIPPED;
 		return false;
@@ -219,7 +219,7 @@ static int run(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (options.check + options.show + options.clear > 1)
-		return error_say("--check, --show and --clear: one of them at most");
+		return error_say("--check, --show and --clear: give at most one of them");
 	if (!options.check && !options.show && !root_trusted(options.root)) {
 		root_refuse(options.root);
 		return EXIT_ERROR;
@@ -248,20 +248,22 @@ static int run(int argc, char **argv)
 const struct command configure_command = {
 	.name = "configure",
 	.summary = "give the kernel the limits of /etc/isolator.conf, or check them",
-	.about = "Reads which CPUs the administrator lets be isolated, and within which limits, from /etc/isolator.conf (isolator.conf(5)), checks every line, gives it to the kernel and reads it back; if the kernel refuses one of it, all goes back. isolator.service does that at boot. On a kernel without Isolator it says so, names an installed kernel that has it, and changes nothing.",
+	.about = "Reads from /etc/isolator.conf (isolator.conf(5)) which CPUs may be isolated, and within which limits, checks every line, gives it to the kernel and reads it back. If the kernel refuses a line, all changes are undone. isolator.service does this at boot. On a kernel without Isolator it says so, names an installed kernel that has it, and changes nothing.",
 	.options = specs,
 	.examples = (const char *const []){
-		"isolator configure --check", "is the file right?",
-		"sudo isolator configure", "what it says counts from now on",
-		"isolator configure --show", "does the kernel have what the file says?",
+		"isolator configure --check", "check the file",
+		"sudo isolator configure", "apply the file",
+		"isolator configure --show", "check whether the kernel has what the file says",
 		NULL,
 	},
 	.exits = (const char *const []){
-		"0", "done; the file is right (--check); the kernel has what it says (--show)",
-		"1", "an error, which says what to do about it; nothing is changed",
-		"2", "the kernel has something else than the file says (--show)",
+		"0", "done; the file is correct (--check); the kernel has what it says (--show)",
+		"1", "an error, which says what to do about it; nothing was changed",
+		"2", "the kernel differs from the file (--show)",
 		"77", "skipped: the running kernel has no Isolator",
 		NULL,
 	},
+	.schema = "isolator.configure",
+	.json = &options.json,
 	.run = run,
 };

@@ -55,7 +55,7 @@ int rules_kernel(struct rules *rules, const char *root)
 	if (!cpus)
 		error = error_say(CPUS_PATH ": %s", strerror(errno));
 	else if (!cpulist_read(cpus, &rules->cpus))
-		error = error_say(CPUS_PATH ": \"%s\" is no list of CPUs", cpus);
+		error = error_say(CPUS_PATH ": \"%s\" is not a list of CPUs", cpus);
 	else if (limits_read(directory, &limits))
 		error = -1;
 	else if (!limits.text)

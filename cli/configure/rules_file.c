@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/error.h"
@@ -12,6 +13,7 @@
 #include "base/text.h"
 #include "configure/rules.h"
 #include "machine/online.h"
+#include "options/value.h"
 
 #define MILLISECOND 1000000ULL
 #define SECOND 1000000000ULL
@@ -28,30 +30,15 @@ struct reading {
 	unsigned int max_cpus, max_line, housekeeping, housekeeping_line;
 };
 
+/* A time that has a unit. */
 static bool to_time(const char *text, uint64_t most, uint64_t *ns)
 {
-	static const struct {
-		const char *name;
-		double ns;
-	} units[] = { { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "min", 60e9 }, { "h", 3600e9 } };
-	size_t digits = strspn(text, DIGITS ".");
-	const char *unit = text + digits + strspn(text + digits, " ");
-	double number;
-	char *end;
+	uint64_t value;
 
-	number = strtod(text, &end);
-	if (!digits || end != text + digits)
+	if (!value_time(text, "", &value) || value < MILLISECOND || value > most)
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-		if (strcmp(units[i].name, unit))
-			continue;
-		number *= units[i].ns;
-		if (number < (double)MILLISECOND || number > (double)most)
-			return false;
-		*ns = (uint64_t)number;
-		return true;
-	}
-	return false;
+	*ns = value;
+	return true;
 }
 
 static bool to_number(const char *text, unsigned int *number)
@@ -85,8 +72,8 @@ static const struct {
 	[KEY_CPUS] = { "cpus", "a list of CPUs such as 2-3 or 1,4-7, or none" },
 	[KEY_MAX_CPUS] = { "max-cpus", "a number of CPUs, from 1 on" },
 	[KEY_HOUSEKEEPING] = { "housekeeping", "a number of CPUs, from 1 on" },
-	[KEY_DEADLINE] = { "deadline", "a time from 1ms to 1h, with us, ms, s, min or h" },
-	[KEY_SPIN] = { "spin", "a time from 1ms to 1s, with us, ms or s" },
+	[KEY_DEADLINE] = { "deadline", "a time with a unit from 1ms to 1h, such as 500ms or 10s" },
+	[KEY_SPIN] = { "spin", "a time with a unit from 1ms to 1s, such as 100ms" },
 	[KEY_PERF] = { "perf", "refuse or hold" },
 	[KEY_MSR] = { "msr", "refuse or hold" },
 };
@@ -151,7 +138,7 @@ static void take(struct reading *reading, const char *text)
 	enum key key = 0;
 
 	if (!equals) {
-		complain(reading, reading->line, "\"%s\" is no line \"name = value\"", text);
+		complain(reading, reading->line, "\"%s\" is not a line \"name = value\"", text);
 		return;
 	}
 	before = text_format("%.*s", (int)(equals - text), text);
@@ -161,13 +148,13 @@ static void take(struct reading *reading, const char *text)
 		key++;
 	if (key == KEYS)
 		complain(reading, reading->line,
-			 "there is no \"%s\"; the names are cpus, max-cpus, housekeeping, deadline, spin, perf and msr",
+			 "unknown name \"%s\"; the names are cpus, max-cpus, housekeeping, deadline, spin, perf and msr",
 			 name);
 	else if (*line_of(reading, key))
-		complain(reading, reading->line, "%s stands in line %u already: keep one of them",
+		complain(reading, reading->line, "%s is in line %u already: keep one of them",
 			 name, *line_of(reading, key));
 	else if (!set(reading, key, value))
-		complain(reading, reading->line, "%s wants %s, not \"%s\"", name,
+		complain(reading, reading->line, "%s must be %s, not \"%s\"", name,
 			 keys[key].allowed, value);
 	else
 		*line_of(reading, key) = reading->line;
@@ -208,14 +195,14 @@ static void check_cpus(struct reading *reading, const char *root)
 			 reading->max_line, reading->max_cpus);
 	if (machine(root, POSSIBLE, &text, &list)) {
 		if (!cpulist_within(cpus, &list))
-			complain(reading, line, "cpus has some that this machine does not: its own are %s",
+			complain(reading, line, "cpus has CPUs that this machine lacks; it has %s",
 				 text);
 		free(text);
 	}
 	if (n && machine(root, ONLINE_PATH, &text, &list)) {
 		cpulist_minus(&list, cpus);
 		if (count(&list) < reading->housekeeping)
-			complain(reading, line, "cpus leaves %u of %s, which are online, for everything else, and %u must stay%s: take some out of it",
+			complain(reading, line, "cpus leaves %u of the online CPUs %s for everything else, but %u must stay%s: take some out of cpus",
 				 count(&list), text, reading->housekeeping,
 				 reading->housekeeping_line ? " (housekeeping)" : "");
 		free(text);
@@ -229,13 +216,14 @@ int rules_read(struct rules *rules, const char *root, const char *path)
 	size_t size;
 
 	rules_default(rules);
-	text = root_read(root, path, &size);
+	text = strcmp(path, OPTION_STDIO) ? root_read(root, path, &size) :
+		file_read_fd(STDIN_FILENO, &size);
 	if (!text) {
 		error_say("%s: %s", path, strerror(errno));
 		return -1;
 	}
 	if (strlen(text) != size) {
-		error_say("%s: it is no text", path);
+		error_say("%s: it is not a text file", path);
 		free(text);
 		return -1;
 	}

@@ -233,7 +233,7 @@ void cpu_metrics_put(struct exposition *to, const struct cpu_metrics *state)
 		exposition_number(to, 1);
 	}
 	exposition_family(to, EXPOSITION_GAUGE, NULL,
-			  "1: the start achieved this; 0: it fell short, or was not asked for it.",
+			  "1: the start achieved this; 0: it did not, or was not asked to.",
 			  "isolator_cpu_achieved");
 	for (size_t i = 0; i < sample->nr_cpus; i++)
 		if (sample->cpus[i].isolated)

@@ -34,7 +34,7 @@ int metrics_available(const struct metrics_wish *wish)
 		return 1;
 	if (there(wish->root, "/proc/version"))
 		return 0;
-	error_say("there is no /proc/version, so nobody can tell whether the kernel has Isolator: mount /proc");
+	error_say("there is no /proc/version, which tells whether the kernel has Isolator: mount /proc");
 	return -1;
 }
 
@@ -78,7 +78,7 @@ static void put_limits(struct exposition *to, const struct limits *limits)
 	exposition_sample(to);
 	exposition_ns(to, limits->spin_ns);
 	exposition_family(to, EXPOSITION_INFO, NULL,
-			  "What becomes of performance counters and registers that others want there.",
+			  "What happens to requests for performance counters and registers there.",
 			  "isolator_limits");
 	exposition_sample(to);
 	exposition_label(to, "perf", limits->perf);
@@ -109,7 +109,7 @@ static void put_sample(struct exposition *to, const struct metrics_wish *wish,
 	const struct proc_sample *sample = state->sample;
 
 	exposition_family(to, EXPOSITION_GAUGE, NULL,
-			  "1: the names of senders and callbacks are exported; 0: this user may not see them, or they are not wanted, or the kernel keeps none.",
+			  "1: the names of senders and callbacks are exported; 0: this user may not see them, --no-names leaves them out, or the kernel keeps none.",
 			  "isolator_names_seen");
 	exposition_sample(to);
 	exposition_number(to, wish->names && sample->names == NAMES_SEEN);

@@ -39,7 +39,7 @@ static int open_beside(const char *beside)
 	if (flock(file, LOCK_EX | LOCK_NB))
 		error_say("another one writes %s just now: end one of the two", beside);
 	else if (!is_own(file, beside))
-		error_say("%s is not a file that this one made, or another one replaces it just now: remove it if nobody needs it",
+		error_say("%s was not made by this command, or another command is replacing it: remove it if nobody needs it",
 			  beside);
 	else if (ftruncate(file, 0))
 		error_say("cannot empty %s: %s", beside, strerror(errno));

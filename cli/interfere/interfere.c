@@ -30,16 +30,16 @@ static struct {
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "cpu", 'c', OPTION_CPUS, "LIST", "the CPUs that the loads run on, such as 1 or 1,3-5; required",
-	  { .cpus = &options.cpus }, 0 },
-	{ "time", 't', OPTION_SECONDS, "SEC", "how long, in seconds (default: until Ctrl-C)",
-	  { .ns = &options.window_ns }, 0 },
-	{ "to", 0, OPTION_CPUS, "LIST", "of ipi: the CPUs that are interrupted (default: those of --cpu, each by the others)",
-	  { .cpus = &options.targets }, 0 },
-	{ "list", 0, OPTION_FLAG, NULL, "which loads there are, which of them can run here, and why the others cannot",
-	  { .flag = &options.list }, 0 },
-	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.interfere, version 1)",
-	  { .flag = &options.json }, 0 },
+	{ "cpu", 'c', OPTION_CPUS, "CPUS", "run the loads on these CPUs, such as 1 or 1,3-5; required",
+	  .to.cpus = &options.cpus },
+	{ "time", 't', OPTION_TIME, "TIME", "end after this time (default: run until Ctrl-C)",
+	  .to.ns = &options.window_ns, .unit = "s" },
+	{ "to", 0, OPTION_CPUS, "CPUS", "ipi: interrupt these CPUs (default: those of -c, each by the others)",
+	  .to.cpus = &options.targets },
+	{ "list", 0, OPTION_FLAG, NULL, "list the loads, and why some cannot run here",
+	  .to.flag = &options.list },
+	{ "json", 0, OPTION_FLAG, NULL, "print one JSON object (schema isolator.interfere, version 1)",
+	  .to.flag = &options.json },
 	{ 0 },
 };
 
@@ -190,12 +190,12 @@ static void judge(struct interfere_run *run)
 	for (size_t i = 0; !why && i < load_cpus(run->load); i++)
 		if (!run->cpus[i].count.operations) {
 			run->state = INTERFERE_IDLE;
-			why = "on one of its CPUs it did nothing: is the time too short, or the CPU taken by others?";
+			why = "it did nothing on one of its CPUs: is the time too short, or is the CPU busy with other work?";
 		}
 	if (!why && known && !interfere_interrupts(run, "call") &&
 	    !interfere_interrupts(run, "resched") && !interfere_interrupts(run, "tlb")) {
 		run->state = INTERFERE_IDLE;
-		why = "no interrupt came of it to the CPUs that it is for";
+		why = "it caused no interrupt on its target CPUs";
 	}
 	run->why = why ? text_format("%s", why) : NULL;
 }
@@ -282,11 +282,11 @@ static int run(int argc, char **argv)
 	int code = EXIT_ERROR;
 
 	if (options.list && argc)
-		return error_say("--list is of all loads: give it no load");
+		return error_say("--list shows all loads: leave the load out");
 	if (!options.list && !argc)
-		return error_say("which load?  isolator interfere --list shows what there is");
+		return error_say("missing argument LOAD; isolator interfere --list shows all");
 	if (!options.list && !options.cpus.given)
-		return error_say("on which CPU?  -c 1 takes CPU 1; see isolator interfere --help");
+		return error_say("missing option -c CPUS, the CPUs to run on; see isolator interfere --help");
 	if (options.list) {
 		view.listing = true;
 		list_runs(&view);
@@ -308,22 +308,22 @@ const struct command interfere_command = {
 	.operands = "LOAD[,LOAD...]",
 	.words = "cache ipi stress:",
 	.max_operands = 1,
-	.summary = "loads on chosen CPUs, which say what they did",
-	.about = "Disturbs CPUs on purpose, to see what that does to others, and says how much it has done on each. What it starts runs on the chosen CPUs alone, at an ordinary priority, and ends with it, however it ends; no file is left. A load that did nothing is an error of the run, not a quiet success.",
+	.summary = "run loads on chosen CPUs, and say what they did",
+	.about = "Disturbs CPUs on purpose, to see what that does to others, and says how much it did on each. Its loads run on the chosen CPUs only, at an ordinary priority, and end with the command, however it ends. They leave no files. A load that did nothing is an error, not a silent success.",
 	.options = specs,
 	.examples = (const char *const []){
-		"isolator interfere cache:l2 -c 1 -t 10", "for 10 seconds, what CPU 1 has in its second cache goes",
-		"isolator interfere cache,stress:sock -c 0-1", "two loads on both CPUs, until Ctrl-C",
-		"isolator interfere ipi -c 0 --to 3 -t 5", "from CPU 0, interrupt CPU 3 in each way that there is",
-		"isolator interfere stress:vm -c 1 -t 60", "stress-ng's stressors of virtual memory",
-		"isolator interfere --list", "what can run here",
+		"isolator interfere cache:l2 -c 1 -t 10", "evict what CPU 1 has in its level 2 cache, for 10 seconds",
+		"isolator interfere cache,stress:sock -c 0-1", "run two loads on both CPUs, until Ctrl-C",
+		"isolator interfere ipi -c 0 --to 3 -t 5", "interrupt CPU 3 from CPU 0, in all ways",
+		"isolator interfere stress:vm -c 1 -t 60", "run stress-ng's stressors of virtual memory",
+		"isolator interfere --list", "list what can run here",
 		NULL,
 	},
 	.exits = (const char *const []){
 		"0", "each load did something on each of its CPUs",
-		"1", "an error, or a load ended before its time; the message says why",
+		"1", "an error, or a load ended too early; the message says why",
 		"3", "inconclusive: a load did nothing on one of its CPUs",
-		"77", "skipped: a load cannot run here, and so none was begun; the message says what is missing",
+		"77", "skipped: a load cannot run here, and none was started; the message says why",
 		NULL,
 	},
 	.run = run,

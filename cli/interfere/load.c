@@ -73,12 +73,12 @@ static const struct work_type *find(const char *name, const char **variant)
 			continue;
 		if (is_variant(types[i], *variant))
 			return types[i];
-		error_say("there is no load \"%s\": %s%s%s", name, type->name,
+		error_say("unknown load \"%s\": %s%s%s", name, type->name,
 			  type->variants ? " may be followed by :" : " stands alone",
 			  type->variants ? type->variants : "");
 		return NULL;
 	}
-	error_say("there is no load \"%s\"; these are: isolator interfere --list", name);
+	error_say("unknown load \"%s\"; isolator interfere --list shows all", name);
 	return NULL;
 }
 
@@ -126,7 +126,7 @@ static bool check_cpus(const struct load_order *order)
 		return false;
 	}
 	if (cpulist_empty(&order->cpus)) {
-		error_say("a load wants a CPU to run on");
+		error_say("a load needs a CPU to run on");
 		return false;
 	}
 	return within("--cpu", &order->cpus, &allowed) &&

@@ -34,7 +34,7 @@
 
 static int damaged(const char *file, const char *why)
 {
-	error_say("%s: %s: it is damaged, or no bundle that isolator audit --save wrote; save it anew",
+	error_say("%s: %s: it is damaged, or not an archive of isolator audit -o; save it again",
 		  file, why);
 	return -1;
 }
@@ -88,7 +88,7 @@ int bundle_note(struct capture *capture)
 			damaged(capture->root, strerror(errno));
 	where = text_format("%s%s", capture->root, NOTE);
 	result = strlen(text) == size ? take_note(capture, where, text) :
-		damaged(where, "it is no text");
+		damaged(where, "it is not a text file");
 	free(where);
 	free(text);
 	return result;
@@ -341,8 +341,32 @@ static char *pack(const struct capture *capture, const char *place, size_t *size
 /* Says why there is no archive; returns -1. */
 static int unwritten(const char *file, const char *why)
 {
-	error_say("--save %s: %s: no bundle is written", file, why);
+	error_say("--output %s: %s: no archive was written", file, why);
 	return -1;
+}
+
+/* What an error of pack() means. */
+static const char *why_not_packed(int error)
+{
+	return error == EILSEQ ? "tar fails" : error == ENOENT ? NO_TAR : strerror(error);
+}
+
+int bundle_print(const struct capture *capture)
+{
+	char *place, *why = scratch_make(&place), *data;
+	size_t size;
+	int error;
+
+	if (why) {
+		unwritten("-", why);
+		free(why);
+		return -1;
+	}
+	data = pack(capture, place, &size);
+	error = data ? file_write_fd(STDOUT_FILENO, data, size) : errno;
+	free(data);
+	scratch_remove(place);
+	return error ? unwritten("-", why_not_packed(error)) : 0;
 }
 
 int bundle_write(const struct capture *capture, const char *file)
@@ -352,7 +376,7 @@ int bundle_write(const struct capture *capture, const char *file)
 	size_t size;
 	int error;
 
-	if (file_check_ordinary("--save", file))
+	if (file_check_ordinary("--output", file))
 		return -1;
 	error = file_begin(&new, file, 0600);
 	if (error)
@@ -371,6 +395,5 @@ int bundle_write(const struct capture *capture, const char *file)
 	scratch_remove(place);
 	if (!error)
 		return 0;
-	return unwritten(file, error == EILSEQ ? "tar fails" :
-			 error == ENOENT ? NO_TAR : strerror(error));
+	return unwritten(file, why_not_packed(error));
 }

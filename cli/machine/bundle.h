@@ -32,4 +32,7 @@ int bundle_note(struct capture *capture);
  */
 int bundle_write(const struct capture *capture, const char *file);
 
+/* The same to standard output; what cannot be written there is stdout's error, too. */
+int bundle_print(const struct capture *capture);
+
 #endif

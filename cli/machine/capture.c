@@ -40,7 +40,7 @@ int capture_open(struct capture *capture, const char *root)
 	if (root_live(root))
 		return 0;
 	if (stat(root, &status)) {
-		error_say("--root %s: %s: it wants a directory with the files of a machine, or a bundle that --save wrote",
+		error_say("--root %s: %s: it must be a directory with the files of a machine, or an archive of isolator audit -o",
 			  root, strerror(errno));
 		return -1;
 	}

@@ -15,7 +15,7 @@ int online_read(const char *root, struct cpulist *online)
 
 	if (!list || !cpulist_read(list, online) || cpulist_empty(online)) {
 		error_say("%s: %s: the CPUs of this machine are not known; mount /sys", ONLINE_PATH,
-			  list ? "it is no list of CPUs" : strerror(errno));
+			  list ? "it is not a list of CPUs" : strerror(errno));
 		error = -1;
 	}
 	free(list);

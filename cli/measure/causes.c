@@ -146,7 +146,7 @@ void causes_open(struct sampler *sampler, struct result *result, uint64_t thresh
 		result->place = place;
 	} else {
 		asked_add(&result->settings, "causes", "the kernel's trace", "none", false, false,
-			  "%s", why ? why : "it cannot be had");
+			  "%s", why ? why : "it is not available");
 	}
 	free(why);
 }
@@ -216,7 +216,7 @@ void causes_text(FILE *out, bool colours)
 			term_time(times[2], causes.overhead.on_p99_ns),
 			term_time(times[3], causes.overhead.off_p99_ns));
 	else
-		fputs("looking for causes: what it costs is not known, there are too few values without\n",
+		fputs("looking for causes: its cost is not known, because there are too few values without it\n",
 		      out);
 	attribute_text(out, causes.attribute, SHOWN, colours);
 }

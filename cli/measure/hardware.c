@@ -20,16 +20,11 @@ static int prepare(const struct measure_options *options, struct order *order,
 	uint64_t width_ns = options->width_ns ? options->width_ns : window_ns / 2;
 	uint64_t threshold_ns = options->gap_ns ? options->gap_ns : THRESHOLD_NS;
 
-	if (options->method != MEASURE_UNSAID || options->phase != MEASURE_UNSAID ||
-	    options->seed != MEASURE_UNSAID || options->late != MEASURE_UNSAID ||
-	    options->policy != MEASURE_UNSAID || options->priority != MEASURE_UNSAID ||
-	    options->of)
-		return error_say("--method, --policy, --priority, --phase, --seed, --late and --of are not for hardware: the kernel's own thread looks, with interrupts off"), -1;
 	if (width_ns < US || width_ns > window_ns - US || width_ns > WIDTH_MAX_NS)
-		return error_say("--width wants from 1us to less than --period (%d us), at most 1s: interrupts are off for so long",
+		return error_say("--width: it must be from 1us to less than --period (%d us), at most 1s; interrupts are off for this time",
 				 (int)(window_ns / US)), -1;
 	if (threshold_ns < US)
-		return error_say("--threshold wants at least 1us: the kernel counts whole us here"), -1;
+		return error_say("--threshold: the kernel counts whole us here, give at least 1us"), -1;
 	hwlat_set(&hwlat, threshold_ns, width_ns, window_ns);
 	order->method = &hwlat_method.method;
 	order->options = &hwlat;

@@ -39,11 +39,11 @@ static int prepare_timerlat(const struct measure_options *options, struct order 
 	uint64_t period_ns = options->period_ns ? options->period_ns : TIMERLAT_PERIOD_NS;
 
 	if (options->phase == 0 || options->seed != MEASURE_UNSAID || options->late != MEASURE_UNSAID)
-		return error_say("--phase random, --seed and --late are not for timerlat: the kernel's timer is periodic"), -1;
+		return error_say("--phase random, --seed and --late do not go with timerlat: the kernel's timer is periodic"), -1;
 	if (period_ns < TIMERLAT_PERIOD_MIN_NS || period_ns > TIMERLAT_PERIOD_MAX_NS)
-		return error_say("--period wants from 100us to 1s: the kernel takes no other for timerlat"), -1;
+		return error_say("--period: the kernel's timerlat takes 100us to 1s"), -1;
 	if (options->policy == POLICY_DEADLINE)
-		return error_say("--policy deadline is not for timerlat: fifo, rr or other"), -1;
+		return error_say("--policy deadline does not go with timerlat: use fifo, rr or other"), -1;
 	timerlat_set(&timerlat, &order->cpus, period_ns);
 	timerlat.root = options->root;
 	timerlat.got = &timerlat_got;
@@ -76,10 +76,6 @@ static int prepare(const struct measure_options *options, struct order *order,
 		&wakeup_nanosleep, &wakeup_timerfd, &timerlat_method.method,
 	};
 
-	if (options->method != MEASURE_UNSAID && options->method >= ARRAY_SIZE(methods))
-		return error_say("--method is nanosleep, timerfd or timerlat here"), -1;
-	if (options->gap_ns || options->width_ns || options->of)
-		return error_say("--threshold, --width and --of are for measure noise and hardware"), -1;
 	if (options->method == METHOD_TIMERLAT)
 		return prepare_timerlat(options, order, result);
 	order->method = methods[options->method == MEASURE_UNSAID ? 0 : options->method];
@@ -87,7 +83,7 @@ static int prepare(const struct measure_options *options, struct order *order,
 	wakeup.late_missing = options->late == 1;
 	order->period_ns = options->period_ns ? options->period_ns : PERIOD_NS;
 	if (order->period_ns < PERIOD_MIN_NS || order->period_ns > PERIOD_MAX_NS)
-		return error_say("--period wants from 10us to 10s: a wake-up takes some us itself"), -1;
+		return error_say("--period: it must be from 10us to 10s, because a wake-up itself takes some us"), -1;
 	result->phase = options->phase == 1 ? PHASE_FIXED : PHASE_RANDOM;
 	if (options->fed) {
 		order->method = &fed_method;
@@ -97,7 +93,7 @@ static int prepare(const struct measure_options *options, struct order *order,
 	if (result->phase == PHASE_RANDOM)
 		result->seed = options->seed == MEASURE_UNSAID ? new_seed() : options->seed;
 	else if (options->seed != MEASURE_UNSAID)
-		return error_say("--seed is for a random phase"), -1;
+		return error_say("--seed needs --phase random"), -1;
 	result->method = order->method->name;
 	return 0;
 }

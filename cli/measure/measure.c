@@ -35,68 +35,129 @@ static struct measure_options options = {
 	.seed = MEASURE_UNSAID,
 	.late = MEASURE_UNSAID,
 	.digits = HIST_DIGITS_MIN,
-	.dma_us = MEASURE_UNSAID,
+	.dma_ns = UINT64_MAX,
 	.root = "/",
 };
 
+/* Bits of the table's kinds, in the order of measures. */
+enum { LATENCY = 1 << 0, NOISE = 1 << 1, HARDWARE = 1 << 2, RTC = 1 << 3 };
+
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "cpu", 'c', OPTION_CPUS, "CPUS", "measure on these, such as 1 or 1,3-5 (default: all that this shell may use; of all but latency the last of them)",
-	  { .cpus = &options.cpus }, 0 },
-	{ "time", 't', OPTION_SECONDS, "SEC", "how long, in seconds (default 5); Ctrl-C ends it early, with the result of what was seen",
-	  { .ns = &options.time_ns }, 0 },
-	{ "samples", 0, OPTION_NUMBER, "N", "end after N triggers on each CPU, with -t at the latest then",
-	  { .number = &options.samples }, 1 },
-	{ "method", 0, OPTION_WORD, MEASURE_METHODS, "latency: what a thread waits by, nanosleep, timerfd or the kernel's tracer timerlat (default nanosleep); noise: spin or the kernel's tracer osnoise (default spin)",
-	  { .number = &options.method }, 0 },
-	{ "policy", 0, OPTION_WORD, POLICY_WORDS, "of the measuring threads; if given no other will do (default fifo, else the best that is allowed; of noise other, of hardware none)",
-	  { .number = &options.policy }, 0 },
-	{ "priority", 0, OPTION_NUMBER, "N", "of fifo and rr, 1 to 99 (default 90); if given no other will do",
-	  { .number = &options.priority }, 1 },
-	{ "period", 0, OPTION_TIME, "US", "between triggers, on average, in us or with a unit (default 200us; of timerlat and rtc near 1ms, of hardware 1s)",
-	  { .ns = &options.period_ns }, 0 },
-	{ "phase", 0, OPTION_WORD, "random|fixed", "random: triggers meet every phase of the tick; fixed: each a period after the one before (default random)",
-	  { .number = &options.phase }, 0 },
-	{ "seed", 0, OPTION_NUMBER, "N", "of the random phase, to have the same triggers again (default: another one each time)",
-	  { .number = &options.seed }, 0 },
-	{ "late", 0, OPTION_WORD, "measured|missing", "triggers that come due while an earlier one is waited for: each is measured, late as it is; or they are missing, which is counted (default measured)",
-	  { .number = &options.late }, 0 },
-	{ "threshold", 0, OPTION_TIME, "NS", "of noise and hardware: two looks at the clock that are further apart are a gap, in ns or with a unit (default: 8 times the least that they are apart, and at least 100ns; of the kernel's tracers 1us, of hardware 10us)",
-	  { .ns = &options.gap_ns }, 0 },
-	{ "of", 0, OPTION_NUMBER, "PID", "of noise: what interrupts whatever runs on the CPUs, without a loop of its own; threads of this process are no noise (the tracer osnoise)",
-	  { .number = &options.of }, 1 },
-	{ "width", 0, OPTION_TIME, "US", "of hardware: for how much of each period interrupts are off, in us or with a unit (default: half of it)",
-	  { .ns = &options.width_ns }, 0 },
+	OPTION_HELP_ALL_SPEC,
+	{ "cpu", 'c', OPTION_CPUS, "CPUS", "measure on these CPUs (default: all for latency, else the last that this shell may use)",
+	  .to.cpus = &options.cpus },
+	{ "time", 't', OPTION_TIME, "TIME", "measure for this time (default 5s), or until Ctrl-C",
+	  .to.ns = &options.time_ns, .unit = "s" },
+	{ "count", 'n', OPTION_NUMBER, "N", "end after N triggers on each CPU, or after -t",
+	  .to.number = &options.samples, .min = 1, .kinds = LATENCY | NOISE | RTC },
+	{ "method", 0, OPTION_WORD, "nanosleep|timerfd|timerlat", "wait by this (default nanosleep) or the kernel's tracer",
+	  .to.number = &options.method, .kinds = LATENCY },
+	{ "method", 0, OPTION_WORD, "spin|osnoise", "look by a loop (default) or the kernel's tracer",
+	  .to.number = &options.method, .kinds = NOISE },
+	{ "policy", 0, OPTION_WORD, POLICY_WORDS, "scheduling policy of the measuring threads; if given, no other is used (default: other for noise, else fifo if allowed)",
+	  .to.number = &options.policy, .rare = true, .kinds = LATENCY | NOISE | RTC },
+	{ "priority", 0, OPTION_NUMBER, "N", "priority of fifo and rr, 1 to 99 (default 90); if given, no other is used",
+	  .to.number = &options.priority, .min = 1, .rare = true, .kinds = LATENCY | NOISE | RTC },
+	{ "period", 0, OPTION_TIME, "TIME", "mean time between triggers (default 200us; timerlat 1ms)",
+	  .to.ns = &options.period_ns, .unit = "us", .kinds = LATENCY },
+	{ "period", 0, OPTION_TIME, "TIME", "time between two windows (default 1s)",
+	  .to.ns = &options.period_ns, .unit = "us", .kinds = HARDWARE },
+	{ "period", 0, OPTION_TIME, "TIME", "time between two interrupts (default near 1ms)",
+	  .to.ns = &options.period_ns, .unit = "us", .kinds = RTC },
+	{ "width", 0, OPTION_TIME, "TIME", "length of each window (default: half the period)",
+	  .to.ns = &options.width_ns, .unit = "us", .kinds = HARDWARE },
+	{ "threshold", 0, OPTION_TIME, "TIME", "count a longer time between two looks as a gap (default: 8 times the shortest, at least 100ns; 1us with osnoise)",
+	  .to.ns = &options.gap_ns, .unit = "us", .kinds = NOISE },
+	{ "threshold", 0, OPTION_TIME, "TIME", "count a longer time between two looks as a gap (default 10us)",
+	  .to.ns = &options.gap_ns, .unit = "us", .kinds = HARDWARE },
+	{ "of", 0, OPTION_NUMBER, "PID", "with osnoise: measure what interrupts whatever runs on the CPUs, instead of a loop; threads of this process are not noise",
+	  .to.number = &options.of, .min = 1, .rare = true, .kinds = NOISE },
+	{ "phase", 0, OPTION_WORD, "random|fixed", "random: triggers meet every phase of the tick; fixed: one period after another (default random)",
+	  .to.number = &options.phase, .rare = true, .kinds = LATENCY },
+	{ "seed", 0, OPTION_NUMBER, "N", "seed of the random phase, to repeat the same triggers",
+	  .to.number = &options.seed, .rare = true, .kinds = LATENCY },
+	{ "late", 0, OPTION_WORD, "measured|missing", "measure triggers that come due before an earlier one is served, or count them as missing (default measured)",
+	  .to.number = &options.late, .rare = true, .kinds = LATENCY },
+	{ "limit", 0, OPTION_TEXTS, "WHAT=TIME", "exit 2 above such a limit: max=50us, p99.9=20us, ...",
+	  .to.texts = &options.limits },
+	{ "soft-limit", 0, OPTION_TEXTS, "WHAT=TIME", "the same, reported only; the exit status does not change",
+	  .to.texts = &options.soft_limits, .rare = true },
+	{ "why", 0, OPTION_TIME, "TIME", "find the cause of each value above this in a kernel trace",
+	  .to.ns = &options.why_ns, .unit = "us", .kinds = LATENCY | NOISE | RTC },
+	{ "worst", 0, OPTION_NUMBER, "N", "with --why: keep the N worst values with their causes (default 256); all are counted and ranked",
+	  .to.number = &options.worst, .min = 1, .rare = true, .kinds = LATENCY | NOISE | RTC },
+	{ "with", 0, OPTION_FILE, "LOAD", "measure twice: quiet, then with this load (isolator interfere --list), to which limits apply",
+	  .to.text = &options.with },
+	{ "with-cpus", 0, OPTION_CPUS, "CPUS", "run the load of --with on these CPUs (default: all that this shell may use)",
+	  .to.cpus = &options.with_cpus, .rare = true },
+	{ "dma-latency", 0, OPTION_TIME, "TIME", "meanwhile, use no idle state that takes longer to leave",
+	  .to.ns = &options.dma_ns, .unit = "us", .zero = true },
 	{ "digits", 0, OPTION_NUMBER, "N", "significant digits of the histogram, 2 to 5 (default 2: buckets of at most 0.8 %)",
-	  { .number = &options.digits }, HIST_DIGITS_MIN },
-	{ "limit", 0, OPTION_TEXTS, "WHAT=TIME", "exit 2 if max or a percentile is above, such as max=50us or p99.9=20us; may be given several times",
-	  { .texts = &options.limits }, 0 },
-	{ "soft-limit", 0, OPTION_TEXTS, "WHAT=TIME", "the same, told without deciding the exit status",
-	  { .texts = &options.soft_limits }, 0 },
-	{ "dma-latency", 0, OPTION_NUMBER, "US", "keep CPUs from idle states that take longer to leave than US microseconds (/dev/cpu_dma_latency), for this run; if that does not hold, exit 3",
-	  { .number = &options.dma_us }, 0 },
-	{ "with", 0, OPTION_FILE, "LOAD", "measure twice, each for as long: quiet, then with this load (isolator interfere --list); limits are for the second",
-	  { .text = &options.with }, 0 },
-	{ "with-cpus", 0, OPTION_CPUS, "CPUS", "where the load runs (default: all CPUs that this shell may use)",
-	  { .cpus = &options.with_cpus }, 0 },
-	{ "why", 0, OPTION_TIME, "US", "look for the cause of each value above this, in us or with a unit, in the kernel's trace (isolator-attribution(7)); it costs the measured CPUs time, which is measured before and after, and told",
-	  { .ns = &options.why_ns }, 0 },
-	{ "worst", 0, OPTION_NUMBER, "N", "of --why: how many of the worst are kept, each with its causes (default 256); all are counted and ranked",
-	  { .number = &options.worst }, 1 },
-	{ "output", 0, OPTION_FILE, "FILE", "the result as JSON, a new file, written again each second, whole at any moment",
-	  { .text = &options.output }, 0 },
-	{ "openmetrics", 0, OPTION_FILE, "FILE", "the result as OpenMetrics text, for Prometheus; in place of that of an earlier run",
-	  { .text = &options.openmetrics }, 0 },
-	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.measure, version 1)",
-	  { .flag = &options.json }, 0 },
-	{ "root", 0, OPTION_DIRECTORY, "DIR", NULL, { .text = &options.root }, 0 },
-	{ "fed", 0, OPTION_FILE, "FILE", NULL, { .text = &options.fed }, 0 },
+	  .to.number = &options.digits, .min = HIST_DIGITS_MIN, .rare = true },
+	{ "output", 'o', OPTION_OUTPUT, "FILE", "write JSON to a new FILE; - is standard output",
+	  .to.text = &options.output },
+	{ "openmetrics", 0, OPTION_OUTPUT, "FILE", "write the result as OpenMetrics, for Prometheus, to FILE, which may exist; - is standard output",
+	  .to.text = &options.openmetrics, .rare = true },
+	{ "json", 0, OPTION_FLAG, NULL, "print one JSON object (schema isolator.measure, version 1)",
+	  .to.flag = &options.json },
+	{ "root", 0, OPTION_FILE, "DIR", NULL, .to.text = &options.root },
+	{ "fed", 0, OPTION_FILE, "FILE", NULL, .to.text = &options.fed },
 	{ 0 },
 };
 
 static const struct measure *const measures[] = {
 	&latency_measure, &noise_measure, &hardware_measure, &rtc_measure,
 };
+
+static const struct command_kind kinds[] = {
+	{
+		.name = "latency",
+		.summary = "how late a thread wakes up that waits for a time",
+		.about = "Runs a thread on each CPU that waits for a time, again and again, and measures how late it runs.",
+		.examples = (const char *const []){
+			"isolator measure latency", "measure all CPUs for 5 seconds, also without root",
+			"sudo isolator measure latency -c 3 -t 60 --limit max=50us --limit p99.9=20us",
+			"exit 2 if CPU 3 is later than that",
+			"sudo isolator measure latency -c 3 --dma-latency 0", "use no deep idle states",
+			"isolator measure latency -t 24h -o night.json",
+			"keep a record, even if it is killed",
+			NULL,
+		},
+	},
+	{
+		.name = "noise",
+		.summary = "what takes a CPU from a thread that never waits",
+		.about = "Runs a thread on a CPU that only looks at the clock, and reports the gaps in which something else had the CPU, and which share of each second was lost.",
+		.examples = (const char *const []){
+			"isolator measure noise -c 3 -t 60 --limit max=10us", "exit 2 after a gap over 10 us on CPU 3",
+			"sudo isolator measure noise -c 3 --why 50us", "find the causes of gaps over 50 us",
+			NULL,
+		},
+	},
+	{
+		.name = "hardware",
+		.summary = "what takes a CPU from the kernel itself",
+		.about = "Looks at the clock with interrupts off, where only firmware, a hypervisor or an NMI can take time. The kernel's tracer hwlat does this.",
+		.examples = (const char *const []){
+			"sudo isolator measure hardware -c 3 -t 60", "look on CPU 3 for a minute",
+			NULL,
+		},
+	},
+	{
+		.name = "rtc",
+		.summary = "how late a thread reads the real-time clock's interrupts",
+		.about = "Reads the periodic interrupts of the real-time clock, and measures how late each is read.",
+		.examples = (const char *const []){
+			"sudo isolator measure rtc -c 3", "measure on CPU 3 for 5 seconds",
+			NULL,
+		},
+	},
+	{ 0 },
+};
+
+/* On standard output. */
+static bool openmetrics_printed;
 
 /* What the picture needs beside the result. */
 static const struct measure *measure;
@@ -128,7 +189,7 @@ static int choose_cpus(struct cpulist *cpus)
 	int error = affinity_get(&allowed);
 
 	if (error)
-		return error_say("the CPUs of this process are not known: %s", strerror(error)), -1;
+		return error_say("cannot read which CPUs this process may use: %s", strerror(error)), -1;
 	if (options.cpus.given && (online_read("/", &online) ||
 				   online_check("cpu", &options.cpus, &online)))
 		return -1;
@@ -140,7 +201,7 @@ static int choose_cpus(struct cpulist *cpus)
 	if (cpulist_within(cpus, &allowed))
 		return 0;
 	text = cpulist_text(&allowed);
-	error_say("--cpu: this process may use CPUs %s only: run it without taskset, or in another cpuset (/proc/self/status, Cpus_allowed_list)",
+	error_say("--cpu: this process may use only the CPUs %s: run it without taskset, or in another cpuset (/proc/self/status, Cpus_allowed_list)",
 		  text);
 	free(text);
 	return -1;
@@ -158,10 +219,10 @@ static int choose_policy(struct policy *policy, uint64_t period_ns)
 		policy->priority = options.priority == MEASURE_UNSAID ? DEFAULT_PRIORITY :
 			options.priority;
 	else if (options.priority != MEASURE_UNSAID)
-		return error_say("--priority is for fifo and rr; %s has none",
+		return error_say("--priority needs fifo or rr; %s has no priority",
 				 policy_names[policy->kind]), -1;
 	if (policy->priority > PRIORITY_MAX)
-		return error_say("--priority wants 1 to %d", PRIORITY_MAX), -1;
+		return error_say("--priority: it must be from 1 to %d", PRIORITY_MAX), -1;
 	return 0;
 }
 
@@ -191,8 +252,24 @@ static int check_file(const char *option, const char *path, bool anew)
 		return -1;
 	if (anew || access(path, F_OK))
 		return 0;
-	return error_say("%s: %s is there already, and would be lost: name another file, or remove it",
+	return error_say("%s: %s exists and would be overwritten: name another file, or remove it",
 			 option, path), -1;
+}
+
+/* What goes to standard output in place of the report is one document: 0, or -1, said why. */
+static int choose_stdout(void)
+{
+	if (options.output && !strcmp(options.output, OPTION_STDIO)) {
+		options.output = NULL;
+		options.json = true;
+	}
+	if (options.openmetrics && !strcmp(options.openmetrics, OPTION_STDIO)) {
+		options.openmetrics = NULL;
+		openmetrics_printed = true;
+	}
+	if (options.json && openmetrics_printed)
+		return error_say("--openmetrics -: JSON goes to standard output already; name a file for one of them"), -1;
+	return 0;
 }
 
 /* All that can be wrong before anything is set: 0, or -1, said why. */
@@ -203,31 +280,33 @@ static int make_order(struct order *order, struct result *result)
 		.duration_ns = options.time_ns || options.samples ? options.time_ns : DEFAULT_NS,
 		.samples = options.samples,
 		.digits = options.digits,
-		.dma_us = options.dma_us == MEASURE_UNSAID ? -1 : (int64_t)options.dma_us,
+		.dma_us = options.dma_ns == UINT64_MAX ? -1 : (int64_t)(options.dma_ns / 1000),
 		.threshold_ns = options.why_ns ? options.why_ns : UINT64_MAX,
-		.output = options.output,
-		.show = !options.json && isatty(STDOUT_FILENO) ? show : NULL,
 	};
+	if (choose_stdout())
+		return -1;
+	order->output = options.output;
+	order->show = !options.json && !openmetrics_printed && isatty(STDOUT_FILENO) ? show : NULL;
 	if (check_file("--output", options.output, false) ||
 	    check_file("--openmetrics", options.openmetrics, true))
 		return -1;
 	if (options.digits > HIST_DIGITS_MAX)
-		return error_say("--digits wants %d to %d", HIST_DIGITS_MIN, HIST_DIGITS_MAX), -1;
+		return error_say("--digits: it must be from %d to %d", HIST_DIGITS_MIN, HIST_DIGITS_MAX), -1;
 	if (order->dma_us > INT32_MAX)
-		return error_say("--dma-latency wants at most %d us", INT32_MAX), -1;
+		return error_say("--dma-latency: at most %d us is possible", INT32_MAX), -1;
 	if (choose_cpus(&order->cpus) || measure->prepare(&options, order, result) ||
 	    choose_policy(&order->policy, order->period_ns))
 		return -1;
 	if (options.why_ns && (order->method->beside || options.fed))
-		return error_say("--why is for what threads of this command measure: the kernel's tracers tell classes by themselves"), -1;
+		return error_say("--why is not for the kernel's tracers, which name the class of each cause themselves"), -1;
 	if (options.worst > WORST_MAX)
-		return error_say("--worst wants 1 to %d", WORST_MAX), -1;
+		return error_say("--worst: it must be from 1 to %d", WORST_MAX), -1;
 	if (options.worst && !options.why_ns)
-		return error_say("--worst is for --why"), -1;
+		return error_say("--worst needs --why"), -1;
 	if (options.with_cpus.given && !options.with)
-		return error_say("--with-cpus is for --with"), -1;
+		return error_say("--with-cpus needs --with"), -1;
 	if (!options.with_cpus.given && affinity_get(&options.with_cpus))
-		return error_say("the CPUs of this process are not known"), -1;
+		return error_say("cannot read which CPUs this process may use"), -1;
 	return make_gates(result);
 }
 
@@ -253,7 +332,9 @@ static int report(const struct order *order, struct result *result)
 	/* What was shown live is written over by the whole of it. */
 	if (order->show)
 		fputs("\033[H\033[J", stdout);
-	if (options.json)
+	if (openmetrics_printed)
+		openmetrics_write(stdout, result);
+	else if (options.json)
 		result_json(stdout, result);
 	else
 		draw(stdout, result);
@@ -309,11 +390,7 @@ static int run(int argc, char **argv)
 	int code = EXIT_ERROR;
 
 	(void)argc;
-	for (size_t i = 0; i < ARRAY_SIZE(measures); i++)
-		if (!strcmp(measures[i]->name, argv[0]))
-			measure = measures[i];
-	if (!measure)
-		return error_say("there is no measure \"%s\"; see isolator measure --help", argv[0]);
+	measure = measures[options_kind(&measure_command, argv[0]) - kinds];
 	result_init(&result, measure->name, "");
 	if (!make_order(&order, &result)) {
 		wait_prepare();
@@ -332,24 +409,21 @@ const struct command measure_command = {
 	.words = "latency noise hardware rtc",
 	.min_operands = 1,
 	.max_operands = 1,
-	.summary = "how late a thread is, or what interrupts it; within limits?",
-	.about = "latency: puts a thread on each CPU that waits for a time, again and again, and looks how late it runs then. noise: puts a thread on a CPU that does nothing but look at the clock, and tells gaps in which something else had the CPU, and the share of each second that was lost so. hardware: looks with interrupts off, where what takes time is firmware, a hypervisor or an NMI. rtc: reads the real-time clock's periodic interrupts. Shows percentiles with the upper bounds that so many samples allow, a histogram, what it looks like, and what is lost where it has not the rights it wants. Each trigger has a value or is counted as missing: a run whose account is not even is invalid.",
+	.kinds = kinds,
+	.summary = "measure how late a thread is, or what interrupts it",
+	.about = "Shows percentiles with the upper bounds that the number of samples allows, a histogram, what its shape means, and what a missing right costs. Each trigger is measured or counted as missing. Each kind has more options: isolator measure latency --help.",
 	.options = specs,
 	.examples = (const char *const []){
-		"isolator measure latency", "all CPUs, for 5 seconds, also without root",
-		"sudo isolator measure latency -c 3 -t 60 --limit max=50us --limit p99.9=20us",
-		"a gate: exit 2 if CPU 3 is later than that",
-		"sudo isolator measure latency -c 3 --dma-latency 0", "without deep idle states",
-		"isolator measure noise -c 3 -t 60 --limit max=10us", "what takes CPU 3 from a thread that never waits",
-		"isolator measure latency -t 86400 --output night.json", "a record, also if it is killed",
+		"isolator measure latency -c 3", "measure CPU 3 for 5 seconds",
+		"isolator measure noise --help", "show the options of measure noise",
 		NULL,
 	},
 	.exits = (const char *const []){
 		"0", "measured, and all limits hold",
 		"1", "an error, which says what to do about it",
 		"2", "a limit was exceeded",
-		"3", "inconclusive: too few samples for a limit; or invalid: values were lost uncounted, or a setting that was asked for did not hold",
-		"77", "skipped: this machine has nothing to measure that with, and says what is missing",
+		"3", "inconclusive: too few samples for a limit; or invalid: values were lost, or a setting that an option asks for did not hold",
+		"77", "skipped: this machine cannot measure it; the message says why",
 		NULL,
 	},
 	.run = run,

@@ -12,7 +12,8 @@ struct measure_options {
 	struct cpulist cpus;
 	uint64_t time_ns, period_ns;	/* 0: not given */
 	unsigned int samples;		/* 0: not given */
-	unsigned int method, policy, priority, phase, seed, late, digits, dma_us;
+	unsigned int method, policy, priority, phase, seed, late, digits;
+	uint64_t dma_ns;		/* UINT64_MAX: not given */
 	uint64_t gap_ns, width_ns;	/* 0: not given */
 	unsigned int of;		/* 0: not given */
 	struct option_texts limits, soft_limits;
@@ -42,12 +43,9 @@ struct measure {
 	void (*done)(void);
 };
 
-/* Words of --method, for all measures. */
-enum measure_method {
-	METHOD_NANOSLEEP, METHOD_TIMERFD, METHOD_TIMERLAT, METHOD_SPIN, METHOD_OSNOISE,
-};
-
-#define MEASURE_METHODS "nanosleep|timerfd|timerlat|spin|osnoise"
+/* Words of --method. */
+enum latency_method { METHOD_NANOSLEEP, METHOD_TIMERFD, METHOD_TIMERLAT };
+enum noise_method { METHOD_SPIN, METHOD_OSNOISE };
 
 extern const struct measure hardware_measure, latency_measure, noise_measure, rtc_measure;
 

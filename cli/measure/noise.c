@@ -21,12 +21,12 @@ static int check_policy(const struct measure_options *options, const struct cpul
 	long left = sysconf(_SC_NPROCESSORS_ONLN);
 
 	if (options->policy == POLICY_DEADLINE)
-		return error_say("--policy deadline ends each time a thread has spun for as long as it may: fifo, rr or other"), -1;
+		return error_say("--policy deadline stops a thread that spins when its time is used up: use fifo, rr or other"), -1;
 	gap.rests = options->policy == POLICY_FIFO || options->policy == POLICY_RR;
 	for (int cpu = -1; (cpu = cpulist_next(cpus, cpu)) >= 0;)
 		left--;
 	if (gap.rests && left < 1)
-		return error_say("--policy %s: threads that spin would have all CPUs of this machine: leave one out with -c, or --policy other",
+		return error_say("--policy %s: spinning threads would take all CPUs of this machine: leave one out with -c, or use --policy other",
 				 policy_names[options->policy]), -1;
 	return 0;
 }
@@ -34,13 +34,8 @@ static int check_policy(const struct measure_options *options, const struct cpul
 /* 0, or -1, said why. */
 static int check_options(const struct measure_options *options)
 {
-	if (options->method != MEASURE_UNSAID && options->method < METHOD_SPIN)
-		return error_say("--method is spin or osnoise here"), -1;
-	if (options->period_ns || options->width_ns || options->phase != MEASURE_UNSAID ||
-	    options->seed != MEASURE_UNSAID || options->late != MEASURE_UNSAID)
-		return error_say("--period, --width, --phase, --seed and --late are not for noise"), -1;
 	if (options->of && options->method == METHOD_SPIN)
-		return error_say("--of is for --method osnoise: who spins is the program then"), -1;
+		return error_say("--of needs --method osnoise"), -1;
 	return 0;
 }
 
@@ -51,10 +46,10 @@ static int prepare_osnoise(const struct measure_options *options, struct order *
 	const struct tracer_method *method = options->of ? &osnoise_of_method : &osnoise_method;
 
 	if (options->policy != MEASURE_UNSAID || options->priority != MEASURE_UNSAID)
-		return error_say("--policy and --priority are for --method spin: the kernel's own thread looks"), -1;
+		return error_say("--policy and --priority need --method spin: the kernel's thread measures with osnoise"), -1;
 	if (options->gap_ns && (options->of || options->gap_ns < US))
-		return error_say(options->of ? "--threshold is for gaps, which --of has none of" :
-				 "--threshold wants at least 1us: the kernel counts whole us here"), -1;
+		return error_say(options->of ? "--threshold does not go with --of, which measures no gaps" :
+				 "--threshold: the kernel counts whole us here, give at least 1us"), -1;
 	osnoise_set(&osnoise, &order->cpus, options->gap_ns ? options->gap_ns : US,
 		    (pid_t)options->of);
 	order->method = &method->method;
@@ -86,11 +81,11 @@ static void choose_threshold(const struct measure_options *options, struct resul
 		term_time(asked, options->gap_ns);
 		gap.threshold_ns = options->gap_ns;
 		asked_add(&result->settings, "threshold", asked, asked, true, true,
-			  fine ? "finer than the %s that this machine would have by itself: what is above may be the instrument's own" :
-			  "by itself it would be %s", found);
+			  fine ? "finer than the default of %s on this machine: gaps may be the instrument's own" :
+			  "the default would be %s", found);
 	} else {
 		asked_add(&result->settings, "threshold", NULL, found, true, false,
-			  "%d times the least that two looks are apart (%s), and at least %d ns",
+			  "%d times the shortest time between two looks (%s), and at least %d ns",
 			  GAP_TIMES, least, (int)GAP_FLOOR_NS);
 	}
 	result->threshold_ns = gap.threshold_ns;
@@ -112,7 +107,7 @@ static int prepare(const struct measure_options *options, struct order *order,
 		text = text_format("%s after each %s", term_time(rest, GAP_REST_NS),
 				   term_time(spell, GAP_SPELL_NS));
 		asked_add(&result->settings, "rest", text, text, true, false,
-			  "else the kernel would stop a thread of this policy, and others of its CPU starve; what comes then is not seen");
+			  "without it the kernel would stop a thread of this policy, and others of its CPU would starve; what comes in this time is not seen");
 		free(text);
 	}
 	order->method = &gap_method;

@@ -31,16 +31,13 @@ static int prepare(const struct measure_options *options, struct order *order,
 	int first = cpulist_next(&order->cpus, -1);
 	char *text;
 
-	if (options->method != MEASURE_UNSAID || options->phase != MEASURE_UNSAID ||
-	    options->seed != MEASURE_UNSAID || options->late != MEASURE_UNSAID || options->gap_ns || options->width_ns || options->of)
-		return error_say("--method, --phase, --seed, --late, --threshold, --width and --of are not for the real-time clock"), -1;
 	if (cpulist_next(&order->cpus, first) >= 0)
-		return error_say("-c: the real-time clock has one reader: give one CPU"), -1;
+		return error_say("--cpu: the real-time clock has only one reader: give one CPU"), -1;
 	order->method = &rtc_method;
 	order->options = &rtc;
 	result->method = order->method->name;
 	if (access(DEVICE, F_OK)) {
-		result->skipped = DEVICE " is not there: this kernel has no real-time clock, or not the driver of its device (CONFIG_RTC_INTF_DEV)";
+		result->skipped = DEVICE " does not exist: this kernel has no real-time clock, or lacks its driver (CONFIG_RTC_INTF_DEV)";
 		return 0;
 	}
 	rtc.rate = options->period_ns ? rate_of(options->period_ns) : geteuid() ? RATE_USER : RATE;
@@ -48,7 +45,7 @@ static int prepare(const struct measure_options *options, struct order *order,
 	result->phase = PHASE_FIXED;
 	text = text_format("%u a second", rtc.rate);
 	asked_add(&result->settings, "rate", text, text, true, true,
-		  "the kernel makes these interrupts by a timer of its own (since 2.6.38): the way from that to the thread is measured, not the chip");
+		  "the kernel makes these interrupts with a timer of its own (since 2.6.38), so the way from that timer to the thread is measured, not the chip");
 	free(text);
 	return 0;
 }

@@ -74,7 +74,7 @@ static bool open_rtc(struct worker *worker)
 		return false;
 	}
 	if (ioctl(rtc->file, RTC_IRQP_SET, (unsigned long)options->rate))
-		fail(worker, "this rate cannot be had",
+		fail(worker, "this rate is not available",
 		     ": as root, or --period 16ms or more, or as /sys/class/rtc/rtc0/max_user_freq allows");
 	else if (ioctl(rtc->file, RTC_IRQP_READ, &rate) || rate != options->rate)
 		fail(worker, "the rate was set and is another one", "");

@@ -64,7 +64,7 @@ static char *missing_setting(const struct tracer_options *options, const char *r
 
 		free(text);
 		if (setting->must && !there)
-			return text_format("%s is not there: this kernel's tracer %s is older than that",
+			return text_format("%s does not exist: this kernel's tracer %s is older",
 					   setting->path, options->tracer);
 	}
 	return NULL;
@@ -221,6 +221,6 @@ bool tracer_disarm(struct result *result, const void *options)
 	journal_close(&armed.journal);
 	restored = undo_runs(armed.root);
 	if (!restored)
-		error_say("not all could be put back: mend what is said above, then isolator restore");
+		error_say("some settings could not be restored: fix the errors above, then run isolator restore");
 	return restored;
 }

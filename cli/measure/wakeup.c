@@ -9,7 +9,7 @@
 #include "measure/wakeup.h"
 #include "sampling/schedule.h"
 
-#define MONOTONIC "timers are set by it, so lateness is told by it"
+#define MONOTONIC "timers use this clock, so lateness is measured with it"
 
 static struct timespec timespec_of(uint64_t ns)
 {

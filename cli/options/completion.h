@@ -18,7 +18,10 @@ void completion_fish(FILE *out, const struct command *program,
 /* What all shells offer where CPUs are wanted: those that are isolated. */
 #define COMPLETION_CPUS "sed -n 's/^isolated //p' /proc/isolator/status 2>/dev/null"
 
-/* The choices of OPTION_WORD, "a|b", with blanks between. */
+/*
+ * The choices of OPTION_WORD, "a|b", with blanks between; those of all kinds, whose options of
+ * one name stand one behind the other.
+ */
 void completion_choices(FILE *out, const struct option_spec *spec);
 
 #endif

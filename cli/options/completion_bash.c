@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* For bash: compgen does the work, whatever was typed before the word. */
+#include <string.h>
+
 #include "options/completion.h"
 #include "options/help.h"
 
 void completion_choices(FILE *out, const struct option_spec *spec)
 {
-	for (const char *at = spec->argument; *at; at++)
-		fputc(*at == '|' ? ' ' : *at, out);
+	const char *name = spec->name, *space = "";
+
+	for (; spec->name && !strcmp(spec->name, name); spec++, space = " ") {
+		fputs(space, out);
+		for (const char *at = spec->argument; *at; at++)
+			fputc(*at == '|' ? ' ' : *at, out);
+	}
 }
 
 /* What completes one option's argument, as compgen's; nothing: nothing does. */
@@ -20,6 +27,8 @@ static void bash_argument(FILE *out, const struct option_spec *spec)
 		fputs("-d", out);
 		break;
 	case OPTION_FILE:
+	case OPTION_INPUT:
+	case OPTION_OUTPUT:
 		fputs("-f", out);
 		break;
 	case OPTION_USER:
@@ -39,7 +48,8 @@ static void bash_option(FILE *out, const struct command *command,
 			const struct option_spec *spec)
 {
 	bool completed = spec->type == OPTION_CPUS || spec->type == OPTION_DIRECTORY ||
-		spec->type == OPTION_FILE || spec->type == OPTION_USER || spec->type == OPTION_WORD;
+		spec->type == OPTION_FILE || spec->type == OPTION_INPUT ||
+		spec->type == OPTION_OUTPUT || spec->type == OPTION_USER || spec->type == OPTION_WORD;
 
 	fprintf(out, "\t%s:--%s", command->name, spec->name);
 	if (spec->letter)
@@ -53,7 +63,7 @@ static void bash_option(FILE *out, const struct command *command,
 	fputs("\t\treturn\n\t\t;;\n", out);
 }
 
-static void bash_words(FILE *out, const struct command *command,
+static void bash_words(FILE *out, const struct command *command, const struct command_kind *kind,
 		       const struct command *const *subcommands)
 {
 	const char *space = "";
@@ -64,8 +74,8 @@ static void bash_words(FILE *out, const struct command *command,
 		fprintf(out, "%s%s", space, (*subcommands)->name);
 		space = " ";
 	}
-	for (const struct option_spec *spec = help_visible(command->options); spec->name;
-	     spec = help_visible(spec + 1)) {
+	for (const struct option_spec *spec = help_of(command, kind, command->options); spec->name;
+	     spec = help_of(command, kind, spec + 1)) {
 		fprintf(out, "%s--%s", space, spec->name);
 		space = " ";
 	}
@@ -82,18 +92,23 @@ void completion_bash(FILE *out, const struct command *program,
 		"\tcase ${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD - 1]} in\n",
 		program->name, program->name, program->name);
 	for (const struct command *const *c = subcommands; *c; c++)
-		for (const struct option_spec *spec = help_visible((*c)->options); spec->name;
-		     spec = help_visible(spec + 1))
+		for (const struct option_spec *spec = help_named(*c, (*c)->options); spec->name;
+		     spec = help_named(*c, spec + 1))
 			if (spec->argument && !(*c)->hidden)
 				bash_option(out, *c, spec);
 	fputs("\tesac\n\tif ((COMP_CWORD == 1)); then\n\t\twords=\"", out);
-	bash_words(out, program, subcommands);
-	fputs("\"\n\telse\n\t\tcase ${COMP_WORDS[1]} in\n", out);
+	bash_words(out, program, NULL, subcommands);
+	fputs("\"\n\telse\n\t\tcase ${COMP_WORDS[1]}:${COMP_WORDS[2]} in\n", out);
 	for (const struct command *const *c = subcommands; *c; c++) {
 		if ((*c)->hidden)
 			continue;
-		fprintf(out, "\t\t%s) words=\"", (*c)->name);
-		bash_words(out, *c, (*c)->names_commands ? subcommands : NULL);
+		for (const struct command_kind *kind = (*c)->kinds; kind && kind->name; kind++) {
+			fprintf(out, "\t\t%s:%s) words=\"", (*c)->name, kind->name);
+			bash_words(out, *c, kind, NULL);
+			fputs("\" ;;\n", out);
+		}
+		fprintf(out, "\t\t%s:*) words=\"", (*c)->name);
+		bash_words(out, *c, NULL, (*c)->names_commands ? subcommands : NULL);
 		if ((*c)->words)
 			fprintf(out, " %s", (*c)->words);
 		fputs("\" ;;\n", out);

@@ -31,6 +31,8 @@ static void argument(FILE *out, const struct option_spec *spec)
 		fputs(" -x -a '(__fish_complete_directories (commandline -ct))'", out);
 		break;
 	case OPTION_FILE:
+	case OPTION_INPUT:
+	case OPTION_OUTPUT:
 		fputs(" -r -F", out);
 		break;
 	case OPTION_USER:
@@ -47,14 +49,17 @@ static void argument(FILE *out, const struct option_spec *spec)
 	}
 }
 
-/* @condition: when @command's options are offered. */
+/* @condition: when options of @command, or of one @kind of it, are offered. */
 static void options(FILE *out, const char *program, const char *condition,
-		    const struct command *command)
+		    const struct command *command, const struct command_kind *kind)
 {
 	for (const struct option_spec *spec = help_visible(command->options); spec->name;
 	     spec = help_visible(spec + 1)) {
-		fprintf(out, "complete -c %s -n '%s %s' -l %s", program, condition, command->name,
-			spec->name);
+		/* Those that all kinds have are offered without one. */
+		if (kind ? !spec->kinds || !options_has(command, kind, spec) : !!spec->kinds)
+			continue;
+		fprintf(out, "complete -c %s -n '%s %s%s%s' -l %s", program, condition,
+			command->name, kind ? " " : "", kind ? kind->name : "", spec->name);
 		if (spec->letter)
 			fprintf(out, " -s %c", spec->letter);
 		if (spec->argument)
@@ -86,11 +91,13 @@ void completion_fish(FILE *out, const struct command *program,
 		"# fish completion for %s; written by: %s completion fish\n"
 		"function %s\n\ttest (count (commandline -opc)) -eq 1\nend\n"
 		"function %s\n\tset -l words (commandline -opc)\n"
-		"\ttest (count $words) -ge 2; and test $words[2] = $argv[1]\nend\n"
+		"\ttest (count $words) -ge 2; and test $words[2] = $argv[1]\n"
+		"\tand begin\n\t\ttest (count $argv) -lt 2\n"
+		"\t\tor contains -- $argv[2] $words\n\tend\nend\n"
 		"complete -c %s -f\n",
 		program->name, program->name, first, within, program->name);
 	commands(out, program->name, first, program->name, subcommands);
-	options(out, program->name, first, program);
+	options(out, program->name, first, program, NULL);
 	for (const struct command *const *c = subcommands; *c; c++) {
 		if ((*c)->hidden)
 			continue;
@@ -99,6 +106,8 @@ void completion_fish(FILE *out, const struct command *program,
 		if ((*c)->words)
 			fprintf(out, "complete -c %s -n '%s %s' -a '%s'\n", program->name, within,
 				(*c)->name, (*c)->words);
-		options(out, program->name, within, *c);
+		options(out, program->name, within, *c, NULL);
+		for (const struct command_kind *kind = (*c)->kinds; kind && kind->name; kind++)
+			options(out, program->name, within, *c, kind);
 	}
 }

@@ -34,6 +34,8 @@ static void argument(FILE *out, const struct option_spec *spec)
 		fputs("_files -/", out);
 		break;
 	case OPTION_FILE:
+	case OPTION_INPUT:
+	case OPTION_OUTPUT:
 		fputs("_files", out);
 		break;
 	case OPTION_USER:
@@ -70,11 +72,11 @@ static void commands(FILE *out, const struct command *const *subcommands)
 	fputs("\t\t)\n\t\t_describe -t commands subcommand list\n", out);
 }
 
-static void options(FILE *out, const struct command *command)
+static void options(FILE *out, const struct command *command, const struct command_kind *kind)
 {
 	fputs("\t\tlist=(\n", out);
-	for (const struct option_spec *spec = help_visible(command->options); spec->name;
-	     spec = help_visible(spec + 1))
+	for (const struct option_spec *spec = help_of(command, kind, command->options); spec->name;
+	     spec = help_of(command, kind, spec + 1))
 		entry(out, "--", spec->name, spec->about);
 	fputs("\t\t)\n\t\t_describe -o -t options option list\n", out);
 }
@@ -90,23 +92,28 @@ void completion_zsh(FILE *out, const struct command *program,
 		"\tcase $words[2]:$words[CURRENT-1] in\n",
 		program->name, program->name, program->name, program->name);
 	for (const struct command *const *c = subcommands; *c; c++)
-		for (const struct option_spec *spec = help_visible((*c)->options); spec->name;
-		     spec = help_visible(spec + 1))
+		for (const struct option_spec *spec = help_named(*c, (*c)->options); spec->name;
+		     spec = help_named(*c, spec + 1))
 			if (spec->argument && !(*c)->hidden)
 				option(out, *c, spec);
 	fputs("\tesac\n\tif ((CURRENT == 2)); then\n", out);
 	commands(out, subcommands);
-	options(out, program);
-	fputs("\t\treturn\n\tfi\n\tcase $words[2] in\n", out);
+	options(out, program, NULL);
+	fputs("\t\treturn\n\tfi\n\tcase $words[2]:$words[3] in\n", out);
 	for (const struct command *const *c = subcommands; *c; c++) {
 		if ((*c)->hidden)
 			continue;
-		fprintf(out, "\t%s)\n", (*c)->name);
+		for (const struct command_kind *kind = (*c)->kinds; kind && kind->name; kind++) {
+			fprintf(out, "\t%s:%s)\n", (*c)->name, kind->name);
+			options(out, *c, kind);
+			fputs("\t\t;;\n", out);
+		}
+		fprintf(out, "\t%s:*)\n", (*c)->name);
 		if ((*c)->names_commands)
 			commands(out, subcommands);
 		if ((*c)->words)
 			fprintf(out, "\t\tcompadd -- %s\n", (*c)->words);
-		options(out, *c);
+		options(out, *c, NULL);
 		fputs("\t\t;;\n", out);
 	}
 	/* Where it is sourced, and not found by its name, it says itself what it completes. */

@@ -29,11 +29,11 @@ int dispatch(const struct program *program, int argc, char **argv);
  */
 #define DISPATCH_HELP(...) { \
 	.name = "help", \
-	.operands = "[SUBCOMMAND]", \
+	.operands = "[COMMAND [KIND]]", \
 	.names_commands = true, \
-	.max_operands = 1, \
-	.summary = "what a subcommand does, its options and its exit codes", \
-	.about = "Shows the help of a subcommand, or of the whole command.", \
+	.max_operands = 2, \
+	.summary = "show what a command does, its options and exit codes", \
+	.about = "Shows the help of a command, or of the whole program.", \
 	.options = dispatch_options, \
 	.examples = (const char *const []){ __VA_ARGS__, NULL }, \
 	.exits = dispatch_exits, \
@@ -46,8 +46,8 @@ int dispatch(const struct program *program, int argc, char **argv);
 	.words = "bash zsh fish", \
 	.min_operands = 1, \
 	.max_operands = 1, \
-	.summary = "a script for the shell that completes this command's words", \
-	.about = "Prints a script that teaches a shell this command's subcommands and options.", \
+	.summary = "print a script that completes commands in your shell", \
+	.about = "Prints a script that lets your shell complete commands and options.", \
 	.options = dispatch_options, \
 	.examples = (const char *const []){ __VA_ARGS__, NULL }, \
 	.exits = dispatch_exits, \
@@ -56,7 +56,7 @@ int dispatch(const struct program *program, int argc, char **argv);
 
 #define DISPATCH_MANUAL(...) { \
 	.name = "manual-options", \
-	.operands = "[SUBCOMMAND]", \
+	.operands = "[COMMAND]", \
 	.max_operands = 1, \
 	.about = "Prints the OPTIONS section of a manual page; a test compares it.", \
 	.options = dispatch_options, \

@@ -7,10 +7,12 @@
 #include "options/dispatch.h"
 #include "options/help.h"
 
-#define WIDTH 79
-#define INDENT 19	/* of what an option does */
+#define WIDTH 80
+#define INDENT 21	/* of what an option does */
 #define NARROW 14	/* of what a subcommand does */
+#define CODE 7		/* of what an exit code says */
 #define WORD 128	/* the longest word that is laid */
+#define EXAMPLES 2	/* how many --help shows */
 
 /* A paragraph that is being laid into lines. */
 struct lines {
@@ -71,7 +73,30 @@ const struct option_spec *help_visible(const struct option_spec *spec)
 	return spec;
 }
 
-static void print_usage(FILE *out, const struct command *command)
+const struct option_spec *help_of(const struct command *command, const struct command_kind *kind,
+				  const struct option_spec *spec)
+{
+	for (spec = help_visible(spec); spec->name; spec = help_visible(spec + 1))
+		if (kind ? options_has(command, kind, spec) : !spec->kinds)
+			break;
+	return spec;
+}
+
+const struct option_spec *help_named(const struct command *command,
+				     const struct option_spec *spec)
+{
+	for (spec = help_visible(spec); spec->name; spec = help_visible(spec + 1)) {
+		const struct option_spec *first = command->options;
+
+		while (strcmp(first->name, spec->name))
+			first++;
+		if (first == spec)
+			break;
+	}
+	return spec;
+}
+
+static void print_usage(FILE *out, const struct command *command, const struct command_kind *kind)
 {
 	struct lines lines = { .out = out };
 	int printed = fprintf(out, "usage: %s%s%s", is_program(command) ? "" : error_program_name(),
@@ -80,12 +105,16 @@ static void print_usage(FILE *out, const struct command *command)
 	lines.column = lines.indent = (size_t)printed;
 	lines.indent++;
 	lines.begun = true;
-	for (const struct option_spec *spec = help_visible(command->options); spec->name;
-	     spec = help_visible(spec + 1))
-		word(&lines, "[--%s%s%s]", spec->name, spec->argument ? " " : "",
-		     spec->argument ? spec->argument : "");
-	if (command->operands)
-		word(&lines, "%s", command->operands);
+	if (kind)
+		word(&lines, "%s", kind->name);
+	if (is_program(command))
+		word(&lines, "COMMAND [OPTION ...] [ARGUMENT ...]");
+	else if (kind || !command->operands)
+		word(&lines, "[OPTION ...]");
+	else if (command->kinds)
+		word(&lines, "%s [OPTION ...]", command->operands);
+	else
+		word(&lines, "[OPTION ...] %s", command->operands);
 	fputc('\n', out);
 }
 
@@ -101,35 +130,54 @@ static void print_term(FILE *out, int indent, const char *term, const char *abou
 	words(&lines, about);
 }
 
-static void print_options(FILE *out, const struct option_spec *spec)
+static bool any_time(const struct option_spec *spec)
 {
+	for (; spec->name; spec++)
+		if (spec->type == OPTION_TIME)
+			return true;
+	return false;
+}
+
+/* Those of @kind, or that all kinds have; false: some were left out. */
+static bool print_options(FILE *out, const struct command *command,
+			  const struct command_kind *kind, bool all)
+{
+	const struct option_spec *spec = command->options;
+	bool complete = true;
 	char term[WORD];
 
-	fputs("\noptions:\n", out);
-	for (spec = help_visible(spec); spec->name; spec = help_visible(spec + 1)) {
+	fprintf(out, "\noptions%s%s:\n", command->kinds && !kind ? " of each" : "",
+		any_time(spec) ? "; TIME is a number with its unit (us, ms, s, min, h)" : "");
+	for (spec = help_of(command, kind, spec); spec->name;
+	     spec = help_of(command, kind, spec + 1)) {
 		char letter[] = { '-', spec->letter, ',', ' ', '\0' };
 
+		if (spec->rare && !all) {
+			complete = false;
+			continue;
+		}
 		snprintf(term, sizeof(term), "%s--%s%s%s", spec->letter ? letter : "",
 			 spec->name, spec->argument ? " " : "",
 			 spec->argument ? spec->argument : "");
 		print_term(out, INDENT, term, spec->about);
 	}
+	return complete;
 }
 
-static void print_head(FILE *out, const struct command *command)
+static void print_head(FILE *out, const struct command *command, const struct command_kind *kind)
 {
 	struct lines about = { .out = out };
 
-	print_usage(out, command);
+	print_usage(out, command, kind);
 	fputc('\n', out);
-	words(&about, command->about);
+	words(&about, kind ? kind->about : command->about);
 }
 
 void help_program(FILE *out, const struct program *program)
 {
 	const struct heading *heading = program->headings;
 
-	print_head(out, program->command);
+	print_head(out, program->command, NULL);
 	for (const struct command *const *c = program->subcommands; *c; c++) {
 		if (*c == heading->first) {
 			fprintf(out, "\n%s:\n", heading->text);
@@ -138,19 +186,35 @@ void help_program(FILE *out, const struct program *program)
 		if (!(*c)->hidden)
 			print_term(out, NARROW, (*c)->name, (*c)->summary);
 	}
-	print_options(out, program->command->options);
+	print_options(out, program->command, NULL, false);
 }
 
-void help_command(FILE *out, const struct command *command)
+static void print_kinds(FILE *out, const struct command *command)
 {
-	print_head(out, command);
-	print_options(out, command->options);
+	fputc('\n', out);
+	for (const struct command_kind *kind = command->kinds; kind->name; kind++)
+		print_term(out, NARROW, kind->name, kind->summary);
+}
+
+void help_command(FILE *out, const struct command *command, const struct command_kind *kind,
+		  bool all)
+{
+	const char *const *example = kind ? kind->examples : command->examples;
+	bool complete;
+
+	print_head(out, command, kind);
+	if (command->kinds && !kind)
+		print_kinds(out, command);
+	complete = print_options(out, command, kind, all);
 	fputs("\nexamples:\n", out);
-	for (const char *const *line = command->examples; *line; line += 2)
-		fprintf(out, "  %s\n      %s\n", line[0], line[1]);
+	for (size_t i = 0; *example && (all || i < EXAMPLES); i++, example += 2)
+		fprintf(out, "  %s\n      %s\n", example[0], example[1]);
 	fputs("\nexit status:\n", out);
 	for (const char *const *line = command->exits; *line; line += 2)
-		print_term(out, INDENT, line[0], line[1]);
+		print_term(out, CODE, line[0], line[1]);
+	if (!complete)
+		fprintf(out, "\n%s-%s(1) and --help-all have all options.\n",
+			error_program_name(), command->name);
 }
 
 /* Text for the formatter: no dash that is not one, no line that is a request. */
@@ -168,6 +232,22 @@ static void put_roff(FILE *out, const char *text)
 	}
 }
 
+/* " (latency, noise only)" */
+static void put_kinds(FILE *out, const struct command *command, const struct option_spec *spec)
+{
+	const char *before = " (";
+
+	if (!command->kinds || !spec->kinds)
+		return;
+	for (const struct command_kind *kind = command->kinds; kind->name; kind++) {
+		if (!options_has(command, kind, spec))
+			continue;
+		fprintf(out, "%s%s", before, kind->name);
+		before = ", ";
+	}
+	fputs(" only)", out);
+}
+
 void help_manual(FILE *out, const struct command *command)
 {
 	fputs(".SH OPTIONS\n", out);
@@ -183,6 +263,9 @@ void help_manual(FILE *out, const struct command *command)
 		else
 			fputs("\"\n", out);
 		put_roff(out, spec->about);
+		put_kinds(out, command, spec);
+		if (spec->type == OPTION_TIME)
+			fprintf(out, ".\nA number alone is in %s", spec->unit);
 		fputc('\n', out);
 	}
 }

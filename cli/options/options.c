@@ -1,214 +1,242 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "base/array.h"
 #include "base/error.h"
+#include "base/text.h"
+#include "options/near.h"
 #include "options/options.h"
+#include "options/value.h"
 
 #define FIRST 256	/* getopt_long()'s value of the table's first; above any letter */
-#define SECONDS_MAX 1e9
-#define DIGITS "0123456789"
 
-static bool to_number(const char *text, unsigned int min, unsigned int *number)
+/* What getopt_long() needs to know of the options of one command, or of one kind of it. */
+struct accepted {
+	const struct command *command;
+	const struct command_kind *kind;
+	char letters[3 + 2 * UCHAR_MAX];
+	struct option *longs;
+};
+
+const struct command_kind *options_kind(const struct command *command, const char *name)
 {
-	unsigned long value;
-
-	if (!*text || text[strspn(text, DIGITS)])
-		return false;
-	errno = 0;
-	value = strtoul(text, NULL, 10);
-	if (errno || value < min || value > UINT_MAX)
-		return false;
-	*number = (unsigned int)value;
-	return true;
+	for (const struct command_kind *kind = command->kinds; kind && kind->name; kind++)
+		if (!strcmp(kind->name, name))
+			return kind;
+	return NULL;
 }
 
-bool options_time(const char *text, const char *argument, uint64_t *ns)
+bool options_has(const struct command *command, const struct command_kind *kind,
+		 const struct option_spec *spec)
 {
-	static const struct {
-		const char *name;
-		double ns;
-	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 },
-		    { "min", 60e9 }, { "h", 3600e9 } };
-	size_t digits = strspn(text, DIGITS "."), length = strcspn(argument, "|");
-	const char *unit = text[digits] ? text + digits : argument;
-	double number, most = SECONDS_MAX * 1e9;
-	char *end;
+	return !spec->kinds || !kind || spec->kinds & 1U << (kind - command->kinds);
+}
 
-	if (argument[length] && !strcmp(text, argument + length + 1)) {
-		*ns = UINT64_MAX;
-		return true;
-	}
-	if (unit != argument)
-		length = strlen(unit);
-	number = strtod(text, &end);
-	if (!digits || end != text + digits)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-		if (strlen(units[i].name) != length || strncasecmp(units[i].name, unit, length))
+static void accept(struct accepted *accepted)
+{
+	const struct command *command = accepted->command;
+	size_t count = 0, n = 0;
+
+	while (command->options[count].name)
+		count++;
+	accepted->longs = calloc(count + 1, sizeof(*accepted->longs));
+	if (!accepted->longs)
+		exit(error_say("no memory"));
+	/* "+" stops at the first operand, ":" tells a missing argument apart. */
+	/* A program that follows has options of its own: those of this one stand before. */
+	strcpy(accepted->letters, command->max_operands < INT_MAX ? ":" : "+:");
+	for (size_t i = 0; i < count; i++) {
+		const struct option_spec *spec = &command->options[i];
+
+		if (!options_has(command, accepted->kind, spec))
 			continue;
-		number *= units[i].ns;
-		if (number < 1 || number > most)
-			return false;
-		*ns = (uint64_t)number;
-		return true;
+		accepted->longs[n++] = (struct option){ spec->name,
+			spec->argument ? required_argument : no_argument, NULL, FIRST + (int)i };
+		if (spec->letter)
+			strncat(accepted->letters, &spec->letter, 1);
+		if (spec->letter && spec->argument)
+			strcat(accepted->letters, ":");
 	}
-	return false;
 }
 
-/* Which one of @words, "a|b", is @text? */
-static bool to_word(const char *text, const char *words, unsigned int *number)
+/* Moves the operands to the end; the kind that the first of them names. */
+static const struct command_kind *find_kind(const struct command *command, int argc, char **argv)
 {
-	for (unsigned int i = 0; *words; i++) {
-		size_t length = strcspn(words, "|");
+	struct accepted all = { .command = command };
 
-		if (strlen(text) == length && !strncmp(text, words, length)) {
-			*number = i;
-			return true;
-		}
-		words += length;
-		words += *words == '|';
-	}
-	return false;
+	accept(&all);
+	optind = 0;
+	opterr = 0;
+	while (getopt_long(argc, argv, all.letters, all.longs, NULL) != -1)
+		;
+	free(all.longs);
+	return optind < argc ? options_kind(command, argv[optind]) : NULL;
 }
 
-/* False: said why. */
-static bool set(const struct option_spec *spec, const char *text)
+static const struct option_spec *by_letter(const struct accepted *accepted, int letter)
 {
-	switch (spec->type) {
-	case OPTION_HELP:
-		break;
-	case OPTION_FLAG:
-		*spec->to.flag = true;
-		break;
-	case OPTION_NUMBER:
-		if (to_number(text, spec->min, spec->to.number))
-			break;
-		error_say("--%s wants a whole number from %u on, not \"%s\"", spec->name,
-			  spec->min, text);
-		return false;
-	case OPTION_SECONDS:
-		if (options_time(text, "s", spec->to.ns))
-			break;
-		error_say("--%s wants a time, more than 0, such as 10 or 0.5 (seconds), 200ms, 5min or 1h, not \"%s\"",
-			  spec->name, text);
-		return false;
-	case OPTION_TIME:
-		if (options_time(text, spec->argument, spec->to.ns))
-			break;
-		error_say("--%s wants a time, more than 0, such as 20 (%.2s) or 500us, 20ms, 1s%s, not \"%s\"",
-			  spec->name, spec->argument,
-			  strchr(spec->argument, '|') ? ", or never" : "", text);
-		return false;
-	case OPTION_CPUS:
-		if (cpulist_parse(text, spec->to.cpus))
-			break;
-		error_say("--%s wants a list of CPUs below %d, such as 1 or 1,3-5, not \"%s\"",
-			  spec->name, CPULIST_MAX, text);
-		return false;
-	case OPTION_WORD:
-		if (to_word(text, spec->argument, spec->to.number))
-			break;
-		error_say("--%s wants one of %s, not \"%s\"", spec->name, spec->argument, text);
-		return false;
-	case OPTION_TEXTS:
-		*ARRAY_ADD(spec->to.texts->texts, spec->to.texts->count) = text;
-		break;
-	case OPTION_DIRECTORY:
-	case OPTION_FILE:
-	case OPTION_USER:
-		*spec->to.text = text;
-		break;
-	}
-	return true;
-}
+	const struct command *command = accepted->command;
 
-static const struct option_spec *by_letter(const struct command *command, int letter)
-{
 	for (const struct option_spec *spec = command->options; spec->name; spec++)
-		if (spec->letter && spec->letter == letter)
+		if (spec->letter && spec->letter == letter &&
+		    options_has(command, accepted->kind, spec))
 			return spec;
 	return NULL;
 }
 
-/* What getopt_long() met that is in no table, or lacks its argument. */
-static void complain(const struct command *command, int result, const char *word)
+/* "; see isolator run --help" */
+static const char *see(const struct accepted *accepted)
 {
-	const char *program = error_program_name();
-	const char *where = strcmp(command->name, program) ? command->name : "";
-	const char *space = *where ? " " : "";
+	static char *text;
+	const char *program = error_program_name(), *name = accepted->command->name;
+	const struct command_kind *kind = accepted->kind;
 
-	if (result == ':')
-		error_say("%s wants an argument; see %s%s%s --help", word, program, space, where);
-	else if (optopt >= FIRST)
-		error_say("%.*s takes no argument; see %s%s%s --help",
-			  (int)strcspn(word, "="), word, program, space, where);
-	else if (optopt)
-		error_say("there is no option -%c; see %s%s%s --help", optopt, program, space,
-			  where);
-	else
-		error_say("there is no option %s, or more than one that begins so; see %s%s%s --help",
-			  word, program, space, where);
+	free(text);
+	text = text_format("; see %s%s%s%s%s --help", program, strcmp(name, program) ? " " : "",
+			   strcmp(name, program) ? name : "", kind ? " " : "",
+			   kind ? kind->name : "");
+	return text;
 }
 
-enum options_result options_parse(const struct command *command, int argc, char **argv)
+/* The kinds that have the option @name, if it is one of another kind. */
+static char *other_kinds(const struct accepted *accepted, const char *name)
 {
+	const struct command *command = accepted->command;
+	char *text = NULL;
+
+	for (const struct command_kind *kind = command->kinds; kind && kind->name; kind++) {
+		for (const struct option_spec *spec = command->options; spec->name; spec++) {
+			char *longer;
+
+			if (!spec->about || strcmp(spec->name, name) ||
+			    !options_has(command, kind, spec))
+				continue;
+			longer = text_format("%s%s%s", text ? text : "", text ? ", " : "",
+					     kind->name);
+			free(text);
+			text = longer;
+		}
+	}
+	return text;
+}
+
+/* A long option that is in no table, or begins more than one. */
+static void complain_long(const struct accepted *accepted, const char *word)
+{
+	char *name = text_format("%.*s", (int)strcspn(word + 2, "="), word + 2);
+	char *others = other_kinds(accepted, name), *which = text_format("%s", "");
+	struct near near = { .typed = name };
+	unsigned int count = 0;
+
+	for (const struct option *option = accepted->longs; option->name; option++) {
+		const struct option_spec *spec = &accepted->command->options[option->val - FIRST];
+		char *longer;
+
+		if (!spec->about)
+			continue;
+		near_add(&near, option->name);
+		if (strncmp(option->name, name, strlen(name)))
+			continue;
+		longer = text_format("%s%s--%s", which, count++ ? ", " : "", option->name);
+		free(which);
+		which = longer;
+	}
+	if (count > 1)
+		error_say("--%s is ambiguous: %s", name, which);
+	else if (others)
+		error_say("--%s is for %s, not for %s%s", name, others, accepted->kind->name,
+			  see(accepted));
+	else if (near.best)
+		error_say("unknown option --%s; did you mean --%s?", name, near.best);
+	else
+		error_say("unknown option --%s%s", name, see(accepted));
+	free(which);
+	free(others);
+	free(name);
+}
+
+/* What getopt_long() met that is in no table, or lacks its argument. */
+static void complain(const struct accepted *accepted, int result, const char *word)
+{
+	const struct option_spec *spec = optopt >= FIRST ?
+		&accepted->command->options[optopt - FIRST] : by_letter(accepted, optopt);
+
+	if (result == ':')
+		error_say("missing argument of %s%s: %s%s", optopt >= FIRST ? "--" : "",
+			  optopt >= FIRST ? spec->name : word, spec->argument, see(accepted));
+	else if (optopt >= FIRST)
+		error_say("--%s takes no argument%s", spec->name, see(accepted));
+	else if (optopt)
+		error_say("unknown option -%c%s", optopt, see(accepted));
+	else
+		complain_long(accepted, word);
+}
+
+/* Are there as many operands as there must be?  False, said which not. */
+static bool check_operands(const struct accepted *accepted, int argc, char **argv)
+{
+	const struct command *command = accepted->command;
+	const char *missing = command->operands;
+	struct near near = { 0 };
+
+	if (argc < command->min_operands) {
+		/* What may be left out is not what is missing. */
+		while (*missing == '[')
+			missing += strcspn(missing, " ") + 1;
+		error_say("missing argument %.*s%s", (int)strcspn(missing, " "), missing,
+			  see(accepted));
+		return false;
+	}
+	if (command->kinds && !accepted->kind) {
+		near.typed = argv[0];
+		for (const struct command_kind *kind = command->kinds; kind->name; kind++)
+			near_add(&near, kind->name);
+		if (near.best)
+			error_say("unknown argument \"%s\"; did you mean %s?", argv[0], near.best);
+		else
+			error_say("unknown argument \"%s\", it must be %s%s", argv[0],
+				  command->operands, see(accepted));
+		return false;
+	}
+	if (argc <= command->max_operands)
+		return true;
+	error_say("unexpected argument \"%s\"%s", argv[command->max_operands], see(accepted));
+	return false;
+}
+
+enum options_result options_parse(const struct command *command, int argc, char **argv,
+				  const struct command_kind **kind)
+{
+	struct accepted accepted = { .command = command };
 	enum options_result result = OPTIONS_RUN;
-	/* "+" stops at the first operand, ":" tells a missing argument apart. */
-	/* A program that follows has options of its own: those of this one stand before. */
-	char letters[3 + 2 * UCHAR_MAX] = "+:";
-	struct option *longs;
-	size_t count = 0;
 	int got;
 
-	while (command->options[count].name)
-		count++;
-	longs = calloc(count + 1, sizeof(*longs));
-	if (!longs)
-		exit(error_say("no memory"));
-	for (size_t i = 0; i < count; i++) {
-		const struct option_spec *spec = &command->options[i];
-
-		longs[i] = (struct option){ spec->name,
-			spec->argument ? required_argument : no_argument, NULL, FIRST + (int)i };
-		if (spec->letter)
-			strncat(letters, &spec->letter, 1);
-		if (spec->letter && spec->argument)
-			strcat(letters, ":");
-	}
-	if (command->max_operands < INT_MAX)
-		memmove(letters, letters + 1, strlen(letters));
+	if (command->kinds)
+		accepted.kind = find_kind(command, argc, argv);
+	*kind = accepted.kind;
+	accept(&accepted);
 	optind = 0;
 	opterr = 0;
 	while (result == OPTIONS_RUN &&
-	       (got = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+	       (got = getopt_long(argc, argv, accepted.letters, accepted.longs, NULL)) != -1) {
 		const struct option_spec *spec = got >= FIRST ?
-			&command->options[got - FIRST] : by_letter(command, got);
+			&command->options[got - FIRST] : by_letter(&accepted, got);
 
 		if (!spec) {
-			complain(command, got, argv[optind - 1]);
+			complain(&accepted, got, argv[optind - 1]);
 			result = OPTIONS_WRONG;
 		} else if (spec->type == OPTION_HELP) {
 			result = OPTIONS_WANT_HELP;
-		} else if (!set(spec, optarg)) {
+		} else if (spec->type == OPTION_HELP_ALL) {
+			result = OPTIONS_WANT_HELP_ALL;
+		} else if (!value_set(spec, optarg)) {
 			result = OPTIONS_WRONG;
 		}
 	}
-	free(longs);
-	if (result != OPTIONS_RUN)
-		return result;
-	if (argc - optind < command->min_operands || argc - optind > command->max_operands) {
-		if (argc - optind < command->min_operands)
-			error_say("it wants a word more: %s; see --help", command->operands);
-		else
-			error_say("\"%s\" is one word too many; see --help",
-				  argv[optind + command->max_operands]);
-		return OPTIONS_WRONG;
-	}
-	return OPTIONS_RUN;
+	if (result == OPTIONS_RUN && !check_operands(&accepted, argc - optind, argv + optind))
+		result = OPTIONS_WRONG;
+	free(accepted.longs);
+	return result;
 }

@@ -81,9 +81,9 @@ char *culprit_deed(const char *comm, const char *kind, const char *callback)
 	} deeds[] = {
 		{ "call", "asked for a call" },
 		{ "wake", "woke a task that last ran there" },
-		{ "resched", "wanted the task to be preempted" },
+		{ "resched", "asked to preempt the task" },
 		{ "signal", "sent the task a signal, or traced it" },
-		{ "thread", "wanted to run" },
+		{ "thread", "asked to run" },
 		{ "timer", "saw that a timer of this CPU had expired" },
 		{ "clock", "saw that limits or CPU timers were to be checked" },
 	};

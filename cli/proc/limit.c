@@ -33,7 +33,7 @@ static int parse(struct limits *limits, const char *path, size_t size)
 	struct scan scan = { .file = path, .next = limits->text };
 
 	if (!file_is_whole(limits->text, size)) {
-		error_say("%s: it is cut off, or no text", path);
+		error_say("%s: it is cut off, or not a text file", path);
 		return -1;
 	}
 	while (scan_line(&scan))

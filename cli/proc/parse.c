@@ -110,7 +110,7 @@ static int status_list(struct scan *scan, const char **list)
 
 	*list = scan->at ? scan->at : "";
 	if (**list && !cpulist_parse(*list, &parsed))
-		return scan_fail(scan, "\"%.40s\" is no list of CPUs", *list);
+		return scan_fail(scan, "\"%.40s\" is not a list of CPUs", *list);
 	return 0;
 }
 

@@ -36,7 +36,7 @@ static int unreadable(const char *directory, const char *path, enum proc_file fi
 
 	uname(&kernel);
 	if ((error == ENOENT || error == ENOTDIR) && strcmp(directory, PROC_DIRECTORY))
-		error_say("there is no %s: --proc wants a directory with the files of %s",
+		error_say("there is no %s: --proc must name a directory with the files of %s",
 			  path, PROC_DIRECTORY);
 	else if (error == ENOENT && file == PROC_STATUS)
 		say_without();
@@ -56,7 +56,7 @@ static int check_text(const char *path, const char *text, size_t size)
 {
 	if (file_is_whole(text, size))
 		return 0;
-	error_say("%s: it is cut off, or no text: is it a file of %s?", path, PROC_DIRECTORY);
+	error_say("%s: it is cut off, or not a text file: is it a file of %s?", path, PROC_DIRECTORY);
 	return -1;
 }
 

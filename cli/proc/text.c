@@ -106,7 +106,7 @@ void proc_text_shortfall(FILE *out, uint64_t achieved, uint64_t more)
 	}
 	if (*before == ',')
 		fputc('\n', out);
-	before = "  start fell short: ";
+	before = "  start incomplete: ";
 	for (size_t i = 0; i < ARRAY_SIZE(got); i++) {
 		if (more & got[i].bit)
 			continue;
@@ -136,7 +136,7 @@ void proc_text_state(FILE *out, const struct proc_cpu *cpu, bool colours)
 	char deadline[TERM_TIME], spin[TERM_TIME], lend[TERM_TIME];
 
 	if (!cpu->isolated) {
-		fprintf(out, "%sCPU %d%s: not isolated any more: %s\n", bold, cpu->cpu, plain,
+		fprintf(out, "%sCPU %d%s: no longer isolated: %s\n", bold, cpu->cpu, plain,
 			proc_text_end(cpu->end));
 		return;
 	}

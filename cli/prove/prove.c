@@ -29,18 +29,19 @@ static struct {
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "cpu", 'c', OPTION_CPUS, "CPU", "the CPU to look at; required",
-	  { .cpus = &options.cpus }, 0 },
-	{ "time", 't', OPTION_SECONDS, "SEC", "how long, in seconds (default 10); Ctrl-C ends it early, with the verdict of what was seen",
-	  { .ns = &options.window_ns }, 0 },
-	{ "threshold", 0, OPTION_TIME, "US", "a longer pause counts as a gap, in us or with a unit (default 10us); if given, gaps decide in a virtual machine too",
-	  { .ns = &options.threshold_ns }, 0 },
-	{ "plain", 0, OPTION_FLAG, NULL, "do not isolate the CPU, also where the kernel has Isolator: what comes to it without",
-	  { .flag = &options.plain }, 0 },
-	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.prove, version 1)",
-	  { .flag = &options.json }, 0 },
+	OPTION_HELP_ALL_SPEC,
+	{ "cpu", 'c', OPTION_CPUS, "CPUS", "the one CPU to look at; required",
+	  .to.cpus = &options.cpus },
+	{ "time", 't', OPTION_TIME, "TIME", "measure for this time (default 10s); Ctrl-C ends it early, with a verdict",
+	  .to.ns = &options.window_ns, .unit = "s" },
+	{ "threshold", 0, OPTION_TIME, "TIME", "count a longer pause as a gap (default 10us); if given, gaps decide in a virtual machine too",
+	  .to.ns = &options.threshold_ns, .unit = "us" },
+	{ "plain", 0, OPTION_FLAG, NULL, "do not isolate the CPU, even if the kernel has Isolator",
+	  .to.flag = &options.plain },
+	{ "json", 0, OPTION_FLAG, NULL, "print one JSON object (schema isolator.prove, version 1)",
+	  .to.flag = &options.json },
 	{ "proc", 0, OPTION_DIRECTORY, "DIR", "read the files in DIR instead of /proc/isolator",
-	  { .text = &options.directory }, 0 },
+	  .to.text = &options.directory, .rare = true },
 	{ 0 },
 };
 
@@ -78,11 +79,11 @@ static int run(int argc, char **argv)
 	(void)argv;
 	order.cpu = options.cpus.given ? cpulist_next(&options.cpus, -1) : -1;
 	if (order.cpu < 0)
-		return error_say("which CPU? -c 1 looks at CPU 1; see isolator prove --help");
+		return error_say("missing option -c CPU, the CPU to look at; see isolator prove --help");
 	if (cpulist_next(&options.cpus, order.cpu) >= 0)
-		return error_say("--cpu wants one CPU; run isolator prove once for each");
+		return error_say("--cpu: give one CPU; run isolator prove once for each");
 	if (options.threshold_ns > MAX_THRESHOLD_NS)
-		return error_say("--threshold wants at most one second");
+		return error_say("--threshold: at most 1s is possible");
 	if (online_read("/", &online) || online_check("cpu", &options.cpus, &online))
 		return EXIT_ERROR;
 	/* A kernel that has one of them and not the other is an error, told at start. */
@@ -103,13 +104,13 @@ static int run(int argc, char **argv)
 
 const struct command prove_command = {
 	.name = "prove",
-	.summary = "is a CPU quiet? If not, what comes to it",
-	.about = "Puts a thread on the CPU that stays in user mode, isolated where the kernel has Isolator, and counts what interrupts it: the kernel's instructions by the CPU's own counter, interrupts by class, context switches, page faults, and pauses of the thread's loop. An instrument that reads 0 proves nothing: each must move at a deliberate kernel entry before and after, or it is not used. Without Isolator the thread is one of SCHED_FIFO, where that is allowed: other tasks of the CPU wait meanwhile. The last line is the verdict.",
+	.summary = "prove that a CPU is quiet, or show what interrupts it",
+	.about = "Runs a thread on the CPU that stays in user mode, isolated if the kernel has Isolator, and counts what interrupts it: kernel instructions (by the CPU's own counter), interrupts by class, context switches, page faults, and pauses of the thread's loop. Before and after, each instrument must count a deliberate kernel entry, or it is not used. Without Isolator the thread runs as SCHED_FIFO where that is allowed, and other tasks of the CPU wait. The last line is the verdict.",
 	.options = specs,
 	.examples = (const char *const []){
-		"sudo isolator prove -c 3", "CPU 3, for 10 seconds",
+		"sudo isolator prove -c 3", "look at CPU 3 for 10 seconds",
 		"sudo isolator prove -c 3 -t 1h --threshold 5us --json > proof.json",
-		"for an hour, with no pause over 5 us; a record",
+		"require no pause over 5 us for an hour, and keep a record",
 		"sudo isolator prove -c 3 --plain", "the same CPU without isolation, to compare",
 		NULL,
 	},
@@ -117,8 +118,8 @@ const struct command prove_command = {
 		"0", "the CPU was quiet",
 		"1", "an error, which says what to do about it",
 		"2", "it was not quiet; the last line names what came",
-		"3", "inconclusive: an instrument that must count does not, or none tells the thread's own ticks apart",
-		"77", "nothing here can count what interrupts the CPU",
+		"3", "inconclusive: an instrument does not count, or none can tell the thread's own ticks apart",
+		"77", "skipped: nothing here can count what interrupts the CPU",
 		NULL,
 	},
 	.run = run,

@@ -15,6 +15,7 @@
 #include "journal/journal.h"
 #include "journal/undo.h"
 #include "machine/kernels.h"
+#include "machine/online.h"
 #include "machine/task.h"
 #include "options/command.h"
 #include "proc/device.h"
@@ -42,36 +43,40 @@ static struct {
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "cpu", 'c', OPTION_CPUS, "CPU", "the CPU to be quiet; the task is pinned to it",
-	  { .cpus = &attach_run.cpus }, 0 },
-	{ "policy", 0, OPTION_WORD, "keep|other|fifo|rr", "the task's scheduling policy from now on (default keep: that which it has)",
-	  { .number = &options.policy }, 0 },
+	OPTION_HELP_ALL_SPEC,
+	{ "cpu", 'c', OPTION_CPUS, "CPUS", "the one CPU to make quiet; the task is pinned to it",
+	  .to.cpus = &attach_run.cpus },
+	{ "policy", 0, OPTION_WORD, "keep|other|fifo|rr", "scheduling policy of the task (default keep: do not change it)",
+	  .to.number = &options.policy },
 	RUN_OPTION_PRIORITY(attach_run),
 	RUN_OPTIONS_ISOLATION(attach_run, "task"),
-	{ "lock", 0, OPTION_FLAG, NULL, "lock its process's memory, which detach cannot unlock",
-	  { .flag = &options.lock }, 0 },
-	{ "wait", 0, OPTION_SECONDS, "SECONDS", "how long a task that sleeps may take until it runs and is isolated (default 10)",
-	  { .ns = &options.wait_ns }, 0 },
-	{ "best-effort", 0, OPTION_FLAG, NULL, "go on where a setting may not be changed (default: say all that may not, and change nothing)",
-	  { .flag = &attach_run.best_effort }, 0 },
-	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.attach, version 1)",
-	  { .flag = &options.json }, 0 },
-	{ "root", 0, OPTION_DIRECTORY, "DIR", NULL, { .text = &attach_run.root }, 0 },
+	{ "lock", 0, OPTION_FLAG, NULL, "lock the memory of its process; detach cannot unlock it",
+	  .to.flag = &options.lock, .rare = true },
+	{ "wait", 0, OPTION_TIME, "TIME", "give a sleeping task this time to run and be isolated (default 10s)",
+	  .to.ns = &options.wait_ns, .unit = "s" },
+	{ "best-effort", 0, OPTION_FLAG, NULL, "skip settings that this user may not change (default: list them and change nothing)",
+	  .to.flag = &attach_run.best_effort },
+	{ "json", 0, OPTION_FLAG, NULL, "print one JSON object (schema isolator.attach, version 1)",
+	  .to.flag = &options.json },
+	{ "root", 0, OPTION_FILE, "DIR", NULL, .to.text = &attach_run.root },
 	{ 0 },
 };
 
 static int check_options(struct run *run, const char *tid)
 {
 	int first = run->cpus.given ? cpulist_next(&run->cpus, -1) : -1;
+	struct cpulist online;
 
 	if (first < 0 || cpulist_next(&run->cpus, first) >= 0) {
-		error_say("--cpu wants one CPU: a task is isolated on a single one");
+		error_say("--cpu: give one CPU to isolate the task on");
 		return -1;
 	}
+	if (online_read(run->root, &online) || online_check("cpu", &run->cpus, &online))
+		return -1;
 	if (run_options_priority(run, options.policy >= FIFO))
 		return -1;
 	if (!task_is_tid(tid)) {
-		error_say("\"%s\" is no TID: a thread's number as in /proc/PID/task, that of a process for its first thread",
+		error_say("\"%s\" is not a TID: the number of a thread, as in /proc/PID/task; a PID names the first thread",
 			  tid);
 		return -1;
 	}
@@ -86,12 +91,12 @@ static int check_task(const struct run *run, const struct task *task)
 	if (!device_there(run->root)) {
 		char *text = kernels_without(run->root);
 
-		error_say("there is no %s: %s; on this one: isolator run", DEVICE_PATH, text);
+		error_say("there is no %s: %s; on this kernel use isolator run", DEVICE_PATH, text);
 		free(text);
 		return -1;
 	}
 	if (task->kernel) {
-		error_say("%s is a thread of the kernel, and is not isolated", task->tid);
+		error_say("%s is a kernel thread, which cannot be isolated", task->tid);
 		return -1;
 	}
 	if (journal_is_attached(run->root, task->tid)) {
@@ -183,9 +188,9 @@ static int start(struct isolate *isolate)
 	allow_signals(false);
 	setitimer(ITIMER_REAL, &none, NULL);
 	if (error == EINTR && ended && ended != SIGALRM)
-		error_say("ended by a signal: nothing came of it");
+		error_say("ended by a signal: nothing was changed");
 	else if (error == EINTR)
-		error_say("%d sleeps in the kernel, and is isolated only once it runs: nothing came of it; --wait SECONDS waits longer",
+		error_say("%d sleeps in the kernel, and can be isolated only when it runs: nothing was changed; --wait TIME waits longer",
 			  (int)isolate->tid);
 	else if (error)
 		error_say("CPU %d is not isolated, the start of %d (%s) was refused: %s: %s",
@@ -248,7 +253,7 @@ static bool isolate_task(struct run *run, const struct task *task, const char *n
 	if (run_quieten(run))
 		return false;
 	if (!run->journalled) {
-		error_say("without a journal in /run/isolator nothing could be given back later: run it as root");
+		error_say("without a journal in /run/isolator detach could not undo the changes: run it as root");
 		return false;
 	}
 	run->device = device_open(run->root);
@@ -318,19 +323,21 @@ const struct command attach_command = {
 	.operands = "TID",
 	.min_operands = 1,
 	.max_operands = 1,
-	.summary = "isolate a task that runs already, on a CPU made quiet for it",
-	.about = "Makes a CPU quiet as isolator run does, pins the task with this TID to it, and isolates it: nothing interrupts it in user mode. Other threads of its process stay where they are. What was changed is noted in /run/isolator: isolator detach gives all of it back, and isolator restore does when the task has ended. It needs a kernel with Isolator.",
+	.summary = "isolate a running task on a CPU that is made quiet for it",
+	.about = "Makes a CPU quiet as isolator run does, pins the task with this TID to it, and isolates it: nothing interrupts it in user mode. Other threads of its process stay where they are. isolator detach undoes all changes, which are noted in /run/isolator; isolator restore does when the task has ended. A kernel with Isolator is required.",
 	.options = specs,
 	.examples = (const char *const []){
-		"sudo isolator attach 4711 -c 3", "the task 4711 gets CPU 3 for itself",
-		"sudo isolator attach 4711 -c 3 --beat 20", "it makes no system calls",
-		"sudo isolator detach 4711", "all is as before",
+		"sudo isolator attach 4711 -c 3", "give CPU 3 to the task 4711",
+		"sudo isolator attach 4711 -c 3 --beat 20", "for a task that makes no system calls",
+		"sudo isolator detach 4711", "undo all of it",
 		NULL,
 	},
 	.exits = (const char *const []){
 		"0", "the task is isolated",
-		"1", "an error, which says what to do about it; nothing is changed",
+		"1", "an error, which says what to do about it; nothing was changed",
 		NULL,
 	},
+	.schema = "isolator.attach",
+	.json = &options.json,
 	.run = run_command_attach,
 };

@@ -25,9 +25,9 @@ static struct {
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.detach, version 1)",
-	  { .flag = &options.json }, 0 },
-	{ "root", 0, OPTION_DIRECTORY, "DIR", NULL, { .text = &options.root }, 0 },
+	{ "json", 0, OPTION_FLAG, NULL, "print one JSON object (schema isolator.detach, version 1)",
+	  .to.flag = &options.json },
+	{ "root", 0, OPTION_FILE, "DIR", NULL, .to.text = &options.root },
 	{ 0 },
 };
 
@@ -53,7 +53,7 @@ static int stop(const char *tid)
 				 tid);
 	if (error)
 		return error_say("%s: %s: %s", tid, strerror(error), device_fix(error));
-	fprintf(stderr, "isolator detach: %s was not attached, but isolated by itself or another program: that has ended, and nothing else is to be given back\n",
+	fprintf(stderr, "isolator detach: %s was not attached, but isolated by itself or another program: its isolation has ended, and there is nothing else to restore\n",
 		tid);
 	return EXIT_PASS;
 }
@@ -109,7 +109,7 @@ static int detach(int argc, char **argv)
 
 	(void)argc;
 	if (!task_is_tid(argv[0]))
-		return error_say("\"%s\" is no TID", argv[0]);
+		return error_say("\"%s\" is not a TID", argv[0]);
 	if (undo_attached(&undo, options.root, argv[0]))
 		return EXIT_ERROR;
 	journal = find(&undo, argv[0]);
@@ -135,16 +135,16 @@ const struct command detach_command = {
 	.operands = "TID",
 	.min_operands = 1,
 	.max_operands = 1,
-	.summary = "end what attach began, and tell what came of it",
-	.about = "Ends the isolation of the task with this TID, gives it back the CPUs and the policy that it had before isolator attach, puts back each setting that was changed for it, and tells who ticked for it and who wanted its CPU.",
+	.summary = "end what attach began, and report what came to the CPU",
+	.about = "Ends the isolation of the task with this TID, gives it back the CPUs and the policy that it had before isolator attach, restores each setting that was changed for it, and reports who ticked for it and who asked for its CPU.",
 	.options = specs,
 	.examples = (const char *const []){
-		"sudo isolator detach 4711", "the task goes on as before",
+		"sudo isolator detach 4711", "let the task go on as before",
 		NULL,
 	},
 	.exits = (const char *const []){
 		"0", "done",
-		"1", "an error, or not all could be given back; the message says what to do about it",
+		"1", "an error, or something could not be restored; the message says what to do",
 		NULL,
 	},
 	.run = detach,

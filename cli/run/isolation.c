@@ -111,7 +111,7 @@ static void put_ticks(FILE *out, const struct run *run, const struct proc_cpu *c
 	}
 	if (!*begun)
 		fputs(cpu->total.n[BREACHED] ?
-		      "nobody: it entered the kernel too rarely; --preload ticks in more calls, and --beat has what is due delivered as planned" :
+		      "nobody: it entered the kernel too rarely; --preload ticks in more calls, and --beat delivers pending work at planned times" :
 		      "nobody, and nothing waited for it until a deadline", out);
 	fputc('\n', out);
 }
@@ -126,7 +126,7 @@ static void put_counts(FILE *out, const struct proc_cpu *cpu)
 		fprintf(out, "%s%s %" PRIu64, begun, count_names[i], cpu->total.n[i]);
 		begun = ", ";
 	}
-	fputs(*begun == ' ' ? "    nobody wanted anything of it\n" : "\n", out);
+	fputs(*begun == ' ' ? "    nobody asked for it\n" : "\n", out);
 }
 
 static void put_culprits(FILE *out, const struct run *run, const struct proc_cpu *cpu)
@@ -198,7 +198,7 @@ void run_isolation_cpu(FILE *out, const struct run *run, int number)
 	}
 	if (!cpu) {
 		fputs(!task ? "no thread was named so or pinned itself to it alone\n" :
-		      task->state == ISOLATE_REFUSED ? "refused, as said above\n" :
+		      task->state == ISOLATE_REFUSED ? "refused, see above\n" :
 		      "it ended before it began\n", out);
 		return;
 	}

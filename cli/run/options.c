@@ -8,12 +8,12 @@
 int run_options_priority(struct run *run, bool real_time)
 {
 	if (!real_time && run->priority) {
-		error_say("--priority is for --policy fifo or rr");
+		error_say("--priority needs --policy fifo or rr");
 		return -1;
 	}
 	if (run->priority > PRIORITY_MAX) {
-		error_say("--priority wants a whole number from 1 to %d, not \"%u\"", PRIORITY_MAX,
-			  run->priority);
+		error_say("--priority: %u is not from 1 to %d", run->priority,
+			  PRIORITY_MAX);
 		return -1;
 	}
 	if (real_time && !run->priority)

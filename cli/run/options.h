@@ -15,19 +15,19 @@
 
 /* Entries of a table (options.h) for the variable @run. */
 #define RUN_OPTION_PRIORITY(run) \
-	{ "priority", 0, OPTION_NUMBER, "N", "its priority with fifo and rr, 1 to 99 (default 50)", \
-	  { .number = &(run).priority }, 1 }
+	{ "priority", 0, OPTION_NUMBER, "N", "priority of fifo and rr, 1 to 99 (default 50)", \
+	  .to.number = &(run).priority, .min = 1 }
 
-/* Four of them; @whom is a string: whom the kernel is to leave alone. */
+/* Four of them; @whom is a string: whom the kernel leaves alone. */
 #define RUN_OPTIONS_ISOLATION(run, whom) \
-	{ "lend", 0, OPTION_TIME, "US", "a system call or fault of the " whom " may lend the CPU to what waits for it for this long (default 50); a time may have a unit: 50us, 1ms", \
-	  { .ns = &(run).wish.lend_ns }, 0 }, \
-	{ "beat", 0, OPTION_TIME, "MS", "for a " whom " that makes no system calls: interrupt it once in this time if something is due, as planned, and do it all at once (default: never)", \
-	  { .ns = &(run).wish.beat_ns }, 0 }, \
-	{ "deadline", 0, OPTION_TIME, "MS|never", "what nobody has ticked for until then interrupts the " whom ": a breach (default 1000)", \
-	  { .ns = &(run).wish.deadline_ns }, 0 }, \
-	{ "spin", 0, OPTION_TIME, "MS", "the same for what somebody waits for in a loop, and so keeps another CPU busy (default 100, or the deadline if that is shorter)", \
-	  { .ns = &(run).wish.spin_ns }, 0 }
+	{ "deadline", 0, OPTION_TIME, "TIME|never", "work still pending after this time interrupts the " whom " (a breach; default 1s)", \
+	  .to.ns = &(run).wish.deadline_ns, .unit = "ms" }, \
+	{ "spin", 0, OPTION_TIME, "TIME", "the same for work that another CPU waits for in a loop (default 100ms, or the deadline if that is shorter)", \
+	  .to.ns = &(run).wish.spin_ns, .unit = "ms", .rare = true }, \
+	{ "lend", 0, OPTION_TIME, "TIME", "a system call or fault may lend the CPU to tasks that wait for it, for this long (default 50us)", \
+	  .to.ns = &(run).wish.lend_ns, .unit = "us", .rare = true }, \
+	{ "beat", 0, OPTION_TIME, "TIME", "if the " whom " makes no system calls: interrupt it once in this time when work is pending, and do all of it (default: never)", \
+	  .to.ns = &(run).wish.beat_ns, .unit = "ms", .rare = true }
 
 /*
  * Does the priority that was given fit the policy, which is a @real_time one or not?  Fills

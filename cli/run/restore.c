@@ -22,14 +22,14 @@ static struct {
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "force", 0, OPTION_FLAG, NULL, "take what a run that lives has changed away from it, too",
-	  { .flag = &options.force }, 0 },
-	{ "runs", 0, OPTION_FLAG, NULL, "only what runs and attached tasks that have ended left: audit --fix and the shield stay in force",
-	  { .flag = &options.runs }, 0 },
-	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.restore, version 1)",
-	  { .flag = &options.json }, 0 },
-	{ "root", 0, OPTION_DIRECTORY, "DIR", NULL, { .text = &options.root }, 0 },
-	{ "update-grub", 0, OPTION_FILE, "PROGRAM", NULL, { .text = &boot_updater }, 0 },
+	{ "force", 0, OPTION_FLAG, NULL, "also undo what runs that still go on have changed",
+	  .to.flag = &options.force },
+	{ "runs", 0, OPTION_FLAG, NULL, "undo only what ended runs and attached tasks left; keep audit --fix and the shield",
+	  .to.flag = &options.runs },
+	{ "json", 0, OPTION_FLAG, NULL, "print one JSON object (schema isolator.restore, version 1)",
+	  .to.flag = &options.json },
+	{ "root", 0, OPTION_FILE, "DIR", NULL, .to.text = &options.root },
+	{ "update-grub", 0, OPTION_FILE, "PROGRAM", NULL, .to.text = &boot_updater },
 	{ 0 },
 };
 
@@ -101,7 +101,7 @@ static void put_whose(FILE *out, const struct undo_journal *journal)
 static void put_text(FILE *out, const struct undo *undo)
 {
 	if (!undo->count)
-		fputs("Nothing is to be restored.\n", out);
+		fputs("There is nothing to restore.\n", out);
 	for (size_t i = 0; i < undo->count; i++) {
 		const struct undo_journal *journal = &undo->journals[i];
 
@@ -109,7 +109,7 @@ static void put_text(FILE *out, const struct undo *undo)
 		put_whose(out, journal);
 		fputs("): ", out);
 		if (journal->state == UNDO_ALIVE) {
-			fputs("left alone, it still runs; it restores when it ends, --force does so now\n",
+			fputs("left alone: it still runs, and restores when it ends; --force restores now\n",
 			      out);
 			continue;
 		}
@@ -117,9 +117,9 @@ static void put_text(FILE *out, const struct undo *undo)
 		if (journal->moved)
 			fprintf(out, ", %u processes run on where it began", journal->moved);
 		if (journal->waiting)
-			fprintf(out, ", %u left to a run that still needs them", journal->waiting);
+			fprintf(out, ", %u left for a run that still needs them", journal->waiting);
 		if (journal->failed)
-			fprintf(out, ", %u failed and still noted: mend what is said above and restore again, or remove the journal",
+			fprintf(out, ", %u failed and stay in the journal: fix the errors above and restore again, or remove the journal",
 				journal->failed);
 		fputc('\n', out);
 	}
@@ -133,7 +133,7 @@ static int run(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (options.force && options.runs)
-		return error_say("--force and --runs: one of them at most");
+		return error_say("--force and --runs: give at most one of them");
 	if (undo_journals(&undo, options.root, options.force ? UNDO_ALL :
 			  options.runs ? UNDO_RUNS : UNDO_ENDED))
 		return EXIT_ERROR;
@@ -150,16 +150,16 @@ static int run(int argc, char **argv)
 const struct command restore_command = {
 	.name = "restore",
 	.summary = "undo what audit --fix, shield or a killed run left changed",
-	.about = "Puts back what audit --fix and shield have changed, and what a run could not restore because it was killed: each setting, cgroup and affinity that a journal in /run/isolator notes, the last change first, and looks whether it holds. What audit --fix --boot has written for the next boot, which /var/lib/isolator notes, goes too. A run that still lives is left alone.",
+	.about = "Restores what audit --fix and shield have changed, and what a killed run could not restore: each setting, cgroup and affinity that a journal in /run/isolator notes, the last change first. Then it checks that the values hold. It also undoes what audit --fix --boot has written for the next boot (noted in /var/lib/isolator). A run that still goes on is left alone.",
 	.options = specs,
 	.examples = (const char *const []){
-		"sudo isolator restore", "all is as it was",
-		"sudo isolator restore --force", "also what a run that still lives has changed",
+		"sudo isolator restore", "undo everything",
+		"sudo isolator restore --force", "also undo what a run that still goes on has changed",
 		NULL,
 	},
 	.exits = (const char *const []){
-		"0", "all is restored, or there was nothing; runs that live are left alone",
-		"1", "an error, or something could not be restored; the message says what to do about it",
+		"0", "all is restored, or there was nothing to restore",
+		"1", "an error, or something could not be restored; the message says what to do",
 		NULL,
 	},
 	.run = run,

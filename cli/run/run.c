@@ -27,35 +27,36 @@ static bool want_json;
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "cpu", 'c', OPTION_CPUS, "CPU", "the CPU to be quiet, or a list of them; the program is pinned to it",
-	  { .cpus = &run_one.cpus }, 0 },
-	{ "rest", 0, OPTION_CPUS, "CPUS", "more CPUs for the program alone: it starts there, and the thread that is to be left alone pins itself to CPU",
-	  { .cpus = &run_one.rest }, 0 },
-	{ "user", 0, OPTION_USER, "NAME", "run the program as this user of /etc/passwd (default: the user who called sudo)",
-	  { .text = &run_one.user_name }, 0 },
-	{ "policy", 0, OPTION_WORD, "other|fifo|rr", "the program's scheduling policy (default other); with fifo and rr, one that never sleeps starves the kernel's own threads of that CPU",
-	  { .number = &run_one.policy }, 0 },
+	OPTION_HELP_ALL_SPEC,
+	{ "cpu", 'c', OPTION_CPUS, "CPUS", "the CPUs to make quiet; the program is pinned to them",
+	  .to.cpus = &run_one.cpus },
+	{ "rest", 0, OPTION_CPUS, "CPUS", "more CPUs for the program only: it starts there, and the thread to isolate pins itself to a CPU of -c",
+	  .to.cpus = &run_one.rest },
+	{ "thread", 0, OPTION_TEXTS, "NAME=CPU", "with --rest: isolate the thread of this name on this CPU as soon as it exists; may be repeated",
+	  .to.texts = &run_one.named, .rare = true },
+	{ "user", 0, OPTION_USER, "NAME", "run the program as this user (default: sudo's caller)",
+	  .to.text = &run_one.user_name },
+	{ "policy", 0, OPTION_WORD, "other|fifo|rr", "scheduling policy (default other); a fifo or rr program that never sleeps starves the kernel's threads there",
+	  .to.number = &run_one.policy },
 	RUN_OPTION_PRIORITY(run_one),
-	{ "thread", 0, OPTION_TEXTS, "NAME=CPU", "isolate the thread of this name on this CPU as soon as it is there; may be given several times, and needs --rest",
-	  { .texts = &run_one.named }, 0 },
 	RUN_OPTIONS_ISOLATION(run_one, "program"),
-	{ "preload", 0, OPTION_FILE, "LIBRARY", "for a dynamically linked program that makes few system calls: tick in its calls of clock_gettime, pthread_mutex_lock and the like, too; LIBRARY is libisolator-preload.so, or a path to it",
-	  { .text = &run_one.preload }, 0 },
-	{ "no-isolation", 0, OPTION_FLAG, NULL, "do not use the kernel's Isolator, if it has one",
-	  { .flag = &run_one.no_isolation }, 0 },
-	{ "keep-malloc", 0, OPTION_FLAG, NULL, "leave malloc as it is; else MALLOC_TRIM_THRESHOLD_=-1 and MALLOC_MMAP_MAX_=0 keep it from giving memory back, unless they are set",
-	  { .flag = &run_one.keep_malloc }, 0 },
-	{ "no-settings", 0, OPTION_FLAG, NULL, "change no setting of the machine: only pin, schedule and report",
-	  { .flag = &run_one.no_settings }, 0 },
-	{ "best-effort", 0, OPTION_FLAG, NULL, "go on where something may not be changed (default: say all that may not, and change nothing)",
-	  { .flag = &run_one.best_effort }, 0 },
-	{ "verbose", 'v', OPTION_FLAG, NULL, "report everything: each setting, each interrupt, what remains",
-	  { .flag = &run_one.verbose }, 0 },
-	{ "output", 'o', OPTION_FILE, "FILE", "write the whole report to FILE when the program has ended; - is standard output",
-	  { .text = &output_path }, 0 },
-	{ "json", 0, OPTION_FLAG, NULL, "the report of --output is one JSON object (schema isolator.run, version 1)",
-	  { .flag = &want_json }, 0 },
-	{ "root", 0, OPTION_DIRECTORY, "DIR", NULL, { .text = &run_one.root }, 0 },
+	{ "preload", 0, OPTION_FILE, "LIBRARY", "tick in calls such as clock_gettime and pthread_mutex_lock, too, if a dynamically linked program makes few system calls; LIBRARY is libisolator-preload.so, or a path to it",
+	  .to.text = &run_one.preload, .rare = true },
+	{ "no-isolation", 0, OPTION_FLAG, NULL, "do not use the kernel's Isolator",
+	  .to.flag = &run_one.no_isolation, .rare = true },
+	{ "keep-malloc", 0, OPTION_FLAG, NULL, "do not tune malloc; by default MALLOC_TRIM_THRESHOLD_=-1 and MALLOC_MMAP_MAX_=0 keep it from giving memory back, unless they are set",
+	  .to.flag = &run_one.keep_malloc, .rare = true },
+	{ "no-settings", 0, OPTION_FLAG, NULL, "change no settings: only pin, schedule and report",
+	  .to.flag = &run_one.no_settings },
+	{ "best-effort", 0, OPTION_FLAG, NULL, "skip settings that this user may not change (default: list them and change nothing)",
+	  .to.flag = &run_one.best_effort },
+	{ "verbose", 'v', OPTION_FLAG, NULL, "report each setting, each interrupt, and what remains",
+	  .to.flag = &run_one.verbose },
+	{ "output", 'o', OPTION_OUTPUT, "FILE", "write the whole report to FILE; - is standard output",
+	  .to.text = &output_path },
+	{ "json", 0, OPTION_FLAG, NULL, "with -o: write JSON (schema isolator.run, version 1)",
+	  .to.flag = &want_json },
+	{ "root", 0, OPTION_FILE, "DIR", NULL, .to.text = &run_one.root },
 	{ 0 },
 };
 
@@ -63,15 +64,15 @@ static const struct option_spec specs[] = {
 static int check_options(struct run *run)
 {
 	if (want_json && !output_path) {
-		error_say("--json is for the report of --output: -o FILE, or -o - for standard output");
+		error_say("--json needs --output: -o FILE, or -o - for standard output");
 		return -1;
 	}
 	if (!run->cpus.given) {
-		error_say("--cpu is missing: which CPU is to be quiet? isolator audit says which are fit");
+		error_say("missing option -c CPUS, the CPUs to make quiet; isolator audit says which are suitable");
 		return -1;
 	}
 	if (run->rest.given && cpulist_common(&run->rest, &run->cpus)) {
-		error_say("--rest names the CPU of --cpu: it is for other ones");
+		error_say("--rest: it must not name a CPU of --cpu");
 		return -1;
 	}
 	if (run_options_priority(run, run->policy != RUN_OTHER) || run_threads_parse(run))
@@ -81,7 +82,7 @@ static int check_options(struct run *run)
 		return -1;
 	}
 	if (run->no_isolation && (run->preload || isolate_wish_given(&run->wish))) {
-		error_say("--beat, --deadline, --spin and --preload are for an isolated program, and --no-isolation leaves that out");
+		error_say("--beat, --deadline, --spin and --preload need isolation: leave --no-isolation out");
 		return -1;
 	}
 	run->own = run->cpus;
@@ -102,7 +103,7 @@ static int check_cpus(struct run *run, const struct audit *audit)
 	if (!error && cpulist_empty(&left)) {
 		online = cpulist_text(&audit->online);
 		taken = cpulist_text(&run->taken);
-		error_say("one CPU must stay for everything else: of %s none is left%s%s%s", online,
+		error_say("one CPU must stay for everything else, and none of %s is left%s%s%s", online,
 			  *taken ? ", as other programs run on CPU " : "", taken,
 			  *taken ? " alone" : "");
 		free(taken);
@@ -124,7 +125,7 @@ int run_prepare(struct run *run)
 	if (capture_open(&capture, run->root))
 		return -1;
 	if (capture.kind == CAPTURE_BUNDLE) {
-		error_say("--root wants a directory");
+		error_say("--root: it must be a directory");
 		capture_free(&capture);
 		return -1;
 	}
@@ -206,7 +207,7 @@ static void calm_down(struct run *run)
 		run->restored &= undo.journals[i].state != UNDO_STAYS;
 	undo_free(&undo);
 	if (!run->restored)
-		error_say("not all could be put back: mend what is said above, then isolator restore");
+		error_say("some settings could not be restored: fix the errors above, then run isolator restore");
 }
 
 /* The program's whole life; the exit code. */
@@ -330,7 +331,7 @@ static int go(struct run *run, struct file_new *output)
 
 	if (run->isolate && run->preload && run_preload_make(run))
 		return EXIT_OWN;
-	/* Before the journal: so it has no descriptor that shall be closed with this process. */
+	/* Before the journal: so it has no descriptor that must be closed with this process. */
 	if (run_terminal_make(run))
 		return EXIT_OWN;
 	if (run_child_make(&child, run)) {
@@ -365,7 +366,7 @@ static int run_program(int argc, char **argv)
 
 	(void)argc;
 	run->argv = argv;
-	/* Before anything changes: where it cannot be written is to be known by then. */
+	/* Before anything changes: if it cannot be written, that must be known by then. */
 	if (!check_options(run) && !run_prepare(run) && !begin_output(&output)) {
 		code = run_look_for_program(run);
 		if (!code)
@@ -382,26 +383,26 @@ const struct command run_command = {
 	.min_operands = 1,
 	.max_operands = INT_MAX,
 	.summary = "run a program on a CPU that is made quiet for it",
-	.about = "Makes a CPU as quiet as this kernel lets it be: other tasks, interrupts, threads and work of the kernel go to the other CPUs, and what comes to each CPU by itself is turned off. On a kernel with Isolator the program, or the threads that are named or pin themselves to such a CPU, are isolated, too: nothing interrupts them in user mode. Then it runs the program there, as the user who called sudo, passes signals on, and when it has ended puts each setting back and tells what interrupted the CPU and what remains. Each setting is noted in /run/isolator before it is changed: isolator restore undoes what a run that was killed left.",
+	.about = "Moves other tasks, interrupts and kernel work off a CPU, turns off what the CPU does by itself, runs the program there, and undoes all changes when it ends. On a kernel with Isolator nothing interrupts the program in user mode. isolator restore undoes what a killed run left.",
 	.options = specs,
 	.examples = (const char *const []){
-		"sudo isolator run -c 3 -- ./control --period 1000", "CPU 3 for it alone",
+		"sudo isolator run -c 3 -- ./control --period 1000", "give CPU 3 to this program alone",
 		"sudo isolator run -c 3 --policy fifo --priority 80 -- ./control",
-		"before all others that are ready",
+		"run it before all other tasks that are ready",
 		"sudo isolator run -c 3 --rest 1-2 -- ./many-threads",
-		"CPU 3 for the thread that pins itself there, 1 and 2 for its others",
+		"CPU 3 is for the thread that pins itself there, 1 and 2 for the others",
 		"sudo isolator run -c 3 --rest 1-2 --thread control=3 -- ./many-threads",
 		"the same for a thread that does not pin itself",
 		"sudo isolator run -c 3 --beat 20 -- ./spin",
-		"it makes no system calls: what is due interrupts it every 20 ms at most",
+		"for a program without system calls: pending work interrupts it every 20 ms at most",
 		"isolator run -c 3 --no-settings -- ./control",
-		"without privilege: see what interrupts it",
+		"without privileges: see what interrupts the program",
 		NULL,
 	},
 	.exits = (const char *const []){
-		"N", "that of the program; 128 and its number if a signal ended it",
-		"125", "an error of run itself, which says what to do about it; also if not all could be put back",
-		"126", "the program cannot be run",
+		"N", "that of the program; 128 + the number of the signal that ended it",
+		"125", "an error of run itself, or a setting could not be restored",
+		"126", "the program cannot be executed",
 		"127", "the program was not found",
 		NULL,
 	},

@@ -29,12 +29,12 @@ int run_threads_parse(struct run *run)
 			number = cpulist_next(&cpu, -1);
 		if (number < 0 || cpulist_next(&cpu, number) >= 0 || equals == text ||
 		    equals - text >= ISOLATE_NAME) {
-			error_say("--thread wants NAME=CPU, a name of 1 to %d bytes and one CPU, such as control=3, not \"%s\"",
-				  ISOLATE_NAME - 1, text);
+			error_say("--thread: \"%s\" is not NAME=CPU, a name of 1 to %d bytes and one CPU, such as control=3",
+				  text, ISOLATE_NAME - 1);
 			return -1;
 		}
 		if (!run->cpus.given || !cpulist_has(&run->cpus, number)) {
-			error_say("--thread %s: CPU %d is none of those of --cpu", text, number);
+			error_say("--thread %s: CPU %d is not in --cpu", text, number);
 			return -1;
 		}
 		for (size_t k = 0; k < run->nr_threads; k++)

@@ -32,7 +32,7 @@ bool dma_check(const struct dma *dma, struct asked_list *settings)
 
 	if (n != (ssize_t)sizeof(us)) {
 		say(settings, dma->us, NULL, false, "cannot be read back",
-		    n < 0 ? strerror(errno) : "it is no such device");
+		    n < 0 ? strerror(errno) : "it is not that device");
 		return false;
 	}
 	snprintf(got, sizeof(got), "%" PRId32 " us", us);

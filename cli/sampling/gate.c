@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "options/options.h"
+#include "options/value.h"
 #include "sampling/gate.h"
 
 const char *const gate_results[] = {
@@ -32,9 +32,9 @@ bool gate_parse(const char *text, const char *option, bool hard, struct gate *ga
 				 percentile_text(percent, gate->above));
 	}
 	free(name);
-	if (good && text[length] && options_time(text + length + 1, "us", &gate->limit_ns))
+	if (good && text[length] && value_time(text + length + 1, "us", &gate->limit_ns))
 		return true;
-	error_say("--%s wants max or a percentile, and a time, such as max=50us or p99.9=20us, not \"%s\"",
+	error_say("--%s: \"%s\" is not max or a percentile, and a time, such as max=50us or p99.9=20us",
 		  option, text);
 	return false;
 }

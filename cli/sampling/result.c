@@ -162,7 +162,7 @@ char *result_words(const struct result *result)
 	fprintf(out, "%s: ", outcome_names[outcome]);
 	switch (outcome) {
 	case OUTCOME_RUNNING:
-		fputs("it is not over; if nothing runs any more, it was killed, and this is what it had found until then",
+		fputs("not finished; if the command no longer runs, it was killed, and this is its result up to then",
 		      out);
 		break;
 	case OUTCOME_MEASURED:

@@ -43,7 +43,7 @@ static void leave(struct sampler *sampler)
 	where = cpulist_text(error ? &sampler->before : &others);
 	if (error)
 		asked_add(settings, "observer", "other CPUs", where, false, false,
-			  "the thread that writes and shows runs on a measured CPU once a second: leave one out with -c");
+			  "the thread that writes the result runs on a measured CPU once a second: leave one CPU out with -c");
 	else
 		asked_add(settings, "observer", "other CPUs", where, true, false, NULL);
 	free(where);
@@ -185,8 +185,8 @@ static void lock_memory(struct sampler *sampler)
 			  *locked && strcmp(locked, "0 kB"), false, NULL);
 	else
 		asked_add(settings, "memory", "locked", *locked ? locked : NULL, false, false,
-			  "%s: reclaim may interrupt it: as root, or more than ulimit -l",
-			  error < 0 ? "only what is measured into is locked" : strerror(error));
+			  "%s: reclaim may interrupt the threads: run it as root, or raise ulimit -l",
+			  error < 0 ? "only the memory for results is locked" : strerror(error));
 	free(locked);
 }
 
@@ -249,7 +249,7 @@ static void tell_settings(struct sampler *sampler)
 		return;
 	}
 	asked_add(settings, "policy", asked, got, held, sampler->order->policy.insisted,
-		  held ? NULL : "no such priority is allowed here: other tasks are in these figures; as root, or with ulimit -r %u, it measures the kernel instead",
+		  held ? NULL : "this user may not have this priority, so other tasks delay the thread, too; run it as root, or with ulimit -r %u, to measure the kernel alone",
 		  sampler->order->policy.priority);
 	free(asked);
 	free(got);
@@ -260,7 +260,7 @@ static void tell_settings(struct sampler *sampler)
 	/* Threads of real-time policies have none on newer kernels. */
 	held = !strcmp(got, "1 ns") || !strcmp(got, "0 ns");
 	asked_add(settings, "timer_slack", "1 ns", got, held, false,
-		  held ? NULL : "timers may be late by so much, to save power");
+		  held ? NULL : "the kernel may delay timers by this time, to save power");
 	free(got);
 }
 

@@ -136,7 +136,7 @@ bool seat_await(struct seat *seats, size_t count)
 		if (seat_state(&seats[i]) == SEAT_FAILED)
 			error_say("%s", seats[i].worker.failure);
 		else
-			error_say("the thread on CPU %d does not come on: is that CPU taken by another task of a real-time class?",
+			error_say("the thread on CPU %d does not start: does another real-time task occupy that CPU?",
 				  seats[i].worker.cpu);
 		return false;
 	}

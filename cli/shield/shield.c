@@ -28,42 +28,67 @@ static struct {
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "processes", 0, OPTION_CPUS, "CPUS", "set: tasks that may run elsewhere leave these CPUs; clear: they may come again",
-	  { .cpus = &options.masks.of[SHIELD_PROCESSES] }, 0 },
-	{ "interrupts", 0, OPTION_CPUS, "CPUS", "the same for interrupts of devices, and for packets that are handed on",
-	  { .cpus = &options.masks.of[SHIELD_INTERRUPTS] }, 0 },
-	{ "timers", 0, OPTION_CPUS, "CPUS", "the same for local timers, as far as a running kernel lets them be turned off",
-	  { .cpus = &options.masks.of[SHIELD_TIMERS] }, 0 },
-	{ "all", 0, OPTION_CPUS, "CPUS", "the same for all three", { .cpus = &options.all }, 0 },
-	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.shield, version 1)",
-	  { .flag = &options.json }, 0 },
-	{ "root", 0, OPTION_DIRECTORY, "DIR", NULL, { .text = &options.root }, 0 },
+	{ "processes", 0, OPTION_CPUS, "CPUS", "set: tasks that can run elsewhere leave these CPUs; clear: they may use them again",
+	  .to.cpus = &options.masks.of[SHIELD_PROCESSES], .kinds = 1 << SET | 1 << CLEAR },
+	{ "interrupts", 0, OPTION_CPUS, "CPUS", "the same for device interrupts and forwarded packets",
+	  .to.cpus = &options.masks.of[SHIELD_INTERRUPTS], .kinds = 1 << SET | 1 << CLEAR },
+	{ "timers", 0, OPTION_CPUS, "CPUS", "the same for local timers that can be turned off",
+	  .to.cpus = &options.masks.of[SHIELD_TIMERS], .kinds = 1 << SET | 1 << CLEAR },
+	{ "all", 0, OPTION_CPUS, "CPUS", "the same for all three",
+	  .to.cpus = &options.all, .kinds = 1 << SET | 1 << CLEAR },
+	{ "json", 0, OPTION_FLAG, NULL, "print one JSON object (schema isolator.shield, version 1)",
+	  .to.flag = &options.json },
+	{ "root", 0, OPTION_FILE, "DIR", NULL, .to.text = &options.root },
 	{ 0 },
 };
 
-/* What is asked for; ACTIONS, said why: it is nothing that can be done. */
+static const struct command_kind kinds[] = {
+	[SET] = {
+		.name = "set",
+		.summary = "shield CPUs, or apply the masks again",
+		.about = "Sets the masks that are given to these CPUs, and moves away what is there now. Without a mask it applies the present masks again.",
+		.examples = (const char *const []){
+			"sudo isolator shield set --all 3", "shield CPU 3 from all three",
+			"sudo isolator shield set --processes 2-3 --interrupts 3", "use a mask for each",
+			NULL,
+		},
+	},
+	[SHOW] = {
+		.name = "show",
+		.summary = "show what still reaches shielded CPUs",
+		.about = "Shows the masks, and what reaches shielded CPUs by now, because the kernel does not know the rule.",
+		.examples = (const char *const []){
+			"sudo isolator shield show", "show what still reaches shielded CPUs",
+			NULL,
+		},
+	},
+	[CLEAR] = {
+		.name = "clear",
+		.summary = "take CPUs out of masks, or undo everything",
+		.about = "Takes these CPUs out of the masks. Without a mask it undoes everything, except what somebody has changed since.",
+		.examples = (const char *const []){
+			"sudo isolator shield clear --processes 2", "let all processes use CPU 2 again",
+			"sudo isolator shield clear", "undo everything",
+			NULL,
+		},
+	},
+	{ 0 },
+};
+
+/* What is asked for; ACTIONS, said why: it cannot be done. */
 static enum action check_options(const char *word)
 {
-	static const char *const words[] = { "set", "show", "clear" };
-	enum action action = SET;
 	bool given = false;
 
-	while (action < ACTIONS && strcmp(words[action], word))
-		action++;
 	for (size_t i = 0; i < SHIELD_KINDS; i++)
 		given |= options.masks.of[i].given;
-	if (action == ACTIONS) {
-		error_say("\"%s\" is nothing that it does: set, show or clear", word);
-	} else if (options.all.given && given) {
-		error_say("--all is all three masks: leave the others out, or name each");
-		return ACTIONS;
-	} else if (action == SHOW && (given || options.all.given)) {
-		error_say("show shows all masks: leave the CPUs out, or say set or clear");
+	if (options.all.given && given) {
+		error_say("--all sets all three masks: leave the others out, or name each");
 		return ACTIONS;
 	}
 	for (size_t i = 0; options.all.given && i < SHIELD_KINDS; i++)
 		options.masks.of[i] = options.all;
-	return action;
+	return (enum action)(options_kind(&shield_command, word) - kinds);
 }
 
 static bool any_given(void)
@@ -289,23 +314,19 @@ const struct command shield_command = {
 	.words = "set show clear",
 	.min_operands = 1,
 	.max_operands = 1,
+	.kinds = kinds,
 	.summary = "keep processes, interrupts or local timers away from CPUs",
-	.about = "Shields CPUs from processes, interrupts and local timers, each by a mask of its own. What names shielded CPUs and others keeps the others alone; a task or an interrupt enters by naming shielded CPUs alone (taskset, smp_affinity). set gives the masks that are named other CPUs and applies the rule to what is there; without a mask it applies it again. show says what is against it by now: the kernel does not know the rule. clear takes CPUs out of masks, or puts all back as it was, but what somebody has chosen since. Each change is noted in /run/isolator before: isolator restore undoes them too.",
+	.about = "Shields CPUs from processes, interrupts and local timers, with a mask for each. Tasks and interrupts that can run on other CPUs too are moved to those. A task or an interrupt that is allowed only on shielded CPUs (taskset, smp_affinity) stays there. Each change is noted in /run/isolator before it is made: isolator restore undoes it too.",
 	.options = specs,
 	.examples = (const char *const []){
-		"sudo isolator shield set --all 3", "CPU 3 from all three",
-		"sudo isolator shield set --processes 2-3 --interrupts 3", "each by a mask of its own",
-		"sudo taskset -c 3 ./control", "a program that enters",
-		"sudo isolator shield show", "what comes to shielded CPUs nevertheless",
-		"sudo isolator shield set", "move that away again",
-		"sudo isolator shield clear --processes 2", "CPU 2 is for all processes again",
-		"sudo isolator shield clear", "all is as it was",
+		"sudo isolator shield set --all 3", "shield CPU 3 from all three",
+		"sudo taskset -c 3 ./control", "run a program there",
 		NULL,
 	},
 	.exits = (const char *const []){
-		"0", "done, and nothing that could be elsewhere names shielded CPUs, too",
-		"1", "an error, or not all could be put back; the message says what to do about it",
-		"2", "something is against the rule, or was refused: it is named",
+		"0", "done, and everything that can run elsewhere leaves shielded CPUs alone",
+		"1", "an error, or something could not be restored; the message says what to do",
+		"2", "something breaks the rule, or was refused; it is named",
 		NULL,
 	},
 	.run = run,

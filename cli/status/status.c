@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* isolator status: which CPUs are isolated, whose they are, and what is kept away from them. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/live.h"
 #include "base/screen.h"
 #include "base/term.h"
 #include "base/wait.h"
+#include "machine/online.h"
 #include "options/command.h"
 #include "status/state.h"
 
@@ -27,22 +29,23 @@ static struct {
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "cpu", 'c', OPTION_CPUS, "LIST", "only these CPUs, such as 1 or 1,3-5; of those whose isolation has ended the counts too",
-	  { .cpus = &options.only }, 0 },
-	{ "live", 0, OPTION_FLAG, NULL, "again and again, until Ctrl-C; on the whole screen of a terminal, else one state after another",
-	  { .flag = &options.live }, 0 },
-	{ "interval", 'i', OPTION_SECONDS, "SEC", "with --live: the time between states, in seconds (default 1)",
-	  { .ns = &options.interval_ns }, 0 },
+	OPTION_HELP_ALL_SPEC,
+	{ "cpu", 'c', OPTION_CPUS, "CPUS", "show only these CPUs, such as 1 or 1,3-5, also if their isolation has ended",
+	  .to.cpus = &options.only },
+	{ "live", 0, OPTION_FLAG, NULL, "show it again and again, until Ctrl-C; on the whole screen of a terminal",
+	  .to.flag = &options.live },
+	{ "interval", 'i', OPTION_TIME, "TIME", "with --live: time between two states (default 1s)",
+	  .to.ns = &options.interval_ns, .unit = "s" },
 	{ "count", 'n', OPTION_NUMBER, "N", "with --live: end after N states",
-	  { .number = &options.count }, 1 },
-	{ "top", 0, OPTION_NUMBER, "N", "at most N rows of senders for each CPU, 0 for all (default 10); JSON always has all",
-	  { .number = &options.top }, 0 },
-	{ "json", 0, OPTION_FLAG, NULL, "one JSON object a line for each state (schema isolator.status, version 1)",
-	  { .flag = &options.json }, 0 },
+	  .to.number = &options.count, .min = 1 },
+	{ "top", 0, OPTION_NUMBER, "N", "show at most N senders of each CPU, 0 for all (default 10); JSON always has all",
+	  .to.number = &options.top },
+	{ "json", 0, OPTION_FLAG, NULL, "print one JSON object a line for each state (schema isolator.status, version 1)",
+	  .to.flag = &options.json },
 	{ "proc", 0, OPTION_DIRECTORY, "DIR", "read the files in DIR instead of /proc/isolator",
-	  { .text = &options.directory }, 0 },
+	  .to.text = &options.directory, .rare = true },
 	/* Whose processes it looks through. */
-	{ "root", 0, OPTION_DIRECTORY, "DIR", NULL, { .text = &options.root }, 0 },
+	{ "root", 0, OPTION_FILE, "DIR", NULL, .to.text = &options.root },
 	{ 0 },
 };
 
@@ -126,6 +129,17 @@ static int look_on(struct state_view *view, struct state states[2], unsigned int
 	}
 }
 
+/* Those of another machine's files are not known: 0, or -1, said which are not there. */
+static int check_cpus(void)
+{
+	struct cpulist online;
+
+	if (!options.only.given || strcmp(options.directory, PROC_DIRECTORY))
+		return 0;
+	return online_read(options.root, &online) ? -1 :
+		online_check("cpu", &options.only, &online);
+}
+
 static int run(int argc, char **argv)
 {
 	bool screen = options.live && !options.json && screen_possible();
@@ -140,7 +154,9 @@ static int run(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (!options.live && (options.interval_ns || options.count))
-		return error_say("--interval and --count are of --live: give it too");
+		return error_say("--interval and --count need --live");
+	if (check_cpus())
+		return EXIT_ERROR;
 	if (!options.interval_ns)
 		options.interval_ns = WAIT_SECOND;
 	if (options.live)
@@ -155,20 +171,22 @@ static int run(int argc, char **argv)
 
 const struct command status_command = {
 	.name = "status",
-	.summary = "which CPUs are isolated, by whom, and what is kept away from them",
-	.about = "Shows which CPUs may be isolated, which are, by whom, with which bounds, and how often requests to each were deferred, excluded, held, breached, broken, refused and planned, the worst senders first. Where nothing is allowed, or the kernel has no Isolator, it says what to do. Keys of --live: q quits, p pauses, up and down (k and j) or the digit of a CPU choose it.",
+	.summary = "show which CPUs are isolated, by whom, and what is kept away",
+	.about = "Shows which CPUs may be isolated, which are, by whom and within which limits, and how often requests to each were deferred, excluded, held, breached, broken, refused and planned, the worst senders first. Where no CPU is allowed, or the kernel has no Isolator, it says what to do. Keys of --live: q quits, p pauses, up and down (k and j) or a digit choose a CPU.",
 	.options = specs,
 	.examples = (const char *const []){
-		"sudo isolator status", "all CPUs, with the names of senders",
-		"isolator status --live -i 0.2", "five times a second, until q or Ctrl-C",
-		"isolator status --live --json -i 5 >> log", "a record every 5 seconds, until it is ended",
+		"sudo isolator status", "show all CPUs, with the names of senders",
+		"isolator status --live -i 0.2", "show them five times a second, until q or Ctrl-C",
+		"isolator status --live --json -i 5 >> log", "write a record every 5 seconds, until Ctrl-C",
 		NULL,
 	},
 	.exits = (const char *const []){
-		"0", "something was shown, or Ctrl-C ended it",
+		"0", "shown, or ended by Ctrl-C",
 		"1", "an error, which says what to do about it",
 		"3", "inconclusive: none of the CPUs of --cpu is isolated",
 		NULL,
 	},
+	.schema = "isolator.status",
+	.json = &options.json,
 	.run = run,
 };

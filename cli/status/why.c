@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* isolator why: who wanted to interrupt the isolated CPUs, the worst first. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/error.h"
 #include "base/term.h"
 #include "base/wait.h"
+#include "machine/online.h"
 #include "options/command.h"
 #include "proc/text.h"
 #include "status/why.h"
@@ -13,10 +15,10 @@
 static struct {
 	struct cpulist only;
 	unsigned int top;
-	bool since_start;
-	uint64_t for_ns;	/* 0: since the isolation began */
+	uint64_t time_ns;	/* 0: since the isolation began */
 	bool json;
 	bool no_stack;
+	bool since_start;
 	const char *directory;
 } options = {
 	.top = 10,
@@ -25,20 +27,21 @@ static struct {
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "cpu", 'c', OPTION_CPUS, "LIST", "only these CPUs, such as 1 or 1,3-5 (default: those isolated; if none is, those whose isolation has ended)",
-	  { .cpus = &options.only }, 0 },
-	{ "top", 0, OPTION_NUMBER, "N", "at most N culprits, 0 for all (default 10)",
-	  { .number = &options.top }, 0 },
-	{ "since-start", 0, OPTION_FLAG, NULL, "what was counted since the isolation began (default)",
-	  { .flag = &options.since_start }, 0 },
-	{ "for", 0, OPTION_SECONDS, "SEC", "only what comes in the next SEC seconds; Ctrl-C ends them early",
-	  { .ns = &options.for_ns }, 0 },
-	{ "no-stack", 0, OPTION_FLAG, NULL, "leave the senders' stacks out",
-	  { .flag = &options.no_stack }, 0 },
-	{ "json", 0, OPTION_FLAG, NULL, "one JSON object (schema isolator.why, version 1)",
-	  { .flag = &options.json }, 0 },
+	OPTION_HELP_ALL_SPEC,
+	{ "cpu", 'c', OPTION_CPUS, "CPUS", "look only at these CPUs, such as 1 or 1,3-5 (default: isolated ones, else those whose isolation has ended)",
+	  .to.cpus = &options.only },
+	{ "time", 't', OPTION_TIME, "TIME", "count only what comes in this time from now on (default: since the isolation began)",
+	  .to.ns = &options.time_ns, .unit = "s" },
+	{ "top", 0, OPTION_NUMBER, "N", "show at most N senders, 0 for all (default 10)",
+	  .to.number = &options.top },
+	{ "since-start", 0, OPTION_FLAG, NULL, "count since the isolation began (default)",
+	  .to.flag = &options.since_start, .rare = true },
+	{ "no-stack", 0, OPTION_FLAG, NULL, "leave out the senders' stacks",
+	  .to.flag = &options.no_stack },
+	{ "json", 0, OPTION_FLAG, NULL, "print one JSON object (schema isolator.why, version 1)",
+	  .to.flag = &options.json },
 	{ "proc", 0, OPTION_DIRECTORY, "DIR", "read the files in DIR instead of /proc/isolator",
-	  { .text = &options.directory }, 0 },
+	  .to.text = &options.directory, .rare = true },
 	{ 0 },
 };
 
@@ -137,6 +140,16 @@ static int nothing(const struct proc_sample *sample)
 	return EXIT_INCONCLUSIVE;
 }
 
+/* Those of another machine's files are not known: 0, or -1, said which are not there. */
+static int check_cpus(void)
+{
+	struct cpulist online;
+
+	if (!options.only.given || strcmp(options.directory, PROC_DIRECTORY))
+		return 0;
+	return online_read("/", &online) ? -1 : online_check("cpu", &options.only, &online);
+}
+
 static int run(int argc, char **argv)
 {
 	struct proc_sample before, now;
@@ -144,17 +157,17 @@ static int run(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	if (options.since_start && options.for_ns)
-		return error_say("--since-start and --for are two spans; give one of them");
-	if (proc_read(options.directory, true, &before))
+	if (options.since_start && options.time_ns)
+		return error_say("--since-start and --time: give one of them");
+	if (check_cpus() || proc_read(options.directory, true, &before))
 		return EXIT_ERROR;
-	if (!any(&before, options.for_ns)) {
+	if (!any(&before, options.time_ns)) {
 		code = nothing(&before);
-	} else if (!options.for_ns) {
+	} else if (!options.time_ns) {
 		code = report(&before, NULL);
 	} else {
 		wait_prepare();
-		wait_until(before.taken_ns + options.for_ns);
+		wait_until(before.taken_ns + options.time_ns);
 		code = EXIT_ERROR;
 		if (!proc_read(options.directory, true, &now)) {
 			code = report(&now, &before);
@@ -167,12 +180,12 @@ static int run(int argc, char **argv)
 
 const struct command why_command = {
 	.name = "why",
-	.summary = "who wanted to interrupt an isolated CPU, the worst first",
-	.about = "Ranks the senders of requests to isolated CPUs: those of breaches first, then of breaks, then by the longest hold, then by how often they came. Says for each what it wanted, what that means, what can be done, and from where it asked. Then it lists the interruptions that the kernel remembers.",
+	.summary = "show who tried to interrupt an isolated CPU, the worst first",
+	.about = "Ranks the senders of requests to isolated CPUs: those of breaches first, then of breaks, then by the longest hold, then by count. For each it says what it asked for, what that means, what can be done, and from where it asked. Then it lists the interruptions that the kernel remembers.",
 	.options = specs,
 	.examples = (const char *const []){
-		"isolator why", "all since the isolation began, or of the last one",
-		"isolator why --for 10 --top 3", "the three worst of the next 10 seconds",
+		"isolator why", "show all since the isolation began",
+		"isolator why -t 10 --top 3", "show the three worst of the next 10 seconds",
 		"isolator why --json --no-stack", "for a program",
 		NULL,
 	},
@@ -183,5 +196,7 @@ const struct command why_command = {
 		"3", "inconclusive: no such CPU is or was isolated",
 		NULL,
 	},
+	.schema = "isolator.why",
+	.json = &options.json,
 	.run = run,
 };

@@ -31,13 +31,13 @@ static void put_cpu(FILE *out, const struct why *why, const struct why_cpu *cpu)
 		fputs("since its isolation began", out);
 	else
 		fprintf(out, "in its last isolation (%s)", proc_text_end(cpu->now->end));
-	fprintf(out, ": %s\n", *counts ? counts : "nobody wanted anything of it");
+	fprintf(out, ": %s\n", *counts ? counts : "nobody asked for it");
 	free(counts);
 	if (why->seconds > 0 && !cpu->now->isolated)
 		fprintf(out, "%*sits isolation has ended meanwhile: %s\n", INDENT, "",
 			proc_text_end(cpu->now->end));
 	if (cpu->anew)
-		fprintf(out, "%*sa new isolation began meanwhile: all of it is counted, nothing of the one before\n",
+		fprintf(out, "%*sa new isolation began meanwhile: only the new one is counted\n",
 			INDENT, "");
 }
 

@@ -19,7 +19,7 @@
 static struct {
 	struct watch_options watch;
 	uint64_t interval_ns;	/* 0: not given */
-	uint64_t for_ns;	/* 0: not given */
+	uint64_t time_ns;	/* 0: not given */
 	unsigned int count;	/* 0: not given */
 	bool json;
 } options = {
@@ -28,24 +28,25 @@ static struct {
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "cpu", 'c', OPTION_CPUS, "LIST", "the CPUs that must not be interrupted, such as 1 or 1,3-5 (default: those that are isolated, in an isolated cpuset partition, in isolcpus or nohz_full, or shielded from interrupts)",
-	  { .cpus = &options.watch.cpus }, 0 },
-	{ "interval", 0, OPTION_SECONDS, "SEC", "the time between looks, in seconds (default 1)",
-	  { .ns = &options.interval_ns }, 0 },
-	{ "count", 'n', OPTION_NUMBER, "N", "end after N intervals (default: when interrupted; 1 if the output is no terminal, and neither --interval nor --for is given)",
-	  { .number = &options.count }, 1 },
-	{ "for", 't', OPTION_SECONDS, "SEC", "end after so many seconds",
-	  { .ns = &options.for_ns }, 0 },
-	{ "limit", 0, OPTION_NUMBER, "N", "exit code 2 if more than N interrupts a second come to one of these CPUs in any interval (default: none)",
-	  { .number = &options.watch.limit }, 0 },
-	{ "top", 0, OPTION_NUMBER, "N", "at most N rows of each table, 0 for all (default 20); JSON always has all",
-	  { .number = &options.watch.top }, 0 },
-	{ "all", 'a', OPTION_FLAG, NULL, "also interrupts and softirqs of which none came",
-	  { .flag = &options.watch.all }, 0 },
-	{ "json", 0, OPTION_FLAG, NULL, "one JSON object a line for each interval (schema isolator.watch, version 1)",
-	  { .flag = &options.json }, 0 },
-	{ "root", 0, OPTION_DIRECTORY, "DIR", "watch the machine whose files are in DIR (default /)",
-	  { .text = &options.watch.root }, 0 },
+	OPTION_HELP_ALL_SPEC,
+	{ "cpu", 'c', OPTION_CPUS, "CPUS", "CPUs that must not be interrupted, such as 1 or 1,3-5 (default: isolated and shielded ones, isolcpus, nohz_full)",
+	  .to.cpus = &options.watch.cpus },
+	{ "interval", 'i', OPTION_TIME, "TIME", "time between two looks (default 1s)",
+	  .to.ns = &options.interval_ns, .unit = "s" },
+	{ "count", 'n', OPTION_NUMBER, "N", "end after N intervals (default: go on; 1 without a terminal, -i and -t)",
+	  .to.number = &options.count, .min = 1 },
+	{ "time", 't', OPTION_TIME, "TIME", "end after this time",
+	  .to.ns = &options.time_ns, .unit = "s" },
+	{ "max-rate", 0, OPTION_NUMBER, "N", "exit 2 if one of these CPUs gets more than N interrupts a second in any interval",
+	  .to.number = &options.watch.limit },
+	{ "top", 0, OPTION_NUMBER, "N", "show at most N rows of each table, 0 for all (default 20); JSON always has all",
+	  .to.number = &options.watch.top },
+	{ "zeros", 'z', OPTION_FLAG, NULL, "show interrupts and softirqs that did not come, too",
+	  .to.flag = &options.watch.all, .rare = true },
+	{ "json", 0, OPTION_FLAG, NULL, "print one JSON object a line for each interval (schema isolator.watch, version 1)",
+	  .to.flag = &options.json },
+	{ "root", 0, OPTION_FILE, "DIR", "watch the machine whose files are in DIR (default /)",
+	  .to.text = &options.watch.root, .rare = true },
 	{ 0 },
 };
 
@@ -174,7 +175,7 @@ static int add_interval(struct run *run)
 static int look_on(struct run *run)
 {
 	uint64_t next = run->looks[0].taken_ns;
-	uint64_t end = options.for_ns ? next + options.for_ns : UINT64_MAX;
+	uint64_t end = options.time_ns ? next + options.time_ns : UINT64_MAX;
 
 	if (run->live)
 		live_show(draw, &run->view);
@@ -233,7 +234,7 @@ static int run(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	run.live = terminal && !options.json && options.count != 1;
-	if (!options.count && !options.for_ns && !options.interval_ns && !isatty(STDOUT_FILENO))
+	if (!options.count && !options.time_ns && !options.interval_ns && !isatty(STDOUT_FILENO))
 		options.count = 1;
 	if (!options.interval_ns)
 		options.interval_ns = WAIT_SECOND;
@@ -256,21 +257,21 @@ static int run(int argc, char **argv)
 
 const struct command watch_command = {
 	.name = "watch",
-	.summary = "which interrupts come, how often, to which CPUs, and what helps",
-	.about = "Shows how often each interrupt and softirq comes, by class and by CPU; where each device's interrupt goes, whose choice that is, and where it should go; and marks what hits CPUs that nothing must interrupt. Against each of these it says what helps: the command to type and its undo, or why there is none and what helps instead. On a terminal it does so on the whole screen until q or Ctrl-C; else in lines. It changes nothing.",
+	.summary = "show which interrupts come, how often, to which CPUs, what helps",
+	.about = "Shows how often each interrupt and softirq comes, by class and by CPU, where each device's interrupt goes, and which ones hit CPUs that must not be interrupted. For each of these it names the command that helps and its undo, or says why there is none. It changes nothing. On a terminal it fills the screen until q or Ctrl-C.",
 	.options = specs,
 	.examples = (const char *const []){
-		"isolator watch", "live, on the whole screen",
-		"isolator watch -c 3 -n 1", "what comes to CPU 3 in a second, and what helps",
-		"isolator watch -c 3 --limit 10 -t 60", "exit code 2 if it is more than 10 in any of 60 seconds",
-		"isolator watch --json --interval 5 >> log", "a record every 5 seconds, until it is ended",
+		"isolator watch", "show them live, on the whole screen",
+		"isolator watch -c 3 -n 1", "show what interrupts CPU 3 in a second, and what helps",
+		"isolator watch -c 3 --max-rate 10 -t 60", "exit 2 if CPU 3 gets more than 10 in any of 60 seconds",
+		"isolator watch --json -i 5 >> log", "write a record every 5 seconds, until Ctrl-C",
 		NULL,
 	},
 	.exits = (const char *const []){
-		"0", "something was shown, or q or Ctrl-C ended it, and --limit was not exceeded",
+		"0", "shown, or ended by q or Ctrl-C, and --max-rate was not exceeded",
 		"1", "an error, which says what to do about it",
-		"2", "--limit was exceeded",
-		"3", "inconclusive: --limit was given, but no CPU is protected, or one was not there all the time",
+		"2", "--max-rate was exceeded",
+		"3", "inconclusive: with --max-rate, no CPU is protected, or one of them was offline at times",
 		NULL,
 	},
 	.run = run,

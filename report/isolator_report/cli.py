@@ -210,7 +210,8 @@ def parser() -> Parser:
     main_ = Parser(prog="isolator-report", description="Read what isolator measure wrote: show, "
                    "compare, merge, export, and import what other programs wrote.",
                    epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
-    main_.add_argument("--version", action="version", version=f"isolator-report {VERSION}")
+    main_.add_argument("-V", "--version", action="version",
+                       version=f"isolator-report {VERSION}")
     commands = main_.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
 
     def command(name: str, run: Callable[[argparse.Namespace], int], about: str,

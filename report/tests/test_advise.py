@@ -24,7 +24,7 @@ def about(values: list[int], percent: float = 99.9999) -> advise.Advice:
 
 
 def exponential(seed: int, count: int = COUNT) -> list[int]:
-    """Independent, with a tail that is known: p of 1 - q lies at 1 µs + 4 µs ln(1 / q)."""
+    """Independent, with a tail that is known: p of 1 - q lies at 1 us + 4 us ln(1 / q)."""
     dice = random.Random(seed)
     return [int(1000 + 4000 * dice.expovariate(1.0)) for _ in range(count)]
 

@@ -36,7 +36,7 @@ def test_man_page_and_help_say_the_same() -> None:
     have = {option for one in [parser(), *commands().values()] for action in one._actions
             for option in action.option_strings}
     lines = [line for line in MAN.splitlines() if line.startswith((".B ", ".BI ", ".BR "))]
-    assert have == set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", "\n".join(lines)))
+    assert have == set(re.findall(r"(?<![\w-])--?[A-Za-z][a-z-]*", "\n".join(lines)))
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
@@ -69,7 +69,8 @@ def test_wrong_arguments(words: list[str], capsys: pytest.CaptureFixture[str]) -
 
 def test_launcher_and_package(tmp_path: Path) -> None:
     """tools/isolator-report runs from anywhere; the package takes the one schema of each."""
-    done = subprocess.run([ROOT / "tools/isolator-report", "--version"], cwd=tmp_path,
+    assert f"version: '{VERSION}'," in (ROOT / "meson.build").read_text()
+    done = subprocess.run([ROOT / "tools/isolator-report", "-V"], cwd=tmp_path,
                           capture_output=True, text=True, check=True)
     settings = tomllib.loads((ROOT / "report/pyproject.toml").read_text())
     project, build = settings["project"], settings["tool"]["setuptools"]

@@ -47,7 +47,7 @@ def test_as_if_it_had_been_one() -> None:
 
 
 def test_largest_values_are_only_those_that_are_surely_the_largest() -> None:
-    """One run kept down to 9 ms, another down to 5 µs: below 9 ms some are not known."""
+    """One run kept down to 9 ms, another down to 5 us: below 9 ms some are not known."""
     large = documents.result([10_000_000 - i for i in range(2000)])
     small = documents.result([5000] * 300, began=documents.BEGAN + 100 * NS, seed=2)
     top = merge([large, small]).series[0].top

@@ -160,13 +160,13 @@ void options_parse(struct options *options, int argc, char **argv)
 			printf("isolator-generator %s\n", VERSION);
 			exit(EXIT_PASS);
 		case ':':
-			fail("%s needs an argument; see --help", argv[optind - 1]);
+			fail("missing argument of %s; see --help", argv[optind - 1]);
 		default:
-			fail("there is no option %s; see --help", argv[optind - 1]);
+			fail("unknown option %s; see --help", argv[optind - 1]);
 		}
 	}
 	if (optind < argc)
-		fail("\"%s\" is one word too many; see --help", argv[optind]);
+		fail("unexpected argument \"%s\"; see --help", argv[optind]);
 	if (!options->socket && !options->calibrate)
 		fail("say where targets connect: --socket PATH; see --help");
 }

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from isolator_report import VERSION
 from isolator_report.cli import STDOUT, dump, write
 from isolator_report.document import Result
 from isolator_report.errors import ReportError
@@ -23,7 +24,6 @@ from .link import Target
 from .protocol import Message, SetBurst, SetDuty, SetFrequency, SetPacket, SetPatience, SetPhase
 from .text import csv_text, table
 
-VERSION = "0.1"
 PORT = 2350  # of a generator
 LONGEST_TOKEN = 255  # bytes
 
@@ -253,7 +253,7 @@ def parser() -> Parser:
     main_ = Parser(prog="isolator-scope", description="Measure a machine's answers to interrupts "
                    "from outside: record what a generator notes, account for it, show it.",
                    epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
-    main_.add_argument("--version", action="version", version=f"isolator-scope {VERSION}")
+    main_.add_argument("-V", "--version", action="version", version=f"isolator-scope {VERSION}")
     commands = main_.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
 
     def command(name: str, run: Callable[[argparse.Namespace], int], words: str,

@@ -5,7 +5,7 @@ import { colour, lineColour, lowest, time } from "./format.js";
 
 const LEFT = 96, RIGHT = 92, TOP = 8, BOTTOM = 26;
 const STEPS = [1, 2, 5];
-export const RANGES = ["all", "log"]; // then 1 µs, 2 µs, 5 µs, … 10 s, in ns
+export const RANGES = ["all", "log"]; // then 1 us, 2 us, 5 us, … 10 s, in ns
 for (let power = 3; power <= 9; power++) for (const step of STEPS) RANGES.push(step * 10 ** power);
 RANGES.push(10 ** 10);
 export const FADES = [1, 5, 20, 60, Infinity]; // s

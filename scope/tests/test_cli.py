@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from isolator_report import VERSION
 from isolator_report.document import load
 from isolator_scope import headless
-from isolator_scope.cli import VERSION, address, main, parser, token
+from isolator_scope.cli import address, main, parser, token
 from isolator_scope.document import duration, limit
 from isolator_scope.errors import (
     ERROR,
@@ -370,12 +371,12 @@ def test_man_page_and_help_say_the_same() -> None:
     have = {option for one in [parser(), *commands().values()] for action in one._actions
             for option in action.option_strings}
     lines = [line for line in man.splitlines() if line.startswith((".B ", ".BI ", ".BR "))]
-    assert have == set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", "\n".join(lines)))
+    assert have == set(re.findall(r"(?<![\w-])--?[A-Za-z][a-z-]*", "\n".join(lines)))
 
 
 def test_launcher_and_package(tmp_path: Path) -> None:
     """tools/isolator-scope runs from anywhere; the package asks for what is pinned."""
-    done = subprocess.run([ROOT / "tools/isolator-scope", "--version"], cwd=tmp_path,
+    done = subprocess.run([ROOT / "tools/isolator-scope", "-V"], cwd=tmp_path,
                           capture_output=True, text=True, check=True)
     project = tomllib.loads((ROOT / "scope/pyproject.toml").read_text())["project"]
     assert done.stdout == f"isolator-scope {VERSION}\n" and project["version"] == VERSION

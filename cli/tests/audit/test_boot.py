@@ -151,7 +151,7 @@ def test_grub(isolator: Path, lay: Lay) -> None:
     assert f"{NOTES} (isolator audit --fix --boot, from the next boot on): 1 restored" in said
     assert changed(before, root) == set()
     assert not (root / "var/lib/isolator").exists()
-    assert "Nothing is to be restored" in restore(isolator, root, program)
+    assert "There is nothing to restore" in restore(isolator, root, program)
 
 
 def test_other_cpus_later(isolator: Path, lay: Lay) -> None:
@@ -387,7 +387,7 @@ def test_bundle(isolator: Path, lay: Lay, tmp_path: Path) -> None:
     """It says the same of the next boot, and has no password of GRUB's in it."""
     root = lay({**WITH_GRUB, CONFIG: "password_pbkdf2 root grub.pbkdf2.sha512\n"})
     bundle = tmp_path / "audit.tar"
-    live = audit(isolator, root, "--save", str(bundle))
+    live = audit(isolator, root, "--output", str(bundle))
     judged = audit(isolator, bundle)
     assert {k: judged[k] for k in ("loader", "path", "diff", "state")} == {
         k: live[k] for k in ("loader", "path", "diff", "state")}

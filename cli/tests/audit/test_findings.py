@@ -403,9 +403,9 @@ def test_nothing_there(isolator: Path, tmp_path: Path) -> None:
     done = subprocess.run([isolator, "audit", "--root", tmp_path], capture_output=True, text=True,
                           check=False)
     assert done.returncode == 3 and "is it a capture" in done.stderr and not done.stdout
-    for arguments, words in ((["--root", str(tmp_path / "no")], "it wants a directory"),
+    for arguments, words in ((["--root", str(tmp_path / "no")], "it must be a directory"),
                              (["--severity", "bad"], "one of info|warning|error"),
-                             (["-c", "x"], "--cpu wants a list")):
+                             (["-c", "x"], "is not a list of CPUs")):
         done = subprocess.run([isolator, "audit", *arguments], capture_output=True, text=True,
                               check=False)
         assert done.returncode == 1 and words in done.stderr

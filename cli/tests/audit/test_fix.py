@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""isolator audit: --fix, the journal and its undo, --save and what becomes of bundles."""
+"""isolator audit: --fix, the journal and its undo, --output and what becomes of archives."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_undo_that_does_not_stick(isolator: Path, restore: Restore, stubborn: Pa
     before = tree(root)
     audit(isolator, root, "--fix")
     done = restore(root, stubborn, code=1, env={**os.environ, "IGNORED": GOVERNOR})
-    assert "1 failed and still noted" in done.stdout
+    assert "1 failed and stay in the journal" in done.stdout
     assert f'{GOVERNOR} was set to "powersave" again, but shows "performance' in done.stderr
     assert [line[1] for line in journal(root)] == [GOVERNOR]
     assert (root / IRQ[1:]).read_text() == "2\n"
@@ -275,6 +275,19 @@ def test_journal_with_what_cannot_be_put_back(isolator: Path, restore: Restore, 
         p: v for p, v in have.items() if not p.startswith("run/")}
 
 
+def test_standard_output(isolator: Path, lay: Lay, tmp_path: Path) -> None:
+    """-o - prints the archive alone, which is what -o FILE writes."""
+    root = lay({**WRONG, **LEFT})
+    audit(isolator, root, "-o", str(tmp_path / "audit.tar"))
+    done = subprocess.run([isolator, "audit", "--root", root, "-o", "-"], capture_output=True,
+                          check=False, cwd=tmp_path)
+    assert done.stdout == (tmp_path / "audit.tar").read_bytes() and not done.stderr
+    assert not (tmp_path / "-").exists()
+    done = subprocess.run([isolator, "audit", "--root", root, "-o", "-", "--json"],
+                          capture_output=True, check=False)
+    assert done.returncode == 1 and not done.stdout
+
+
 def test_save(isolator: Path, lay: Lay, tmp_path: Path) -> None:
     """A bundle, unpacked or not, is judged as the machine was, and holds nothing else."""
     root = lay({**WRONG, **LEFT, "/proc/512/comm": "irqbalance\n",
@@ -283,7 +296,7 @@ def test_save(isolator: Path, lay: Lay, tmp_path: Path) -> None:
     (root / "proc/sys/vm/stat_interval").chmod(0)
     bundle = tmp_path / "audit.tar"
     tmp_path.chmod(0o777)
-    live = audit(isolator, root, "--save", str(bundle), **NOBODY)
+    live = audit(isolator, root, "--output", str(bundle), **NOBODY)
     assert bundle.stat().st_mode & 0o777 == 0o600
     with tarfile.open(bundle) as tar:
         names = [entry.name for entry in tar if not entry.isdir()]
@@ -301,7 +314,7 @@ def test_save(isolator: Path, lay: Lay, tmp_path: Path) -> None:
         judged = audit(isolator, what)
         assert judged["findings"] == live["findings"] and judged["checks"] == live["checks"]
     second = tmp_path / "second.tar"
-    audit(isolator, bundle, "--save", str(second))
+    audit(isolator, bundle, "--output", str(second))
     with tarfile.open(second) as tar:
         assert [entry.name for entry in tar if not entry.isdir()] == names
     done = subprocess.run([isolator, "audit", "--root", second, "--json"], capture_output=True,
@@ -314,10 +327,10 @@ def test_save_comes_before_fix(isolator: Path, lay: Lay, tmp_path: Path) -> None
     """The bundle tells what was found, not what was made of it."""
     root = lay({GOVERNOR: "powersave\n"})
     bundle = tmp_path / "audit.tar"
-    assert audit(isolator, root, "--fix", "--save", str(bundle))["code"] == 0
+    assert audit(isolator, root, "--fix", "--output", str(bundle))["code"] == 0
     assert outcomes(audit(isolator, bundle)) == {GOVERNOR: None}
     root = lay({GOVERNOR: "powersave\n"}, "unsaved")
-    audit(isolator, root, "--fix", "--save", "/dev/full", codes=(1,))
+    audit(isolator, root, "--fix", "--output", "/dev/full", codes=(1,))
     assert (root / GOVERNOR[1:]).read_text() == "powersave\n"
 
 
@@ -325,12 +338,12 @@ def test_bundle_cannot_be_fixed_or_written(isolator: Path, lay: Lay, tmp_path: P
     """Said, and nothing is left."""
     root = lay({GOVERNOR: "powersave\n"})
     bundle = tmp_path / "audit.tar"
-    audit(isolator, root, "--save", str(bundle))
+    audit(isolator, root, "--output", str(bundle))
     whole = bundle.read_bytes()
     said = audit(isolator, bundle, "--fix", codes=(1,))["said"]
     assert "--fix changes a machine" in said and bundle.read_bytes() == whole
-    said = audit(isolator, root, "--save", str(tmp_path / "no/a.tar"), codes=(1,))["said"]
-    assert "--save" in said and "No such file" in said
+    said = audit(isolator, root, "--output", str(tmp_path / "no/a.tar"), codes=(1,))["said"]
+    assert "--output" in said and "No such file" in said
 
 
 def test_what_lies_where_a_bundle_is_saved(isolator: Path, lay: Lay, tmp_path: Path) -> None:
@@ -342,12 +355,12 @@ def test_what_lies_where_a_bundle_is_saved(isolator: Path, lay: Lay, tmp_path: P
     link.symlink_to(victim)
     os.mkfifo(fifo)
     for name in (link, fifo, Path("/dev/full")):
-        said = audit(isolator, root, "--save", str(name), codes=(1,))["said"]
-        assert f"{name} is no ordinary file" in said
+        said = audit(isolator, root, "--output", str(name), codes=(1,))["said"]
+        assert f"{name} is not an ordinary file" in said
     assert victim.read_text() == "precious" and link.is_symlink() and fifo.is_fifo()
     other.hardlink_to(victim)
     (tmp_path / "other.new").symlink_to(victim)
-    audit(isolator, root, "--save", str(other))
+    audit(isolator, root, "--output", str(other))
     assert victim.read_text() == "precious" and tarfile.is_tarfile(other)
     assert other.stat().st_mode & 0o777 == 0o600
     assert {path.name for path in tmp_path.iterdir()} == {"root", "victim", "link", "fifo", "other"}
@@ -359,7 +372,7 @@ def test_long_names(isolator: Path, lay: Lay, tmp_path: Path) -> None:
     above = "/sys/fs/cgroup/" + "a" * 80 + "/cpuset.cpus.partition"
     root = lay({name: "isolated invalid (x)\n", above: "member\n"})
     bundle = tmp_path / "audit.tar"
-    live = audit(isolator, root, "--save", str(bundle))
+    live = audit(isolator, root, "--output", str(bundle))
     assert outcomes(live) == {name: None}
     assert audit(isolator, bundle)["findings"] == live["findings"]
     with tarfile.open(bundle) as tar:
@@ -456,7 +469,7 @@ def test_damage_anywhere(isolator: Path, lay: Lay, tmp_path: Path) -> None:
     """Bytes changed, lost or doubled: an answer or an error, no crash, no wrong access."""
     chance = random.Random("bundle")
     bundle = tmp_path / "audit.tar"
-    audit(isolator, lay({**WRONG, **LEFT}), "--save", str(bundle))
+    audit(isolator, lay({**WRONG, **LEFT}), "--output", str(bundle))
     whole = bundle.read_bytes()
     codes = set()
     for _ in range(150):

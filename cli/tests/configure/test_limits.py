@@ -99,24 +99,24 @@ def test_delivered_file(isolator: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "line", "words"), [
-    ("cpus\n", 1, 'no line "name = value"'),
+    ("cpus\n", 1, 'is not a line "name = value"'),
     ("\n\ncpu = 1\n", 3, "the names are cpus, max-cpus"),
     ("cpus =\n", 1, "or none"),
     ("cpus = 1-\n", 1, "a list of CPUs such as 2-3"),
-    ("cpus = 4\n", 1, "its own are 0-3"),
-    ("cpus = 0-3\n", 1, "and 1 must stay"),
-    ("housekeeping = 3\ncpus = 1\n", 2, "leaves 2 of 0-2, which are online, for everything else, "
-     "and 3 must stay (housekeeping)"),
+    ("cpus = 4\n", 1, "it has 0-3"),
+    ("cpus = 0-3\n", 1, "but 1 must stay"),
+    ("housekeeping = 3\ncpus = 1\n", 2, "leaves 2 of the online CPUs 0-2 for everything else, "
+     "but 3 must stay (housekeeping)"),
     ("max-cpus = 1\ncpus = 1-2\n", 2, "has 2 CPUs, and max-cpus in line 1 is 1"),
     ("max-cpus = 0\n", 1, "from 1 on"),
     ("housekeeping = -1\n", 1, "from 1 on"),
-    ("deadline = 10\n", 1, "a time from 1ms to 1h"),
-    ("deadline = 2h\n", 1, "a time from 1ms to 1h"),
-    ("deadline = nan s\n", 1, "a time from 1ms to 1h"),
-    ("spin = 999us\n", 1, "a time from 1ms to 1s"),
-    ("spin = 2s\n", 1, "a time from 1ms to 1s"),
+    ("deadline = 10\n", 1, "a time with a unit from 1ms to 1h"),
+    ("deadline = 2h\n", 1, "a time with a unit from 1ms to 1h"),
+    ("deadline = nan s\n", 1, "a time with a unit from 1ms to 1h"),
+    ("spin = 999us\n", 1, "a time with a unit from 1ms to 1s"),
+    ("spin = 2s\n", 1, "a time with a unit from 1ms to 1s"),
     ("perf = yes\n", 1, "refuse or hold"),
-    ("perf = hold\nmsr = hold\nperf = hold\n", 3, "stands in line 1 already"),
+    ("perf = hold\nmsr = hold\nperf = hold\n", 3, "is in line 1 already"),
 ])
 def test_wrong_line(rules: Path, tmp_path: Path, text: str, line: int, words: str) -> None:
     """Which line, what it may be; the kernel gets nothing."""
@@ -126,6 +126,28 @@ def test_wrong_line(rules: Path, tmp_path: Path, text: str, line: int, words: st
         assert done.code == 1 and not done.out
         assert f"/etc/isolator.conf:{line}: " in done.said and words in done.said
         assert done.now(root) == [LIMITS, "\n"]
+
+
+def test_standard_input(isolator: Path, tmp_path: Path) -> None:
+    """--file - reads it, and names no file that is there."""
+    root = _machine(tmp_path / "root", "wrong\n")
+    for text, code in (("cpus = 2\n", 0), ("cpus\n", 1)):
+        done = subprocess.run([isolator, "configure", "--check", "--file", "-", "--root", root],
+                              input=text, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+        assert ("cpus      2" in done.stdout) == (not code)
+        assert ("-:1: " in done.stderr) == bool(code)
+
+
+def test_failure_as_json(rules: Path, tmp_path: Path) -> None:
+    """A failure is a document, too, with what stderr says."""
+    root = _machine(tmp_path / "root", "a = 1\ncpus = x\n")
+    done = Done(rules, root, "--json")
+    document = valid("configure", done.out)
+    assert done.code == 1 and done.out.count("\n") == 1
+    assert [f"isolator configure: {line}" for line in document["error"].split("\n")] == (
+        done.said.splitlines())
+    assert set(document) == {"schema", "version", "time", "error"}
 
 
 def test_all_wrong_lines(rules: Path, tmp_path: Path) -> None:
@@ -161,7 +183,7 @@ def test_isolated(rules: Path, tmp_path: Path) -> None:
     """A CPU that is isolated stays allowed, unless told otherwise."""
     root = _machine(tmp_path / "root", "cpus = 1\n", "1-2", "2")
     done = Done(rules, root)
-    assert done.code == 1 and "isolated are the CPUs 2" in done.said and "--force" in done.said
+    assert done.code == 1 and "the isolated CPUs 2: end" in done.said and "--force" in done.said
     assert done.now(root) == [LIMITS, "1-2\n"]
     done = Done(rules, root, "--force")
     assert done.code == 0 and done.now(root) == [LIMITS, "1\n"]
@@ -174,14 +196,14 @@ def test_unprivileged(isolator: Path, tmp_path: Path) -> None:
     open_to_all(tmp_path)
     done = subprocess.run([isolator, "configure", "--root", root], capture_output=True, text=True,
                           check=False, user=65534, group=65534, extra_groups=[])
-    assert done.returncode == 1 and "run it as root; nothing is changed" in done.stderr
+    assert done.returncode == 1 and "run it as root; nothing was changed" in done.stderr
 
 
 def test_one_mode(isolator: Path) -> None:
     """They exclude each other."""
     done = subprocess.run([isolator, "configure", "--check", "--show"], capture_output=True,
                           text=True, check=False)
-    assert done.returncode == 1 and "one of them at most" in done.stderr
+    assert done.returncode == 1 and "at most one of them" in done.stderr
 
 
 MENU = """set default="0"

@@ -157,7 +157,7 @@ def test_again_until_it_cannot(isolator: Path, laid_out: Path, collector: Path) 
     swap(link, laid_out / "nowhere")
     said = process.communicate(timeout=PATIENCE_S)[1]
     clean(said)
-    assert process.returncode == 1 and "--proc wants" in said
+    assert process.returncode == 1 and "--proc must name" in said
     assert one(parse(path.read_text()), "isolator_sample_timestamp_seconds") > 0
     assert os.listdir(collector) == ["i.prom"]
 
@@ -252,19 +252,19 @@ def test_not_overwritten(isolator: Path, laid_out: Path, collector: Path, tmp_pa
     _refused(isolator, laid_out / "busy", collector / "i.prom", "cannot make")
     beside.unlink()
     beside.hardlink_to(victim)
-    _refused(isolator, laid_out / "busy", collector / "i.prom", "not a file that this one made")
+    _refused(isolator, laid_out / "busy", collector / "i.prom", "was not made by this command")
     beside.unlink()
     os.mkfifo(beside)
     _refused(isolator, laid_out / "busy", collector / "i.prom", "cannot make")
     reader = os.open(beside, os.O_RDONLY | os.O_NONBLOCK)
-    _refused(isolator, laid_out / "busy", collector / "i.prom", "not a file that this one made")
+    _refused(isolator, laid_out / "busy", collector / "i.prom", "was not made by this command")
     os.close(reader)
     if ROOT:
         beside.unlink()
         beside.write_text("of somebody who still has it open\n")
         os.chown(beside, NOBODY["user"], NOBODY["group"])
         _refused(isolator, laid_out / "busy", collector / "i.prom",
-                 "not a file that this one made")
+                 "was not made by this command")
         assert beside.read_text() == "of somebody who still has it open\n"
     assert victim.read_text() == "precious\n"
 
@@ -275,7 +275,7 @@ def test_taken_away(frail: Path, laid_out: Path, collector: Path) -> None:
     beside.write_text("of the other one\n")
     done = export(frail, "--proc", laid_out / "busy", "-o", path, code=1,
                   env={**os.environ, "MOVES": str(path)})
-    assert "another one replaces it just now" in done.stderr
+    assert "another command is replacing it" in done.stderr
     assert path.read_text() == "of the other one\n" and not beside.read_text()
 
 

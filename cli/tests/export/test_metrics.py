@@ -280,16 +280,16 @@ def test_no_proc(isolator: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "says"), [
-    (["--top", "-1"], "--top wants a whole number"),
-    (["-i", "0", "-o", "x"], "--interval wants a time"),
-    (["-i", "-1", "-o", "x"], "--interval wants a time"),
-    (["-i", "nan", "-o", "x"], "--interval wants a time"),
-    (["-i", "1000000001", "-o", "x"], "--interval wants a time"),
-    (["-i", "1"], "--interval is for --output FILE"),
-    (["-i", "1", "-o", "-"], "--interval is for --output FILE"),
-    (["-o", ""], "--output wants"),
-    (["--proc", "nowhere"], "--proc wants a directory"),
-    (["word"], "one word too many")])
+    (["--top", "-1"], "is not a whole number"),
+    (["-i", "0", "-o", "x"], "is not a time"),
+    (["-i", "-1", "-o", "x"], "is not a time"),
+    (["-i", "nan", "-o", "x"], "is not a time"),
+    (["-i", "1000000001", "-o", "x"], "is not a time"),
+    (["-i", "1"], "--interval needs --output FILE"),
+    (["-i", "1", "-o", "-"], "--interval needs --output FILE"),
+    (["-o", ""], "FILE is empty"),
+    (["--proc", "nowhere"], "--proc must name a directory"),
+    (["word"], "unexpected argument")])
 def test_bad_options(isolator: Path, tmp_path: Path, arguments: list[str], says: str) -> None:
     """An error that says what is wanted; nothing is written."""
     done = export(isolator, *arguments, code=1, cwd=tmp_path)

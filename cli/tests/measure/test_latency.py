@@ -169,10 +169,11 @@ def test_c_state_request_that_is_not_obeyed(build: Build, tmp_path: Path, obeys:
     assert len(document["parts"]) == obeys
 
 
-def test_c_state_request_that_is_obeyed(isolator: Path, tmp_path: Path) -> None:
-    """Written as the kernel wants it."""
+@pytest.mark.parametrize("text", ["20", "20us", "0.02ms"])
+def test_c_state_request_that_is_obeyed(isolator: Path, tmp_path: Path, text: str) -> None:
+    """Written in the kernel's form, in microseconds, whatever unit it was given in."""
     root = _device(tmp_path, "file")
-    document = measured(isolator, "-t", "0.2", "--dma-latency", "20", "--root", root)
+    document = measured(isolator, "-t", "0.2", "--dma-latency", text, "--root", root)
     assert next(s for s in document["settings"] if s["name"] == "dma_latency")["held"]
     assert (root / "dev/cpu_dma_latency").read_bytes() == struct.pack("=i", 20)
 
@@ -186,13 +187,13 @@ def _replay(clockwork: Path, where: Path, latencies: list[int], *arguments: str)
 def test_late_answer_folded(clockwork: Path, tmp_path: Path) -> None:
     """latmon counts an answer that is 1.5 ms late at a period of 1 ms as 0.5 ms."""
     latencies = [10_000] * 50 + [1_500_000] + [10_000] * 48
-    series = first_series(_replay(clockwork, tmp_path, latencies, "--samples", "100"))
+    series = first_series(_replay(clockwork, tmp_path, latencies, "--count", "100"))
     assert series["triggers"] == series["samples"] == 100 and series["complete"]
     # The trigger that it ran over is late by what is left, and told as the one it is.
     assert [(t["value_ns"], t["trigger"]) for t in series["top"]][:3] == [
         (1_500_000, 50), (500_000, 51), (10_000, 0)]
-    series = first_series(_replay(clockwork, tmp_path, latencies, "--samples", "100",
-                                   "--late", "missing"))
+    series = first_series(_replay(clockwork, tmp_path, latencies, "--count", "100",
+                                  "--late", "missing"))
     assert (series["triggers"], series["samples"], series["missing"]) == (100, 99, 1)
     assert [t["value_ns"] for t in series["top"]][:2] == [1_500_000, 10_000]
 
@@ -200,7 +201,7 @@ def test_late_answer_folded(clockwork: Path, tmp_path: Path) -> None:
 def test_wake_up_before_its_time(clockwork: Path, tmp_path: Path) -> None:
     """An unsigned underflow once filled rezolus' top bucket with latencies of centuries."""
     latencies = [10_000] * 50 + [2**64 - 300] + [10_000] * 49
-    series = first_series(_replay(clockwork, tmp_path, latencies, "--samples", "100"))
+    series = first_series(_replay(clockwork, tmp_path, latencies, "--count", "100"))
     assert series["max"] == 10_000 and series["missing"] == 1 and series["complete"]
 
 
@@ -227,7 +228,7 @@ def _ours(clockwork: Path, where: Path, latencies: list[int]) -> tuple[Counter[i
     over = sum(latency // MS for latency in latencies)
     # With 5 digits buckets are 4 ns wide at 1 ms, and each begins with a us where one does.
     document = _replay(clockwork, where, latencies, "--late", "missing", "--digits", "5",
-                       "--samples", str(len(latencies) + over))
+                       "--count", str(len(latencies) + over))
     series = first_series(document)
     assert series["missing"] == over and series["samples"] == len(latencies)
     hist = histogram_of(document)
@@ -383,18 +384,18 @@ def test_deadline_outside_its_partition(isolator: Path) -> None:
 
 @pytest.mark.parametrize(("arguments", "says"), [
     (["latency", "-c", "8191"], "8191 not online here; these are"),
-    (["latency", "--period", "5us"], "--period wants from 10us"),
-    (["latency", "--period", "11s"], "--period wants from 10us"),
-    (["latency", "--priority", "100"], "--priority wants 1 to 99"),
-    (["latency", "--priority", "3", "--policy", "other"], "--priority is for fifo and rr"),
-    (["latency", "--digits", "6"], "--digits wants 2 to 5"),
-    (["latency", "--limit", "mean=3us"], "--limit wants max or a percentile"),
-    (["latency", "--soft-limit", "p100=3us"], "--soft-limit wants max or a percentile"),
-    (["latency", "--seed", "3", "--phase", "fixed"], "--seed is for a random phase"),
-    (["latency", "--dma-latency", "3000000000"], "--dma-latency wants at most"),
+    (["latency", "--period", "5us"], "--period: it must be from 10us"),
+    (["latency", "--period", "11s"], "--period: it must be from 10us"),
+    (["latency", "--priority", "100"], "--priority: it must be from 1 to 99"),
+    (["latency", "--priority", "3", "--policy", "other"], "--priority needs fifo or rr"),
+    (["latency", "--digits", "6"], "--digits: it must be from 2 to 5"),
+    (["latency", "--limit", "mean=3us"], "is not max or a percentile"),
+    (["latency", "--soft-limit", "p100=3us"], "is not max or a percentile"),
+    (["latency", "--seed", "3", "--phase", "fixed"], "--seed needs --phase random"),
+    (["latency", "--dma-latency", "3000000000"], "--dma-latency: at most"),
     (["latency", "--fed", "nowhere"], "nowhere: No such file"),
-    (["tardiness"], 'there is no measure "tardiness"'),
-    ([], "it wants a word more: latency"),
+    (["tardiness"], 'unknown argument "tardiness"'),
+    ([], "missing argument latency"),
 ])
 def test_wrong_options(isolator: Path, arguments: list[str], says: str) -> None:
     """Each is an error that says what is right."""

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from clitest import valid
 from latencytest import CPU, MISSING, first_series, measured, packed
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
@@ -61,9 +62,9 @@ def test_overwriting_a_result(isolator: Path, tmp_path: Path) -> None:
     (tmp_path / "directory").mkdir()
     before = sorted(tmp_path.iterdir())
     for option, name, says in (
-            ("--output", "result", "is there already, and would be lost: name another file"),
-            ("--output", "link", "is no ordinary file"), ("--output", "pipe", "is no ordinary"),
-            ("--openmetrics", "pipe", "no ordinary"), ("--output", "directory", "no ordinary")):
+            ("--output", "result", "exists and would be overwritten: name another file"),
+            ("--output", "link", "not an ordinary file"), ("--output", "pipe", "an ordinary file"),
+            ("--openmetrics", "pipe", "an ordinary"), ("--output", "directory", "an ordinary")):
         done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-t", "0.1", option,
                                tmp_path / name], capture_output=True, text=True, check=False)
         assert done.returncode == 1 and says in done.stderr and not done.stdout, done.stderr
@@ -89,3 +90,20 @@ def test_output_that_cannot_be_written(isolator: Path, tmp_path: Path) -> None:
     (tmp_path / "result.new").symlink_to(tmp_path / "outside")
     measured(isolator, "-t", "0.1", "--output", tmp_path / "result")
     assert (tmp_path / "outside").read_text() == "x" and (tmp_path / "result").is_file()
+
+
+def test_standard_output(isolator: Path, tmp_path: Path) -> None:
+    """- is standard output, in place of the report, for one document; no file has this name."""
+    def said(*arguments: str, code: int = 0) -> str:
+        done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-n", "10",
+                               *arguments],
+                              capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert done.returncode == code, done.stderr
+        assert sorted(path.name for path in tmp_path.iterdir()) == before
+        return done.stdout
+
+    before = sorted(path.name for path in tmp_path.iterdir())
+    document = valid("measure", said("-o", "-"))
+    assert document["schema"] == "isolator.measure"
+    assert said("--openmetrics", "-").endswith("# EOF\n")
+    assert not said("--openmetrics", "-", "-o", "-", code=1)

@@ -66,12 +66,12 @@ def test_loads_that_cannot_be(isolator: Path) -> None:
     """One that does not exist is an error; one that cannot run here is a result."""
     done = subprocess.run(_command(isolator, "-t", "1", "--with", "nosuch"), capture_output=True,
                           text=True, check=False, timeout=PATIENCE_S)
-    assert done.returncode == 1 and "there is no load" in done.stderr and not done.stdout
+    assert done.returncode == 1 and "unknown load" in done.stderr and not done.stdout
     document = _measure(isolator, "-t", "1", "--with", "stress:nosuch", code=77)
     assert document["verdict"] == "skipped" and not document["parts"]
     done = subprocess.run(_command(isolator, "-t", "1", "--with-cpus", "0"), capture_output=True,
                           text=True, check=False, timeout=PATIENCE_S)
-    assert done.returncode == 1 and "--with-cpus is for --with" in done.stderr
+    assert done.returncode == 1 and "--with-cpus needs --with" in done.stderr
 
 
 def test_a_load_that_ends(isolator: Path) -> None:
@@ -148,8 +148,8 @@ def test_the_worst_are_kept(isolator: Path) -> None:
 
 
 @pytest.mark.parametrize(("options", "said"), [
-    (["--worst", "5"], "--worst is for --why"),
-    (["--why", "1us", "--worst", "65537"], "--worst wants 1 to 65536"),
+    (["--worst", "5"], "--worst needs --why"),
+    (["--why", "1us", "--worst", "65537"], "--worst: it must be from 1 to 65536"),
 ])
 def test_the_worst_of_nothing(isolator: Path, options: list[str], said: str) -> None:
     done = subprocess.run([isolator, "measure", "latency", *options], capture_output=True,
@@ -233,4 +233,4 @@ def test_tracers_tell_by_themselves(isolator: Path) -> None:
     """They have no excess of a thread of ours."""
     done = subprocess.run([isolator, "measure", "noise", "--method", "osnoise", "--why", "1us"],
                           capture_output=True, text=True, check=False, timeout=PATIENCE_S)
-    assert done.returncode == 1 and "--why is for" in done.stderr
+    assert done.returncode == 1 and "--why is not for" in done.stderr

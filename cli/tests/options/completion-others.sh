@@ -73,6 +73,9 @@ check 'bash ' completion b
 check 'fish ' completion f
 check 'shield status ' help s
 check 'timerfd timerlat ' measure latency --method t
+check '--late ' measure latency --la
+check '' measure rtc --la
+check '--help --json ' shield show --
 check '--plain --proc ' prove --p
 check 'error info warning ' audit --severity ''
 check 'set show ' shield s

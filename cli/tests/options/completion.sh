@@ -40,14 +40,17 @@ check 'bash ' completion b
 check 'shield status ' help s
 check 'latency ' measure l
 check 'timerfd timerlat ' measure latency --method t
+check '--late ' measure latency --la
+check ' ' measure rtc --la
+check '--help --json ' shield show --
 check '--plain --proc ' prove --p
 check ' ' prove -c 1
 check 'busy busy-later ' status --proc bu
 check ' ' why --proc nowhere
-check '--save --severity ' audit --s
+check '--severity ' audit --s
 check 'error info warning ' audit --severity ''
 check 'busy busy-later ' audit --root bu
-check '--limit ' watch --l
+check '--max-rate ' watch --m
 check ' ' audit -c 1
 check ' ' status -c 1
 check ' ' why -c 1

@@ -93,7 +93,7 @@ out=$("$isolator" why --proc changed 2>&1)
 check $? "a file that is cut off"
 printf 'version 1\n\0' >changed/status
 out=$("$isolator" why --proc changed 2>&1)
-[ $? = 1 ] && echo "$out" | grep -q 'no text'
+[ $? = 1 ] && echo "$out" | grep -q 'not a text file'
 check $? "a file that is no text"
 rm changed/stats
 mkdir changed/stats

@@ -113,7 +113,7 @@ static void words(void)
 	static const char *const want[] = {
 		"breached 2 times, held 10 times, longest 100 ms: Web Content (2) asked for flush_tlb_func (kind call)",
 		"broken 1 time: a\\033[31mb\\012 asked for nmi_cpu_backtrace (kind call)",
-		"held 40 times, longest 1.2 ms: kworker/1:1 wanted to run (kind thread)",
+		"held 40 times, longest 1.2 ms: kworker/1:1 asked to run (kind thread)",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {

@@ -137,8 +137,8 @@ def test_last_line_is_the_verdict(isolator: Path) -> None:
 
 @pytest.mark.parametrize(("wrong", "why"), [
     (["-c", "8191"], "--cpu: 8191 not online here; these are: "),
-    (["-c", "0-1"], "--cpu wants one CPU; run isolator prove once for each"),
-    (["-c", str(CPU), "--threshold", "1001ms"], "--threshold wants at most one second")])
+    (["-c", "0-1"], "--cpu: give one CPU; run isolator prove once for each"),
+    (["-c", str(CPU), "--threshold", "1001ms"], "--threshold: at most 1s")])
 def test_wrong_words(isolator: Path, wrong: list[str], why: str) -> None:
     """Said before anything is put on a CPU."""
     done = subprocess.run([isolator, "prove", *wrong], capture_output=True, text=True,

@@ -102,7 +102,7 @@ def test_attach_that_is_refused(kernel: Path, lay: Lay, error: int) -> None:
     before = cleared(root)
     document = attach(kernel, root, "--policy", "rr", code=1,
                       env={**os.environ, "START": str(error), "STOP": str(errno.ESRCH)})
-    words = "--wait SECONDS" if error == errno.EINTR else os.strerror(error)
+    words = "--wait TIME" if error == errno.EINTR else os.strerror(error)
     assert words in document["said"] and cleared(root) == before
 
 
@@ -224,7 +224,7 @@ def test_detach_what_was_not_attached(kernel: Path, lay: Lay) -> None:
     root = lay({**files(), **task()})
     done = subprocess.run([kernel, "detach", "4711", "--root", root], capture_output=True,
                           text=True, check=False)
-    assert done.returncode == 0 and "nothing else is to be given back" in done.stderr
+    assert done.returncode == 0 and "there is nothing else to restore" in done.stderr
     assert asked(root) == ["stop 4711"]
     said = command(kernel, root, "detach", "4711", code=1,
                    env={**os.environ, "STOP": str(errno.ESRCH)})["said"]
@@ -232,14 +232,14 @@ def test_detach_what_was_not_attached(kernel: Path, lay: Lay) -> None:
 
 
 @pytest.mark.parametrize(("words", "why"), [
-    (["attach", "4711"], "wants one CPU"), (["attach", "4711", "-c", "2-3"], "wants one CPU"),
-    (["attach", "-c", "3"], "wants a word more"), (["attach", "x", "-c", "3"], "is no TID"),
-    (["attach", "0", "-c", "3"], "is no TID"), (["attach", "999", "-c", "3"], "no task 999"),
-    (["attach", "2", "-c", "3"], "thread of the kernel"),
-    (["attach", "4711", "-c", "3", "--priority", "5"], "--priority is for"),
+    (["attach", "4711"], "give one CPU"), (["attach", "4711", "-c", "2-3"], "give one CPU"),
+    (["attach", "-c", "3"], "missing argument TID"), (["attach", "x", "-c", "3"], "is not a TID"),
+    (["attach", "0", "-c", "3"], "is not a TID"), (["attach", "999", "-c", "3"], "no task 999"),
+    (["attach", "2", "-c", "3"], "kernel thread"),
+    (["attach", "4711", "-c", "3", "--priority", "5"], "--priority needs"),
     (["attach", "4711", "-c", "3", "--policy", "rr", "--priority", "100"], "from 1 to 99"),
-    (["attach", "4711", "-c", "9"], "9 not online"), (["detach", "x"], "is no TID"),
-    (["detach", "4294972007"], "is no TID")])  # whose last 32 bits are 4711
+    (["attach", "4711", "-c", "9"], "9 not online"), (["detach", "x"], "is not a TID"),
+    (["detach", "4294972007"], "is not a TID")])  # whose last 32 bits are 4711
 def test_wrong_words(kernel: Path, lay: Lay, words: list[str], why: str) -> None:
     """Said, and nothing is changed."""
     root = lay({**files(), **task()})

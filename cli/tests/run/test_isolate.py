@@ -65,13 +65,13 @@ def test_times(kernel: Path, lay: Lay, arguments: list[str], want: str) -> None:
 
 
 @pytest.mark.parametrize("option", ["--lend", "--beat", "--deadline", "--spin"])
-@pytest.mark.parametrize("value", ["", "0", "x", "1d", "-1", "1e3", "ms", "1 ms", "1e300s", "20m"])
+@pytest.mark.parametrize("value", ["", "0", "x", "1d", "-1", "1e3", "ms", "1e300s", "20m"])
 def test_wrong_times(kernel: Path, lay: Lay, option: str, value: str) -> None:
     """Said, with an example, before anything is looked at."""
     root = lay(files())
     before = tree(root)
     done = Done(kernel, root, option, value, "--", "true")
-    assert done.code == OWN and f"{option} wants a time" in done.said and tree(root) == before
+    assert done.code == OWN and "is not a time" in done.said and tree(root) == before
 
 
 @pytest.mark.parametrize("arguments", [["--no-isolation"], ["--no-settings"]])
@@ -299,15 +299,15 @@ def test_preload_is_kept_whole(kernel: Path, lay: Lay) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "why"), [
-    (["--thread", "x", "--rest", "1"], "wants NAME=CPU"),
-    (["--thread", "=3", "--rest", "1"], "wants NAME=CPU"),
+    (["--thread", "x", "--rest", "1"], "is not NAME=CPU"),
+    (["--thread", "=3", "--rest", "1"], "is not NAME=CPU"),
     (["--thread", "x=2-3", "--rest", "1"], "one CPU"),
-    (["--thread", "x=y", "--rest", "1"], "wants NAME=CPU"),
+    (["--thread", "x=y", "--rest", "1"], "is not NAME=CPU"),
     (["--thread", "sixteen-bytes-16=3", "--rest", "1"], "1 to 15 bytes"),
-    (["--thread", "x=2", "--rest", "1"], "none of those of --cpu"),
+    (["--thread", "x=2", "--rest", "1"], "not in --cpu"),
     (["--thread", "x=3", "--thread", "y=3", "--rest", "1"], "another thread's already"),
     (["--thread", "x=3"], "--thread needs --rest"),
-    (["--beat", "20", "--no-isolation"], "--no-isolation leaves that out"),
+    (["--beat", "20", "--no-isolation"], "leave --no-isolation out"),
     (["--preload", "/nowhere/x"], "--preload /nowhere/x: No such file")])
 def test_wrong_arguments(kernel: Path, lay: Lay, arguments: list[str], why: str) -> None:
     """Said, with what is right, and nothing is changed."""

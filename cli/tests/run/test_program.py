@@ -212,7 +212,7 @@ def test_what_lies_where_json_goes(isolator: Path, lay: Lay, tmp_path: Path) -> 
 
     for path in (link, fifo, Path("/dev/full")):
         said = run(path, OWN, "echo", "it ran")
-        assert f"{path} is no ordinary file" in said and "it ran" not in said
+        assert f"{path} is not an ordinary file" in said and "it ran" not in said
     other.hardlink_to(victim)
     run(other, 127, "/nowhere/program")
     assert other.read_text() == "precious"
@@ -223,18 +223,19 @@ def test_what_lies_where_json_goes(isolator: Path, lay: Lay, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("arguments", "why"), [
-    ([], "wants a word more"), (["--", "true"], "--cpu is missing"),
-    (["-c", "x", "--", "true"], "--cpu wants a list"), (["-c", "9", "true"], "9 not online here"),
-    (["-c", "3", "--rest", "3", "true"], "--rest names the CPU of --cpu"),
+    ([], "missing argument PROGRAM"), (["--", "true"], "missing option -c"),
+    (["-c", "x", "--", "true"], "is not a list of CPUs"),
+    (["-c", "9", "true"], "9 not online here"),
+    (["-c", "3", "--rest", "3", "true"], "must not name a CPU of --cpu"),
     (["-c", "3", "--rest", "7", "true"], "--rest: 7 not online here"),
     (["-c", "0-3", "true"], "one CPU must stay"),
     (["-c", "3", "--rest", "0-2", "true"], "one CPU must stay"),
-    (["-c", "3", "--priority", "5", "true"], "--priority is for --policy fifo or rr"),
+    (["-c", "3", "--priority", "5", "true"], "--priority needs --policy fifo or rr"),
     (["-c", "3", "--policy", "fifo", "--priority", "100", "true"], "from 1 to 99"),
-    (["-c", "3", "--policy", "fifo", "--priority", "0", "true"], "from 1 on"),
-    (["-c", "3", "--policy", "idle", "true"], "wants one of other|fifo|rr"),
+    (["-c", "3", "--policy", "fifo", "--priority", "0", "true"], "at least 1"),
+    (["-c", "3", "--policy", "idle", "true"], "is not one of other|fifo|rr"),
     (["-c", "3", "-o", "/nowhere/x", "true"], "--output /nowhere/x: No such file"),
-    (["-c", "3", "--json", "true"], "--json is for the report of --output"),
+    (["-c", "3", "--json", "true"], "--json needs --output"),
     (["-c", "3", "--user", "no-such-user", "true"], "no user"),
 ])
 def test_wrong_arguments(isolator: Path, lay: Lay, arguments: list[str], why: str) -> None:

@@ -25,13 +25,13 @@ from shieldtest import (
     (["set", "--all", "0-3"], "one CPU must stay for everything else: of 0-3 none is left"),
     (["set", "--timers", "0-3"], "--timers: one CPU must stay"),
     (["set", "--processes", "3,7"], "--processes: 7 not online here; these are: 0-3"),
-    (["set", "--processes", "x"], "--processes wants a list of CPUs"),
-    (["set", "--processes", ""], "--processes wants a list of CPUs"),
-    (["set", "--all", "3", "--timers", "2"], "--all is all three masks"),
-    (["show", "--all", "3"], "show shows all masks"),
-    (["unset"], '"unset" is nothing that it does: set, show or clear'),
-    ([], "it wants a word more: set|show|clear"),
-    (["set", "3"], '"3" is one word too many')])
+    (["set", "--processes", "x"], "is not a list of CPUs"),
+    (["set", "--processes", ""], "is not a list of CPUs"),
+    (["set", "--all", "3", "--timers", "2"], "--all sets all three masks"),
+    (["show", "--all", "3"], "--all is for set, clear, not for show"),
+    (["unset"], 'unknown argument "unset", it must be set|show|clear'),
+    ([], "missing argument set|show|clear"),
+    (["set", "3"], 'unexpected argument "3"')])
 def test_wrong_words(isolator: Path, lay: Lay, arguments: list[str], words: str) -> None:
     """Said, with what helps; nothing is left behind, and a shield stays as it is."""
     root = lay(MACHINE)

@@ -46,7 +46,7 @@ ends INT 'isolator.status' 0 status --live --proc quiet --interval 0.05 --json
 [ -z "$(tail -c 1 said)" ] && tail -n 1 said | grep -q '}$'
 check $? "the last line is whole"
 ends INT '^No CPU' 0 status --live --proc none --interval 30
-ends TERM '' 0 why --proc quiet --for 60
+ends TERM '' 0 why --proc quiet --time 60
 grep -q '^CPU 1, in' said
 check $? "why tells of the span that was cut short"
 

@@ -136,7 +136,7 @@ def _why(isolator: Path, link: Path, before: Path, after: Path) -> tuple[int, di
     """A span in which @before becomes @after; ended by the signal that Ctrl-C sends."""
     swap(link, before)
     process = subprocess.Popen(
-        [isolator, "why", "--json", "--for", "600", "--proc", link],
+        [isolator, "why", "--json", "--time", "600", "--proc", link],
         stdout=subprocess.PIPE, text=True)
     # Asleep with SIGINT caught: it has read the first sample.
     stop = time.monotonic() + PATIENCE_S
@@ -149,7 +149,7 @@ def _why(isolator: Path, link: Path, before: Path, after: Path) -> tuple[int, di
 
 
 def test_span(isolator: Path, laid_out: Path) -> None:
-    """why --for tells of the difference only."""
+    """why --time tells of the difference only."""
     code, document = _why(isolator, laid_out / "proc", laid_out / "busy", laid_out / "busy-later")
     assert code == 2
     told = [(c["cpu"], c["comm"], c["longest_ns"]) for c in document["culprits"]]

@@ -124,7 +124,7 @@ def test_for(isolator: Path, machine: Machine) -> None:
 
 def test_a_limit_that_was_exceeded_stays_so(isolator: Path, machine: Machine) -> None:
     """Quiet intervals afterwards do not make it 0, and neither does Ctrl-C."""
-    process = _start(isolator, "--root", machine.root, "-c", "1", "--json", "--limit", "5",
+    process = _start(isolator, "--root", machine.root, "-c", "1", "--json", "--max-rate", "5",
                      "--interval", "0.5")
     assert process.stdout
     machine.come({"LOC": {1: 100000}})
@@ -143,26 +143,27 @@ def test_exit_codes(isolator: Path, machine: Machine) -> None:
     """0, 2 and 3 of a limit; the words say the same."""
     how: tuple[str | Path, ...] = ("--root", machine.root, "-n", "1", "--interval", "0.1")
     assert watch(isolator, *how).returncode == 0
-    done = watch(isolator, *how, "--limit", "0", "-c", "1")
+    done = watch(isolator, *how, "--max-rate", "0", "-c", "1")
     assert done.returncode == 0 and "Limit of 0 hits a second: not exceeded" in done.stdout
-    done = watch(isolator, *how, "--limit", "0")
+    done = watch(isolator, *how, "--max-rate", "0")
     assert done.returncode == 3 and "inconclusive" in done.stdout
-    done = watch(isolator, *how, "--limit", "0", "-c", "1,7")
+    done = watch(isolator, *how, "--max-rate", "0", "-c", "1,7")
     assert done.returncode == 1 and "--cpu: 7 not online here; these are: 0-1" in done.stderr
 
 
 def test_a_limit_without_an_interval_is_inconclusive(isolator: Path, machine: Machine) -> None:
     """It was ended before it saw anything."""
-    process = _start(isolator, "--root", machine.root, "-c", "1", "--limit", "5",
+    process = _start(isolator, "--root", machine.root, "-c", "1", "--max-rate", "5",
                      "--interval", "600")
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE_S) == 3
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    (("-c", "x"), "wants a list of CPUs"), (("--interval", "0"), "wants a time, more than 0"),
-    (("-n", "0"), "wants a whole number from 1 on"), (("-t", "-1"), "wants a time"),
-    (("--limit", "-1"), "wants a whole number from 0 on"), (("now",), "one word too many"),
+    (("-c", "x"), "is not a list of CPUs"), (("--interval", "0"), "is not a time above 0"),
+    (("-n", "0"), "is not a whole number of at least 1"), (("-t", "-1"), "is not a time"),
+    (("--max-rate", "-1"), "is not a whole number of at least 0"),
+    (("now",), "unexpected argument"),
     (("--root", "/nowhere"), "--root /nowhere: No such file"),
     (("--root", "/dev"), "/dev/proc/interrupts: No such file or directory: without it there is "
      "nothing to watch; is it a capture of a machine?"),

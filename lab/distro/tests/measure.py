@@ -73,7 +73,7 @@ if "osnoise" in AVAILABLE:
 measured("latency", "-c", "1", "-t", "1", "--limit", "max=100s")
 found = measured("latency", "-c", "1", "-t", "1", "--limit", "max=1ns", code=2)
 check(found.get("verdict") == "exceeded", "a limit on max is exceeded")
-found = measured("latency", "-c", "1", "--samples", "1000", "--limit", "p99.99=10s", code=3)
+found = measured("latency", "-c", "1", "--count", "1000", "--limit", "p99.99=10s", code=3)
 check(found.get("verdict") == "inconclusive", "too few samples for a limit")
 if "timerlat" in AVAILABLE:
     measured(*TRACERS["timerlat"], "-c", "1", "-t", "1", "--limit", "max=1ns", code=2)

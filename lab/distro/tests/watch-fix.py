@@ -75,7 +75,7 @@ with interrupts():
     check(hit["class"] == "device" and hit["route"]["asked"] == "1", "it is routed there")
     advice = hit["advice"]
     check(advice["remedy"] == "write", f"what helps: {advice['fix']}", advice)
-    exceeded = watched("--limit", "1", code=2)
+    exceeded = watched("--max-rate", "1", code=2)
     check(exceeded["limit"]["verdict"] == "exceeded", "more than a limit: exit 2")
     typed(advice["fix"])
     check("1" not in read(AFFINITY).replace("-", ","), f"its affinity is {read(AFFINITY)}")

@@ -117,15 +117,15 @@ says '"comm":"spinner",.*"stack":\["' "why --json: with stacks"
 # Until it has ended: nobody knows when it begins to look.
 while sleep 0.5; do patch_text; done &
 patching=$!
-run why --for 2 --top 0 --no-stack --json
+run why --time 2 --top 0 --no-stack --json
 kill $patching
 wait $patching
 patching=
-fits "why --for"
+fits "why --time"
 says '"callback":"do_sync_core","kind":"call","comm":"(unrecorded)","counts":{"deferred":[1-9]' \
-	"why --for: kernel text was patched meanwhile"
+	"why --time: kernel text was patched meanwhile"
 ! echo "$out" | grep -q '"callback":"flush_tlb_func","kind":"call","comm":"spinner"'
-check $? "why --for: not who asked before"
+check $? "why --time: not who asked before"
 
 as_nobody status --json --cpu 1
 exits 0 "status without privilege"

@@ -29,7 +29,7 @@ CYCLICTEST = (
 )
 ISOLATOR = (
     "/lab/bin/isolator measure latency -c 0 --policy fifo --priority 90 --period 1ms "
-    "--samples {samples}"
+    "--count {samples}"
 )
 
 
