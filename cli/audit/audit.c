@@ -86,11 +86,11 @@ static int run(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 	if (options.boot && !options.fix)
-		return error_say("--boot is of --fix: without it, what would be written is shown");
+		return error_say("--boot needs --fix; without both, audit shows what --fix --boot would write");
 	if (capture_open(&capture, options.root))
 		return EXIT_ERROR;
 	if (options.fix && capture.kind == CAPTURE_BUNDLE) {
-		code = error_say("--fix changes a machine, or a directory, not the bundle %s",
+		code = error_say("--fix changes a machine or a directory, not the archive %s",
 				 options.root);
 	} else if (options.fix && !root_trusted(options.root)) {
 		root_refuse(options.root);
@@ -115,22 +115,22 @@ static int run(int argc, char **argv)
 const struct command audit_command = {
 	.name = "audit",
 	.summary = "is this machine fit to isolate CPUs, and what to change",
-	.about = "Looks at the kernel, how it was built and booted, clocks, power management, interrupts, scheduling, memory management and tracing, and says for each thing that will disturb an isolated CPU where it was read, why it matters, what mends it and what undoes that. What Isolator keeps away anyhow is only a note where the kernel has it.",
+	.about = "Checks the kernel, its build options and boot parameters, clocks, power management, interrupts, scheduling, memory management and tracing. For each setting that will disturb an isolated CPU it shows where the setting is, why it matters, what fixes it and what undoes the fix. On a kernel with Isolator, what Isolator keeps away is only a note.",
 	.options = specs,
 	.examples = (const char *const []){
 		"sudo isolator audit -c 3", "is CPU 3 of this machine fit?",
-		"sudo isolator audit -c 3 --fix", "the same, and mend what can be mended now",
-		"sudo isolator audit --save audit.tar", "for a report: what was read, and nothing else",
+		"sudo isolator audit -c 3 --fix", "the same, and fix what can be fixed now",
+		"sudo isolator audit --save audit.tar", "save its input, and nothing else, for a report",
 		"sudo isolator audit -c 1-3 --fix --boot", "also isolcpus and the like, from the next boot on",
-		"isolator audit --root audit.tar", "judge that, on any machine",
-		"isolator audit --json --severity error", "for a program that only minds errors",
+		"isolator audit --root audit.tar", "audit that, on any machine",
+		"isolator audit --json --severity error", "for a program that acts on errors only",
 		NULL,
 	},
 	.exits = (const char *const []){
 		"0", "fit: nothing of --severity or worse was found, or all of it is fixed",
 		"1", "an error, which says what to do about it",
 		"2", "something of --severity or worse was found, and is not fixed",
-		"3", "inconclusive: nothing could be read that can be judged",
+		"3", "inconclusive: no file was readable",
 		NULL,
 	},
 	.run = run,

@@ -221,6 +221,6 @@ bool tracer_disarm(struct result *result, const void *options)
 	journal_close(&armed.journal);
 	restored = undo_runs(armed.root);
 	if (!restored)
-		error_say("not all could be put back: mend what is said above, then isolator restore");
+		error_say("something was not restored: fix what the messages above name, then run isolator restore");
 	return restored;
 }

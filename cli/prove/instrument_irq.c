@@ -16,7 +16,7 @@ static void take_row(struct instrument *instrument, enum point point,
 	bool softirq = instrument->type == &instrument_softirqs;
 	char *name = text_format("%s%s", device ? "irq " : "", row->label);
 
-	instrument_tally(instrument, name, softirq ? "softirq" : row->what)->count[point] +=
+	instrument_tally(instrument, name, softirq ? "softirq" : interrupt_name(row))->count[point] +=
 		row->count;
 	free(name);
 }

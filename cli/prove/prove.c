@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* isolator prove: is this CPU quiet, and if not, what comes to it? */
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#include <linux/capability.h>
 
 #include "base/error.h"
 #include "base/term.h"
 #include "base/wait.h"
 #include "machine/online.h"
+#include "machine/user.h"
 #include "options/command.h"
 #include "proc/device.h"
 #include "proc/proc.h"
@@ -56,6 +60,17 @@ const char *prove_how(enum spin_how how)
 	return names[how];
 }
 
+/* Before it begins: what it takes from others, where this user may. */
+static void warn(const struct watch_order *order)
+{
+	struct rlimit limit = { 0 };
+
+	if (!user_may(CAP_SYS_NICE) && (getrlimit(RLIMIT_RTPRIO, &limit) || !limit.rlim_cur))
+		return;
+	error_say("a SCHED_FIFO thread takes CPU %d for %.3g s: tasks that are bound to it wait",
+		  order->cpu, (double)order->window_ns / 1e9);
+}
+
 static int run(int argc, char **argv)
 {
 	struct watch_order order = {
@@ -89,6 +104,8 @@ static int run(int argc, char **argv)
 	order.isolate = !options.plain &&
 		(!access(options.directory, F_OK) || !access(DEVICE_PATH, F_OK));
 	order.progress = isatty(STDERR_FILENO);
+	if (!order.isolate && !options.json)
+		warn(&order);
 	wait_prepare();
 	if (!watch_run(&order, &watch)) {
 		if (options.json)
@@ -104,12 +121,12 @@ static int run(int argc, char **argv)
 const struct command prove_command = {
 	.name = "prove",
 	.summary = "is a CPU quiet? If not, what comes to it",
-	.about = "Puts a thread on the CPU that stays in user mode, isolated where the kernel has Isolator, and counts what interrupts it: the kernel's instructions by the CPU's own counter, interrupts by class, context switches, page faults, and pauses of the thread's loop. An instrument that reads 0 proves nothing: each must move at a deliberate kernel entry before and after, or it is not used. Without Isolator the thread is one of SCHED_FIFO, where that is allowed: other tasks of the CPU wait meanwhile. The last line is the verdict.",
+	.about = "Runs a thread on the CPU that stays in user mode, isolated if the kernel has Isolator, and counts what interrupts it: kernel instructions (by the counter of the CPU), interrupts by class, context switches, page faults, and pauses of its loop. An instrument that reads 0 proves nothing by itself: each must count a deliberate kernel entry before and after, or it is not used. Without Isolator the thread is a SCHED_FIFO one if that is allowed: tasks that are bound to the CPU then wait. The last line is the verdict.",
 	.options = specs,
 	.examples = (const char *const []){
 		"sudo isolator prove -c 3", "CPU 3, for 10 seconds",
 		"sudo isolator prove -c 3 -t 1h --threshold 5us --json > proof.json",
-		"for an hour, with no pause over 5 us; a record",
+		"for an hour, with no pause over 5 us, to a file",
 		"sudo isolator prove -c 3 --plain", "the same CPU without isolation, to compare",
 		NULL,
 	},
@@ -117,8 +134,8 @@ const struct command prove_command = {
 		"0", "the CPU was quiet",
 		"1", "an error, which says what to do about it",
 		"2", "it was not quiet; the last line names what came",
-		"3", "inconclusive: an instrument that must count does not, or none tells the thread's own ticks apart",
-		"77", "nothing here can count what interrupts the CPU",
+		"3", "inconclusive: an instrument that must count does not, or none separates the thread's own ticks",
+		"77", "nothing on this machine can count what interrupts the CPU",
 		NULL,
 	},
 	.run = run,

@@ -102,9 +102,9 @@ static int check_cpus(struct run *run, const struct audit *audit)
 	if (!error && cpulist_empty(&left)) {
 		online = cpulist_text(&audit->online);
 		taken = cpulist_text(&run->taken);
-		error_say("one CPU must stay for everything else: of %s none is left%s%s%s", online,
-			  *taken ? ", as other programs run on CPU " : "", taken,
-			  *taken ? " alone" : "");
+		error_say("no CPU of %s is left for everything else%s%s%s", online,
+			  *taken ? ": other programs have CPU " : "", taken,
+			  *taken ? " for themselves" : "");
 		free(taken);
 		free(online);
 		error = -1;
@@ -206,7 +206,7 @@ static void calm_down(struct run *run)
 		run->restored &= undo.journals[i].state != UNDO_STAYS;
 	undo_free(&undo);
 	if (!run->restored)
-		error_say("not all could be put back: mend what is said above, then isolator restore");
+		error_say("something was not restored: fix what the messages above name, then run isolator restore");
 }
 
 /* The program's whole life; the exit code. */
@@ -404,7 +404,7 @@ const struct command run_command = {
 	},
 	.exits = (const char *const []){
 		"N", "that of the program; 128 and its number if a signal ended it",
-		"125", "an error of run itself, which says what to do about it; also if not all could be put back",
+		"125", "an error of run itself, which says what to do about it; also if something was not restored",
 		"126", "the program cannot be run",
 		"127", "the program was not found",
 		NULL,

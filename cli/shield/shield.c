@@ -53,12 +53,12 @@ static enum action check_options(const char *word)
 	for (size_t i = 0; i < SHIELD_KINDS; i++)
 		given |= options.masks.of[i].given;
 	if (action == ACTIONS) {
-		error_say("\"%s\" is nothing that it does: set, show or clear", word);
+		error_say("there is no action \"%s\": use set, show or clear", word);
 	} else if (options.all.given && given) {
-		error_say("--all is all three masks: leave the others out, or name each");
+		error_say("--all stands for all three masks: use it alone, or name each mask");
 		return ACTIONS;
 	} else if (action == SHOW && (given || options.all.given)) {
-		error_say("show shows all masks: leave the CPUs out, or say set or clear");
+		error_say("show takes no CPUs: leave them out, or use set or clear");
 		return ACTIONS;
 	}
 	for (size_t i = 0; options.all.given && i < SHIELD_KINDS; i++)
@@ -84,7 +84,7 @@ static int check_mask(const char *name, const struct cpulist *mask, const struct
 	if (!cpulist_empty(&left))
 		return 0;
 	there = cpulist_text(online);
-	error_say("--%s: one CPU must stay for everything else: of %s none is left", name, there);
+	error_say("--%s: no CPU of %s is left for everything else: shield fewer", name, there);
 	free(there);
 	return -1;
 }
@@ -158,7 +158,7 @@ static int read_masks(struct shield_masks *masks)
 		text = fd < 0 ? NULL : journal_line_all(fd);
 		if (!text && errno != ENOENT)
 			error = store_fail(options.root, STORE_PATH, STORE_SHIELD, errno == EBADMSG ?
-				"it is damaged, or of another version of this command: move it away" :
+				"damaged, or written by another version of this command: move it away" :
 				strerror(errno));
 	}
 	shield_notes_read(&notes, text ? text : "");
@@ -182,10 +182,12 @@ static int report(const struct cpulist *online, const struct shield_done *done,
 	if (!read_masks(&look.masks) && !shield_look(&look, options.root)) {
 		code = shield_look_wrong(&look) || (done && done->nr_refused) ? EXIT_EXCEEDED :
 			EXIT_PASS;
-		if (options.json)
+		if (options.json) {
 			shield_json(stdout, &look, done, undo);
-		else
+		} else {
 			shield_text(stdout, &look, done, undo);
+			journal_put_killed(stdout, options.root);
+		}
 	}
 	shield_look_free(&look);
 	return code;
@@ -210,7 +212,7 @@ static int change(enum action action, const struct cpulist *online)
 		error_say("which CPUs? --all 3 shields CPU 3 from processes, interrupts and timers; see isolator shield --help");
 	else if (!merge(&masks, &notes, action, online) && !note_masks(&journal, &masks))
 		code = shield_apply(&journal, &notes, &masks, online, &done) ?
-			error_say("the shield is set in part: isolator shield clear puts all back") :
+			error_say("only a part of the shield is set: isolator shield clear undoes it") :
 			EXIT_PASS;
 	shield_notes_free(&notes);
 	journal_close(&journal);
@@ -290,22 +292,22 @@ const struct command shield_command = {
 	.min_operands = 1,
 	.max_operands = 1,
 	.summary = "keep processes, interrupts or local timers away from CPUs",
-	.about = "Shields CPUs from processes, interrupts and local timers, each by a mask of its own. What names shielded CPUs and others keeps the others alone; a task or an interrupt enters by naming shielded CPUs alone (taskset, smp_affinity). set gives the masks that are named other CPUs and applies the rule to what is there; without a mask it applies it again. show says what is against it by now: the kernel does not know the rule. clear takes CPUs out of masks, or puts all back as it was, but what somebody has chosen since. Each change is noted in /run/isolator before: isolator restore undoes them too.",
+	.about = "Keeps processes, interrupts and local timers away from CPUs; each of the three has a mask of its own. A task or an interrupt that may use shielded and other CPUs is moved to the others; one that names only shielded CPUs (taskset, smp_affinity) stays on them. set changes the masks that you name and moves what is there now; without a mask it moves again what came since, because the kernel does not know the rule. show lists what may use shielded CPUs now. clear takes CPUs out of masks, or undoes everything except what somebody else changed since. Each change is noted in /run/isolator first: isolator restore undoes it too.",
 	.options = specs,
 	.examples = (const char *const []){
-		"sudo isolator shield set --all 3", "CPU 3 from all three",
-		"sudo isolator shield set --processes 2-3 --interrupts 3", "each by a mask of its own",
-		"sudo taskset -c 3 ./control", "a program that enters",
-		"sudo isolator shield show", "what comes to shielded CPUs nevertheless",
-		"sudo isolator shield set", "move that away again",
-		"sudo isolator shield clear --processes 2", "CPU 2 is for all processes again",
-		"sudo isolator shield clear", "all is as it was",
+		"sudo isolator shield set --all 3", "keep all three away from CPU 3",
+		"sudo isolator shield set --processes 2-3 --interrupts 3", "a mask for each",
+		"sudo taskset -c 3 ./control", "run a program on the shielded CPU",
+		"sudo isolator shield show", "what may still use shielded CPUs",
+		"sudo isolator shield set", "move it away again",
+		"sudo isolator shield clear --processes 2", "let processes use CPU 2 again",
+		"sudo isolator shield clear", "undo everything",
 		NULL,
 	},
 	.exits = (const char *const []){
-		"0", "done, and nothing that could be elsewhere names shielded CPUs, too",
-		"1", "an error, or not all could be put back; the message says what to do about it",
-		"2", "something is against the rule, or was refused: it is named",
+		"0", "done; nothing that could use other CPUs may use shielded ones",
+		"1", "an error, or something was not restored; the message says what to do",
+		"2", "something may use shielded CPUs, or a change was refused: it is named",
 		NULL,
 	},
 	.run = run,

@@ -105,7 +105,7 @@ static void put_breaches(FILE *out, const struct why *why)
 	}
 }
 
-void why_text(FILE *out, const struct why *why)
+static void put_all(FILE *out, const struct why *why)
 {
 	size_t told = why_told(why);
 
@@ -120,4 +120,13 @@ void why_text(FILE *out, const struct why *why)
 			why->culprits.count - told);
 	put_breaches(out, why);
 	proc_text_names(out, why->now, "why");
+}
+
+void why_text(FILE *out, const struct why *why)
+{
+	struct term_folded folded;
+
+	term_folded_open(&folded);
+	put_all(folded.stream, why);
+	term_folded_close(&folded, out);
 }

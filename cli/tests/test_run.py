@@ -167,7 +167,7 @@ def test_isolator_is_found(isolator: Path, lay: Lay) -> None:
     assert not Done(isolator, lay(STOCK), "--", "true").document["isolator"]
     done = Done(isolator, lay({**STOCK, "/dev/isolator": ""}, "other"), "--no-isolation", "--",
                 "true")
-    assert done.document["isolator"] and "these settings alone are applied" in done.said
+    assert done.document["isolator"] and "only these settings are applied" in done.words
 
 
 def test_few_words(isolator: Path, lay: Lay, tmp_path: Path) -> None:
@@ -227,8 +227,8 @@ def test_what_lies_where_json_goes(isolator: Path, lay: Lay, tmp_path: Path) -> 
     (["-c", "x", "--", "true"], "--cpu wants a list"), (["-c", "9", "true"], "9 not online here"),
     (["-c", "3", "--rest", "3", "true"], "--rest names the CPU of --cpu"),
     (["-c", "3", "--rest", "7", "true"], "--rest: 7 not online here"),
-    (["-c", "0-3", "true"], "one CPU must stay"),
-    (["-c", "3", "--rest", "0-2", "true"], "one CPU must stay"),
+    (["-c", "0-3", "true"], "no CPU of"),
+    (["-c", "3", "--rest", "0-2", "true"], "no CPU of"),
     (["-c", "3", "--priority", "5", "true"], "--priority is for --policy fifo or rr"),
     (["-c", "3", "--policy", "fifo", "--priority", "100", "true"], "from 1 to 99"),
     (["-c", "3", "--policy", "fifo", "--priority", "0", "true"], "from 1 on"),

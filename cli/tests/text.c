@@ -15,6 +15,7 @@
 #include "base/term.h"
 #include "base/text.h"
 #include "check.h"
+#include "journal/change.h"
 #include "journal/store.h"
 #include "machine/instance.h"
 #include "proc/hint.h"
@@ -240,8 +241,19 @@ static void folds(void)
 	FILE *out = begin();
 
 	/* Columns stay where they are, up to the line that is broken; blanks at its end go. */
-	CHECK(term_fold(out, "  a  b\n  one  two  three  \n\n\033[1mfour\033[0m fiv\n", 10) == 5);
+	CHECK(term_fold(out, "  a  b\n  one  two  three  \n\n\033[1mfour\033[0m fiv\n", 10, 0) == 5);
 	CHECK_TEXT(end(out), "  a  b\n  one  two\n  three\n\n\033[1mfour\033[0m fiv\n");
+	/* What goes on is further to the right; a word is never broken, and needs no break before. */
+	out = begin();
+	CHECK(term_fold(out, " one two three\nquite-a-long-word and\n", 8, 2) == 4);
+	CHECK_TEXT(end(out), " one two\n   three\nquite-a-long-word\n  and\n");
+	/* What is to be copied stays together. */
+	out = begin();
+	CHECK(term_fold(out, "as root, echo 1 > /x; or isolator why now", 20, 2) == 3);
+	CHECK_TEXT(end(out), "as root,\n  echo 1 > /x; or\n  isolator why now\n");
+	out = begin();
+	CHECK(term_fold(out, "undo: echo 'a b c' > /some/where/else", 20, 2) == 1);
+	CHECK_TEXT(end(out), "undo: echo 'a b c' > /some/where/else\n");
 }
 
 /* A kernel without locks is no other command. */
@@ -249,6 +261,40 @@ static void locks(void)
 {
 	CHECK(strstr(store_lock_error(EWOULDBLOCK), "another isolator command"));
 	CHECK(strstr(store_lock_error(ENOSYS), "CONFIG_FILE_LOCKING"));
+}
+
+/* What is said of a journal that cannot be opened; good until the next begin(). */
+static const char *refused(int error, bool change)
+{
+	FILE *file = tmpfile(), *out = begin();
+	int before = dup(STDERR_FILENO), c;
+
+	if (!file || before < 0 || dup2(fileno(file), STDERR_FILENO) < 0)
+		abort();
+	CHECK(store_refuse("/", STORE_PATH, STORE_FIX, error, change) == -1);
+	dup2(before, STDERR_FILENO);
+	close(before);
+	rewind(file);
+	/* As one line, however long it is. */
+	while ((c = fgetc(file)) != EOF)
+		if (c == '\n')
+			fscanf(file, " ") == EOF ? 0 : fputc(' ', out);
+		else
+			fputc(c, out);
+	fclose(file);
+	return end(out);
+}
+
+/* The system's own reason is kept, and nobody is told to be what they are. */
+static void refusals(void)
+{
+	CHECK(strstr(refused(EROFS, true), "/run/isolator/journal: Read-only file system; nothing was changed"));
+	CHECK(strstr(refused(EROFS, true), "mount it writable"));
+	CHECK(strstr(refused(EACCES, true), "Permission denied"));
+	CHECK(!strstr(refused(EACCES, true), "run it as root") == !geteuid());
+	CHECK(strstr(refused(ENOSPC, false), "cannot read the journal"));
+	CHECK(strstr(refused(ENOSPC, false), "No space left on device"));
+	CHECK(!strstr(change_hint("/x", EPERM), "run it as root") == !geteuid());
 }
 
 /* Where the instances of the tracer are, tracefs being elsewhere. */
@@ -299,6 +345,7 @@ static const struct test tests[] = {
 	{ "a screen's cut", screens },
 	{ "lines that are broken", folds },
 	{ "locks", locks },
+	{ "a journal that is refused", refusals },
 	{ "hints", hints },
 	{ "a file replaced", replaced },
 	{ "a root exchanged", roots },

@@ -13,11 +13,11 @@ static const struct cpulist all = { 0 };
 
 static int fail(const char *root, const char *why, int error)
 {
-	const char *fix = !root_live(root) ? "is it a capture of a machine?" :
-		error == EACCES || error == EPERM ? "run it as root, or outside of the container" :
+	const char *fix = !root_live(root) ? "does --root name a recorded machine?" :
+		error == EACCES || error == EPERM ? error_denied() :
 		"mount /proc";
 
-	error_say("%s" INTERRUPTS_PATH ": %s: without it there is nothing to watch; %s",
+	error_say("cannot read %s" INTERRUPTS_PATH ", so there is nothing to watch: %s: %s",
 		  root_live(root) ? "" : root, why, fix);
 	return -1;
 }
