@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import CLI, NOBODY, PATIENCE_S, Build, Terminal, valid
+from clitest import CLI, NOBODY, PATIENCE_S, Build, Terminal, flat, valid
 from hdrh.histogram import HdrHistogram
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
@@ -451,7 +451,7 @@ def test_deadline_outside_its_partition(isolator: Path) -> None:
     """As root too: a thread that is bound to one CPU of several cannot have it."""
     done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-t", "0.1",
                            "--policy", "deadline"], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "cpuset.cpus.partition" in done.stderr
+    assert done.returncode == 1 and "cpuset.cpus.partition" in flat(done.stderr)
 
 
 @pytest.mark.parametrize(("arguments", "says"), [
@@ -473,7 +473,7 @@ def test_wrong_options(isolator: Path, arguments: list[str], says: str) -> None:
     """Each is an error that says what is right."""
     done = subprocess.run([isolator, "measure", *arguments], capture_output=True, text=True,
                           check=False)
-    assert done.returncode == 1 and says in done.stderr and not done.stdout
+    assert done.returncode == 1 and says in flat(done.stderr) and not done.stdout
 
 
 def test_overwriting_a_result(isolator: Path, tmp_path: Path) -> None:
@@ -490,7 +490,7 @@ def test_overwriting_a_result(isolator: Path, tmp_path: Path) -> None:
             ("--openmetrics", "pipe", "no ordinary"), ("--output", "directory", "no ordinary")):
         done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-t", "0.1", option,
                                tmp_path / name], capture_output=True, text=True, check=False)
-        assert done.returncode == 1 and says in done.stderr and not done.stdout, done.stderr
+        assert done.returncode == 1 and says in flat(done.stderr) and not done.stdout, done.stderr
     assert sorted(tmp_path.iterdir()) == before and kept.read_text() == "a night"
     # Who collects metrics reads one file again and again.
     _measure(isolator, "-t", "0.1", "--openmetrics", kept)
@@ -501,11 +501,11 @@ def test_output_that_cannot_be_written(isolator: Path, tmp_path: Path) -> None:
     """An error, and nothing is left, also where that is found out during the run."""
     done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-t", "0.1", "--output",
                            tmp_path / "none/result"], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "cannot be written: No such file" in done.stderr
+    assert done.returncode == 1 and "cannot be written: No such file" in flat(done.stderr)
     (tmp_path / "result.new").mkdir()
     done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-t", "0.1", "--output",
                            tmp_path / "result"], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "cannot be written" in done.stderr
+    assert done.returncode == 1 and "cannot be written" in flat(done.stderr)
     assert not (tmp_path / "result").exists()
     (tmp_path / "result.new").rmdir()
     # What is written beside follows no link that somebody else has put there.
