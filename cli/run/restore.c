@@ -119,7 +119,7 @@ static void put_all(FILE *out, const struct undo *undo)
 		if (journal->waiting)
 			fprintf(out, ", a run still needs %u of them", journal->waiting);
 		if (journal->failed)
-			fprintf(out, ", %u failed and stay noted: fix what the messages above name and restore again, or remove the journal",
+			fprintf(out, ", %u failed and still noted: fix what the messages above name and restore again, or remove the journal",
 				journal->failed);
 		fputc('\n', out);
 	}

@@ -54,7 +54,7 @@ static void put_undone(FILE *out, const struct undo *undo)
 		fprintf(out, "; a run still needs %u of them: clear again when it has ended",
 			journal->waiting);
 	if (journal->failed)
-		fprintf(out, "; %u failed and stay noted: fix what the messages above name, then clear again",
+		fprintf(out, "; %u failed and still noted: fix what the messages above name, then clear again",
 			journal->failed);
 	fputc('\n', out);
 }

@@ -163,7 +163,7 @@ def test_undo_that_does_not_stick(isolator: Path, restore: Restore, stubborn: Pa
     before = tree(root)
     audit(isolator, root, "--fix")
     done = restore(root, stubborn, code=1, env={**os.environ, "IGNORED": GOVERNOR})
-    assert "1 failed and stay noted" in done.stdout
+    assert "1 failed and still noted" in done.stdout
     assert f'{GOVERNOR} was set to "powersave" again, but shows "performance' in \
         " ".join(done.stderr.split())
     assert [line[1] for line in journal(root)] == [GOVERNOR]
