@@ -103,7 +103,7 @@ def test_disk_fails(frail: Path, laid_out: Path, collector: Path, call: str, sta
     path = collector / "i.prom"
     path.write_text("old 1\n")
     said = _frail(frail, laid_out / "busy", path, 1, FAILS=call)
-    assert f"cannot write {path}: Input/output error" in said
+    assert f"cannot write {path}: Input/output error" in flat(said)
     assert (path.read_text() == "old 1\n") == stays
     if not stays:
         parse(path.read_text())

@@ -133,8 +133,8 @@ def _refused(kernel: Path, root: Path, error: int, fix: str) -> None:
     before = cleared(root)
     variables = {**os.environ, "START": str(error)}
     done = Done(kernel, root, "--", "sleep", "30", env=variables)
-    assert done.code == OWN and os.strerror(error) in done.said and fix in done.said
-    assert "the program is ended" in done.said and done.document["signal"] == 9
+    assert done.code == OWN and os.strerror(error) in done.words and fix in done.words
+    assert "the program is ended" in done.words and done.document["signal"] == 9
     assert cleared(root) == before
     # It ends when it was asked again; and a moment later, for the answer.
     done = Done(kernel, root, "--best-effort", "--", "sh", "-c",
