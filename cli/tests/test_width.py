@@ -57,12 +57,12 @@ def fits(text: str, columns: int = TEXT) -> None:
     assert not [line for line in text.splitlines() if line and not line.strip()]
 
 
-def said(*words: str | Path, **how: object) -> str:
+def said(*words: str | Path) -> str:
     """What a command prints, and what it says beside."""
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S,
-                          stdin=subprocess.DEVNULL, **how)  # type: ignore[call-overload]
+                          stdin=subprocess.DEVNULL)
     assert done.returncode >= 0 and done.stdout + done.stderr
-    return str(done.stdout + done.stderr)
+    return done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("words", RECORDED, ids=" ".join)
@@ -74,14 +74,13 @@ def test_recorded_machines(isolator: Path, lay: Lay, words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", [path.name for path in (CLI / "tests/captures").iterdir()])
-def test_captures(isolator: Path, looks: Looks, tmp_path: Path, name: str,
-                  request: pytest.FixtureRequest) -> None:
+def test_captures(isolator: Path, looks: Looks, name: str, request: pytest.FixtureRequest) -> None:
     """Each recorded machine, by each command that takes one."""
     if not name.startswith("watch"):
-        return fits(said(isolator, "audit", "--root", request.getfixturevalue("lay")()))
+        fits(said(isolator, "audit", "--root", request.getfixturevalue("lay")()))
+        return
     files: Files = request.getfixturevalue("arm64" if "arm64" in name else "x86")
-    text = looks.text(files, files, "all", "c=1")
-    return fits(text)
+    fits(looks.text(files, files, "all", "c=1"))
 
 
 @pytest.mark.parametrize("fixture", FIXTURES)
