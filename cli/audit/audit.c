@@ -99,7 +99,7 @@ static int run(int argc, char **argv)
 	if (capture_open(&capture, options.root))
 		return EXIT_ERROR;
 	if (options.fix && capture.kind == CAPTURE_BUNDLE) {
-		code = error_say("--fix changes a machine, or a directory, not the bundle %s",
+		code = error_say("--fix changes a machine or a directory, not the archive %s",
 				 options.root);
 	} else if (options.fix && !root_trusted(options.root)) {
 		root_refuse(options.root);

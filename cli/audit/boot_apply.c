@@ -124,7 +124,7 @@ static int write_file(struct boot *boot, const char *root)
 	int error = put(root, boot->after);
 
 	if (error == ENOENT)
-		refuse(boot, text_format(BOOT_FILE ": there is no such directory, so this GRUB reads none: add it to GRUB_CMDLINE_LINUX in /etc/default/grub, then run update-grub"));
+		refuse(boot, text_format(BOOT_FILE ": the directory does not exist, so this GRUB reads no files there: add the parameters to GRUB_CMDLINE_LINUX in /etc/default/grub, then run update-grub"));
 	else if (error)
 		refuse(boot, text_format(BOOT_FILE ": %s%s", strerror(error),
 					 change_hint(BOOT_FILE, error)));
@@ -138,7 +138,7 @@ static bool update_config(struct boot *boot, const char *root)
 	const char *lacks = why ? NULL : lacking(boot, root);
 
 	if (lacks)
-		why = text_format("update-grub was run, but no line of " GRUB_CONFIG " has %s: does a later file in /etc/default/grub.d set GRUB_CMDLINE_LINUX anew?",
+		why = text_format("update-grub ran, but no line of " GRUB_CONFIG " has %s: does a later file in /etc/default/grub.d replace GRUB_CMDLINE_LINUX?",
 				  lacks);
 	return !why || refuse(boot, why);
 }
@@ -153,7 +153,7 @@ static int apply(struct boot *boot, const char *root, struct journal *journal)
 	}
 	/* It was read when the machine was looked at: somebody may have made one since. */
 	if (!shows(root, boot->before)) {
-		refuse(boot, text_format(BOOT_FILE ": it has changed since it was looked at: do this again"));
+		refuse(boot, text_format(BOOT_FILE ": somebody changed it after this command read it: run the command again"));
 		return 0;
 	}
 	if (journal_note(journal, BOOT_GRUB, BOOT_FILE, boot->after,
@@ -162,7 +162,7 @@ static int apply(struct boot *boot, const char *root, struct journal *journal)
 	if (write_file(boot, root)) {
 		journal_forget(journal);
 	} else if ((shows(root, boot->after) ||
-		    refuse(boot, text_format(BOOT_FILE ": it was written, but another text was read back"))) &&
+		    refuse(boot, text_format(BOOT_FILE ": it was written, but reads back differently"))) &&
 		   update_config(boot, root)) {
 		boot->state = BOOT_WRITTEN;
 	} else {
@@ -183,7 +183,7 @@ int boot_apply(struct boot *boot, struct audit *audit, enum audit_severity least
 	if (!boot->count)
 		return 0;
 	if (!boot->why && lacks_updater(root))
-		boot->why = text_format("there is no %s: apt install grub2-common, or if GRUB is not what boots this machine, add the parameters where that has them",
+		boot->why = text_format("there is no %s: apt install grub2-common; or if another boot loader boots this machine, add the parameters to its configuration",
 					updater(root));
 	if (boot->why) {
 		boot->state = BOOT_REFUSED;
@@ -231,7 +231,7 @@ bool boot_undo(struct undo_context *context, char **fields)
 	if (!error && now && strcmp(now, new) && (!old || strcmp(now, old))) {
 		free(now);
 		return fail(context, BOOT_FILE, should,
-			    "it was changed since isolator audit --fix --boot wrote it: remove it if nobody wants it, then restore again");
+			    "somebody changed it after isolator audit --fix --boot wrote it: remove it if nobody needs it, then run isolator restore again");
 	}
 	if (!error)
 		error = put(root, now ? old : NULL);
@@ -241,7 +241,7 @@ bool boot_undo(struct undo_context *context, char **fields)
 		good = fail(context, BOOT_FILE, should, why);
 	} else {
 		why = lacks_updater(root) ?
-			text_format("there is no update-grub: apt install grub2-common; until then the next boot has what was written") :
+			text_format("there is no update-grub: apt install grub2-common; until it runs, the next boot still has the parameters") :
 			update(root);
 		good = !why || fail(context, GRUB_CONFIG, "as update-grub writes it", why);
 	}

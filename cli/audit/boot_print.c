@@ -33,15 +33,15 @@ void boot_text(FILE *out, const struct boot *boot)
 	fputc('\n', out);
 	free(all);
 	if (boot->state == BOOT_WRITTEN)
-		fputs("  written, and update-grub was run: it takes effect at the next boot; isolator restore undoes it:\n",
+		fputs("  written, and update-grub ran: it takes effect at the next boot; isolator restore undoes it:\n",
 		      out);
 	else if (boot->state == BOOT_STANDS)
-		fputs("  it is written already, and takes effect at the next boot, if update-grub was run since\n",
+		fputs("  already written; it takes effect at the next boot if update-grub ran since\n",
 		      out);
 	else if (boot->why)
 		fputs(boot->path ? "  not changed: " : "  by hand: ", out);
 	else
-		fputs("  --fix --boot writes this, runs update-grub, and it takes effect at the next boot:\n",
+		fputs("  --fix --boot writes this and runs update-grub; it takes effect at the next boot:\n",
 		      out);
 	if (boot->state == BOOT_STANDS)
 		return;

@@ -16,7 +16,7 @@ const char *const audit_severities[] = { "info", "warning", "error" };
 static const struct audit_check unread_check = {
 	.id = "audit.unread",
 	.severity = AUDIT_INFO,
-	.why = "what this file says is not in the verdict",
+	.why = "the verdict does not include what this file holds",
 };
 
 static const struct audit_group unread_group = { .title = "Not read" };
@@ -73,7 +73,7 @@ void audit_denied(struct audit *audit, const char *path, int error)
 	audit_unread(audit, path, strerror(error));
 	if (audit->count > before && (error == EACCES || error == EPERM))
 		audit_advise(&audit->findings[before], REMEDY_NONE,
-			     "run the audit as root, on the machine itself", "");
+			     "run isolator audit as root, on the machine itself", "");
 }
 
 bool audit_is_unread(const struct audit_finding *finding)

@@ -28,7 +28,7 @@ static void find_no_rest(struct audit *audit)
 	cpulist_add(&first, cpulist_next(&left, -1));
 	cpulist_minus(&left, &first);
 	if (cpulist_empty(&left)) {
-		audit_advise(finding, REMEDY_NONE, "take a machine with two CPUs or more", "");
+		audit_advise(finding, REMEDY_NONE, "use a machine with two CPUs or more", "");
 		return;
 	}
 	cpus = cpulist_text(&left);
@@ -72,7 +72,7 @@ static void find_virtual(struct audit *audit)
 		finding = audit_find(audit, vendor->path, vendor->value);
 	if (finding)
 		audit_advise(finding, REMEDY_NONE,
-			     "on the host, pin each virtual CPU to a CPU of its own; or take a real machine",
+			     "on the host, pin each virtual CPU to a CPU of its own; or use a real machine",
 			     "");
 }
 
@@ -113,7 +113,7 @@ static void find_slow_one(struct audit *audit, int cpu, const char *path, const 
 	char *what = text_format("CPU %d: %s", cpu, value);
 
 	audit_advise(audit_find(audit, path, what), REMEDY_NONE,
-		     "isolate a CPU of the fast kind: isolator audit --cpu CPU", "");
+		     "isolate one of the fast CPUs: isolator audit --cpu CPU", "");
 	free(what);
 }
 
@@ -156,7 +156,7 @@ static void find_battery(struct audit *audit)
 		status = audit_file(audit, SUPPLY "/%s/status", names[i]);
 		if (status && !strcmp(status->value, "Discharging"))
 			audit_advise(audit_find(audit, status->path, status->value), REMEDY_NONE,
-				     "plug the machine in", "");
+				     "connect the power supply", "");
 	}
 	capture_names_free(names, count);
 }
@@ -206,7 +206,7 @@ static void find_smis(struct audit *audit)
 		free(path);
 		if (file && count)
 			audit_advise(audit_find(audit, file->path, file->value), REMEDY_NONE,
-				     "audit again after a while: if it grows, turn off in the firmware's setup what causes it (USB legacy support, ECC and fan control); echo hwlat > /sys/kernel/tracing/current_tracer measures it",
+				     "audit again after a while; if the count grew, turn off its causes in the firmware setup (USB legacy support, ECC and fan control); isolator measure hardware shows how long each takes",
 				     "");
 	}
 }
@@ -240,7 +240,7 @@ static void find_mitigations(struct audit *audit)
 		if (!file || !strstr(file->value, costs[i].has))
 			continue;
 		finding = audit_find(audit, file->path, file->value);
-		fix = text_format("only where all that runs is trusted: boot with %s",
+		fix = text_format("only if all programs on this machine are trusted: boot with %s",
 				  costs[i].parameter);
 		audit_advise(finding, REMEDY_BOOT, fix, "boot without it");
 		free(fix);
@@ -249,26 +249,26 @@ static void find_mitigations(struct audit *audit)
 
 static const struct audit_check checks[] = {
 	{ "machine.one-cpu", AUDIT_ERROR, false,
-	  "one CPU must stay for everything else, and none is left", find_no_rest },
+	  "no CPU is left for everything else", find_no_rest },
 	{ "machine.first-cpu", AUDIT_INFO, false,
-	  "the first CPU has duties that no other one takes over: some timers, interrupts without a choice, RCU callbacks",
+	  "the first CPU does work that cannot move: some timers, some interrupts, RCU callbacks",
 	  find_first },
 	{ "machine.virtual", AUDIT_INFO, false,
-	  "this is a virtual machine: the claim ends at the guest kernel, and the host may take the CPU at any time",
+	  "this is a virtual machine: the host may take the CPU away at any time, and the guest does not see it",
 	  find_virtual },
 	{ "machine.siblings", AUDIT_WARNING, false,
-	  "it shares its core with a CPU that is to be isolated, and slows it down by whatever it runs",
+	  "it shares its core with a CPU to isolate, and whatever runs on it slows that one down",
 	  find_siblings },
 	{ "machine.slow-cpu", AUDIT_WARNING, false,
-	  "a CPU that is to be isolated is of the slow kind of this machine", find_slow },
+	  "a CPU to isolate is one of the slow CPUs of this machine", find_slow },
 	{ "machine.battery", AUDIT_WARNING, false,
-	  "on battery, firmware and power management slow the CPUs down as they like",
+	  "on battery, firmware and power management may slow the CPUs down at any time",
 	  find_battery },
 	{ "machine.smi", AUDIT_INFO, false,
-	  "firmware has taken the CPU for so many system management interrupts since power-on, which no kernel can prevent",
+	  "firmware interrupted the CPU this often since power-on (SMI), which no kernel can prevent",
 	  find_smis },
 	{ "machine.mitigation", AUDIT_INFO, false,
-	  "each kernel entry takes longer for it; user mode does not", find_mitigations },
+	  "this mitigation makes each kernel entry slower, but not user mode", find_mitigations },
 	{ 0 },
 };
 

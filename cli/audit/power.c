@@ -106,15 +106,15 @@ static void find_deep_states(struct audit *audit)
 
 static const struct audit_check checks[] = {
 	{ "power.governor", AUDIT_WARNING, false,
-	  "the CPU runs slower while it has little to do, and a change of its frequency may stop it for microseconds",
+	  "the CPU slows down when it has little to do, and a change of frequency may stop it for microseconds",
 	  find_governor },
 	{ "power.preference", AUDIT_WARNING, false,
 	  "the processor itself trades speed for energy", find_preference },
 	{ "power.turbo", AUDIT_INFO, false,
-	  "how fast the CPU runs depends on what the others do and how warm they are: the same work takes another time",
+	  "the speed of the CPU depends on the load and the heat of the others, so the time that the same work takes varies",
 	  find_turbo },
 	{ "power.idle-state", AUDIT_WARNING, false,
-	  "once asleep so deeply, the CPU takes more than 10 us to wake up", find_deep_states },
+	  "the CPU takes more than 10 us to wake up from this idle state", find_deep_states },
 	{ 0 },
 };
 

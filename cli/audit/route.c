@@ -35,7 +35,7 @@ static void judge_pending(struct audit *audit, const struct irq *irq)
 		return;
 	path = text_format("/proc/irq/%s/effective_affinity_list", irq->number);
 	audit_advise(audit_find(audit, path, capture_read(audit->capture, path)->value),
-		     REMEDY_NONE, "none is needed: it goes there by itself", "");
+		     REMEDY_NONE, "none needed: the next interrupt moves it", "");
 	free(path);
 }
 
@@ -155,21 +155,21 @@ static void find_balancer(struct audit *audit)
 
 static const struct audit_check checks[] = {
 	{ "irq.affinity", AUDIT_WARNING, false,
-	  "this device's interrupt may come to a CPU that is to be isolated", find_interrupts },
+	  "the interrupt of this device may reach a CPU to isolate", find_interrupts },
 	{ "irq.pending", AUDIT_INFO, false,
-	  "this device's interrupt comes once more before it goes where it was sent",
+	  "the interrupt of this device reaches the CPU once more before its new affinity applies",
 	  find_pending },
 	{ "irq.managed", AUDIT_WARNING, false,
-	  "this interrupt of a device's queue goes where its driver says, to a CPU that is to be isolated",
+	  "a driver directs the interrupt of this device queue to a CPU to isolate",
 	  find_managed },
 	{ "irq.default", AUDIT_WARNING, true,
-	  "the interrupts of devices that come up from now on may go to a CPU that is to be isolated",
+	  "interrupts of devices that are added later may reach a CPU to isolate",
 	  find_default },
 	{ "irq.packets", AUDIT_WARNING, true,
-	  "packets that this queue received are handed to a CPU that is to be isolated",
+	  "packets that this queue receives are passed to a CPU to isolate",
 	  find_steering },
 	{ "irq.irqbalance", AUDIT_WARNING, true,
-	  "irqbalance moves interrupts to any CPU, whatever was set by hand", find_balancer },
+	  "irqbalance may move interrupts to any CPU and override what was set by hand", find_balancer },
 	{ 0 },
 };
 

@@ -7,6 +7,7 @@
 #include "audit/audit.h"
 #include "base/array.h"
 #include "base/text.h"
+#include "machine/kernels.h"
 
 #define CPU "/sys/devices/system/cpu"
 
@@ -17,7 +18,7 @@ static void find_no_isolator(struct audit *audit)
 	if (audit->isolator || !release)
 		return;
 	audit_advise(audit_find(audit, release->path, release->value), REMEDY_NONE,
-		     "boot a kernel that has it (kernel/build of the Isolator sources makes it, CONFIG_ISOLATOR=y)",
+		     KERNELS_INSTALL ", and boot it",
 		     "boot the present kernel");
 }
 
@@ -237,13 +238,13 @@ static const struct audit_check checks[] = {
 	{ "kernel.allowed", AUDIT_WARNING, false,
 	  "a program can only isolate CPUs that the administrator allows", find_not_allowed },
 	{ "kernel.debugging", AUDIT_WARNING, false,
-	  "the kernel is built to find faults in itself: each entry takes longer, with some options far longer",
+	  "the kernel is built with debugging options: each kernel entry takes longer, with some of them far longer",
 	  find_debugging },
 	{ "kernel.preemption", AUDIT_WARNING, true,
-	  "a thread that becomes ready to run waits until kernel code on its CPU ends, for milliseconds at times: this kernel does not preempt its own code",
+	  "this kernel does not preempt its own code: a thread that becomes ready waits until kernel code on its CPU ends, sometimes for milliseconds",
 	  find_no_preemption },
 	{ "boot.crippled", AUDIT_ERROR, false,
-	  "this boot parameter takes from the kernel what isolation needs: precise timers, a tick that stops, a stable clock",
+	  "this boot parameter turns off what isolation needs: precise timers, a tick that stops, a stable clock",
 	  find_crippled },
 	{ "boot.nohz-full", AUDIT_WARNING, false,
 	  "the tick interrupts the CPU 100 to 1000 times a second even if only one task runs there",

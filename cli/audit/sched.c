@@ -93,21 +93,21 @@ static char *field(const struct capture_file *file, const char *name)
 static void find_kernel_threads(struct audit *audit)
 {
 	const struct capture_file *file = audit_file(audit, "/proc/2/status");
-	char *allowed = field(file, "Cpus_allowed_list"), *others, *fix, *undo;
+	char *allowed = field(file, "Cpus_allowed_list"), *cpus, *fix, *undo;
 	struct cpulist list;
 
 	/* In a container, 2 is somebody else. */
-	if (allowed && !strncmp(file->value, "Name:\tkthreadd\n", 15) && cpulist_read(allowed, &list) && cpulist_common(&list, &audit->cpus)) {
+	if (allowed && !strncmp(file->value, "Name:\tkthreadd\n", 15) &&
+	    cpulist_read(allowed, &list) && cpulist_common(&list, &audit->cpus)) {
 		struct audit_finding *finding = audit_find(audit, file->path, allowed);
 
-		others = audit_others(audit, &list, SETTING_LIST);
-		fix = text_format("taskset -pc %s 2; and the same for each thread of pgrep -P 2 that may choose",
-				  others ? others : "LIST");
-		undo = text_format("taskset -pc %s 2", allowed);
+		cpus = cpulist_text(&audit->cpus);
+		fix = text_format("isolator shield set --processes %s", cpus);
+		undo = text_format("isolator shield clear --processes %s", cpus);
 		audit_advise(finding, REMEDY_COMMAND, fix, undo);
 		free(undo);
 		free(fix);
-		free(others);
+		free(cpus);
 	}
 	free(allowed);
 }
@@ -128,7 +128,7 @@ static void look_partitions(struct audit *audit, const char *path, int depth)
 			continue;
 		if (strstr(file->value, "invalid"))
 			audit_advise(audit_find(audit, file->path, file->value), REMEDY_NONE,
-				     "the value says why in brackets; change that, then write isolated there again",
+				     "the value says why in brackets; fix that, then write isolated to this file again",
 				     "");
 		if (depth > 1) {
 			below = text_format("%s/%s", path, names[i]);
@@ -187,7 +187,7 @@ static void find_limit(struct audit *audit, const char *name, int capability,
 					  line + length);
 
 		audit_advise(audit_find(audit, file->path, value), REMEDY_COMMAND, fix,
-			     "rm /etc/security/limits.d/isolator.conf, and log in anew");
+			     "rm /etc/security/limits.d/isolator.conf  # then log in again");
 		free(value);
 	}
 	free(line);
@@ -196,39 +196,39 @@ static void find_limit(struct audit *audit, const char *name, int capability,
 static void find_lock_limit(struct audit *audit)
 {
 	find_limit(audit, "Max locked memory", CAP_IPC_LOCK, INT64_MAX,
-		   "echo '* - memlock unlimited' >> /etc/security/limits.d/isolator.conf, and log in anew");
+		   "echo '* - memlock unlimited' >> /etc/security/limits.d/isolator.conf  # then log in again");
 }
 
 static void find_priority_limit(struct audit *audit)
 {
 	find_limit(audit, "Max realtime priority", CAP_SYS_NICE, 1,
-		   "echo '* - rtprio 99' >> /etc/security/limits.d/isolator.conf, and log in anew");
+		   "echo '* - rtprio 99' >> /etc/security/limits.d/isolator.conf  # then log in again");
 }
 
 static const struct audit_check checks[] = {
 	/* No more than worth knowing: it is the net below a program that has gone wild. */
 	{ "sched.rt-throttling", AUDIT_INFO, false,
-	  "a FIFO task that never sleeps is stopped for the rest of each period; without this limit, such a task can hang its CPU",
+	  "the kernel stops a FIFO task that never sleeps for the rest of each period; without this limit, which is one for all CPUs and users, such a task can hang its CPU",
 	  find_throttling },
 	{ "sched.fair-server", AUDIT_WARNING, true,
-	  "as soon as an ordinary task waits for the CPU it gets this many ns of each second, and a timer for it",
+	  "when an ordinary task waits for the CPU, the kernel arms a timer there and gives it this many ns of each second",
 	  find_fair_server },
 	{ "sched.watchdog", AUDIT_WARNING, true,
-	  "the lockup detectors have a timer on the CPU, and wake a thread there or send it an NMI, every few seconds",
+	  "the lockup detectors use a timer on the CPU, and wake a thread or send an NMI there every few seconds",
 	  find_watchdog },
 	{ "sched.workqueues", AUDIT_WARNING, true,
-	  "work that is bound to no CPU may run on one that is to be isolated", find_unbound_work },
+	  "unbound kernel work may run on a CPU to isolate", find_unbound_work },
 	{ "sched.kernel-threads", AUDIT_WARNING, true,
-	  "threads of the kernel that are bound to no CPU may run on one that is to be isolated",
+	  "unbound kernel threads may run on a CPU to isolate",
 	  find_kernel_threads },
 	{ "sched.partition", AUDIT_WARNING, false,
-	  "this cpuset partition is not in force: its CPUs are shared like any others",
+	  "this cpuset partition is not valid: other tasks may use its CPUs",
 	  find_partitions },
 	{ "sched.tuned", AUDIT_WARNING, false,
-	  "tuned applies its profile again when it likes, and this one is not made for isolation",
+	  "tuned may apply its profile again at any time, and this profile is not made for isolation",
 	  find_tuner },
 	{ "sched.lock-limit", AUDIT_WARNING, false,
-	  "this user's programs cannot lock their memory, and each page that is taken from them is a fault",
+	  "this user's programs cannot lock their memory, so the kernel may take pages away; each costs a page fault",
 	  find_lock_limit },
 	{ "sched.priority-limit", AUDIT_WARNING, false,
 	  "this user's programs cannot have a real-time priority", find_priority_limit },

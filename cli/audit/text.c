@@ -6,6 +6,7 @@
 #include "audit/boot.h"
 #include "base/term.h"
 #include "base/text.h"
+#include "journal/journal.h"
 
 #define VALUE_MAX 64
 
@@ -16,8 +17,8 @@ static const char *chosen_words(const char *chosen)
 		"isolator", "allowed in /proc/isolator/cpus",
 		"nohz_full", "booted with nohz_full",
 		"isolated", "booted with isolcpus, or in an isolated partition",
-		"capture", "those that the capture was made for",
-		"others", "all but the first; --cpu chooses others",
+		"capture", "chosen when the archive was saved",
+		"others", "all except the first; --cpu chooses others",
 		"option", "",
 	};
 
@@ -69,7 +70,7 @@ static void put_outcome(FILE *out, const struct audit_view *view,
 	case OUTCOME_NONE:
 		return;
 	case OUTCOME_FIXED:
-		fputs("      fixed: it is ", out);
+		fputs("      fixed: it is now ", out);
 		put_value(out, finding->now);
 		break;
 	case OUTCOME_REFUSED:
@@ -77,7 +78,7 @@ static void put_outcome(FILE *out, const struct audit_view *view,
 		put_value(out, finding->now);
 		break;
 	case OUTCOME_IGNORED:
-		fprintf(out, "      %sdid not stick%s: it is ", red, plain);
+		fprintf(out, "      %snot fixed%s: it is still ", red, plain);
 		put_value(out, finding->now);
 		break;
 	case OUTCOME_PENDING:
@@ -88,16 +89,40 @@ static void put_outcome(FILE *out, const struct audit_view *view,
 	fputc('\n', out);
 }
 
-static void put_path(FILE *out, const struct audit_finding *finding)
+/* Which devices send the interrupt that the file @path is of; "": none, or not known. */
+static const char *devices(const struct audit *audit, const char *path)
 {
+	static const char irqs[] = "/proc/irq/";
+	const struct capture_file *actions;
+	char *name;
+
+	if (strncmp(path, irqs, strlen(irqs)))
+		return "";
+	path += strlen(irqs);
+	name = text_format("/sys/kernel/irq/%.*s/actions", (int)strcspn(path, "/"), path);
+	actions = capture_find(audit->capture, name);
+	free(name);
+	return actions && !actions->error ? actions->value : "";
+}
+
+static void put_path(FILE *out, const struct audit_view *view,
+		     const struct audit_finding *finding)
+{
+	const char *names = devices(view->audit, finding->path);
+
 	fputs("    ", out);
 	term_put(out, finding->path);
+	if (*names) {
+		fputs(" (", out);
+		term_put(out, names);
+		fputc(')', out);
+	}
 	fputs(": ", out);
 	put_value(out, *finding->value ? finding->value : "(empty)");
 	fputc('\n', out);
 }
 
-/* What mends it and what undoes that; @each: for all files that stand above. */
+/* What fixes it and what undoes that; @each: for all files that stand above. */
 static void put_remedy(FILE *out, const char *each, const char *fix, const char *undo)
 {
 	if (*fix) {
@@ -112,7 +137,7 @@ static void put_remedy(FILE *out, const char *each, const char *fix, const char 
 	}
 }
 
-/* Are two findings mended, or not, by the same words, but for the file? */
+/* Is the same to be done about two findings, except for the file? */
 static bool alike(const struct audit_finding *a, const struct audit_finding *b)
 {
 	return a->check == b->check && a->severity == b->severity &&
@@ -133,7 +158,7 @@ static size_t put_findings(FILE *out, const struct audit_view *view, size_t at)
 	while (at + count < audit->count && alike(first, &audit->findings[at + count]))
 		count++;
 	for (size_t i = 0; i < count; i++)
-		put_path(out, &audit->findings[at + i]);
+		put_path(out, view, &audit->findings[at + i]);
 	put_outcome(out, view, first);
 	if (count > 1 && first->wanted) {
 		char *old = setting_value(first->kind, first->value);
@@ -172,50 +197,87 @@ static void put_count(FILE *out, size_t n, const char *what, const char **comma)
 	*comma = ", ";
 }
 
-static void put_verdict(FILE *out, const struct audit_view *view, const char *cpus)
+/* What a verdict counts. */
+struct counts {
+	size_t headings[AUDIT_ERROR + 1];	/* checks that found something, by severity */
+	size_t fixed, fixable, pending;		/* findings, each a setting or a parameter */
+	size_t unread;				/* files */
+};
+
+static struct counts count(const struct audit_view *view)
 {
 	const struct audit *audit = view->audit;
-	size_t counts[AUDIT_ERROR + 1] = { 0 }, fixed = 0, mendable = 0, unread = 0, pending = 0;
-	size_t open = audit_open(audit, view->least);
-	const char *comma = "";
+	const struct audit_finding *before = NULL;
+	struct counts counts = { 0 };
 
 	for (size_t i = 0; i < audit->count; i++) {
 		const struct audit_finding *finding = &audit->findings[i];
 
-		if (finding->outcome == OUTCOME_FIXED)
-			fixed++;
-		else if (audit_is_unread(finding))
-			unread++;
-		else
-			counts[finding->severity]++;
-		pending += finding->outcome == OUTCOME_PENDING;
-		mendable += finding->outcome == OUTCOME_NONE && finding->remedy == REMEDY_WRITE &&
-			finding->severity >= view->least;
+		counts.pending += finding->outcome == OUTCOME_PENDING;
+		counts.fixable += finding->outcome == OUTCOME_NONE &&
+			finding->remedy == REMEDY_WRITE && finding->severity >= view->least;
+		if (finding->outcome == OUTCOME_FIXED) {
+			counts.fixed++;
+			continue;
+		}
+		if (audit_is_unread(finding))
+			counts.unread++;
+		/* Those of a check stand together, below one heading for each severity. */
+		else if (!before || before->check != finding->check ||
+			 before->severity != finding->severity)
+			counts.headings[finding->severity]++;
+		before = finding;
 	}
-	fprintf(out, "%sCPU %s: ", term_style(view->colours, open ? TERM_RED : TERM_BOLD), cpus);
-	if (!audit->judged)
-		fputs("inconclusive, nothing could be read", out);
-	else
-		fputs(open ? "not fit" : unread ? "fit, as far as could be read" : "fit", out);
-	fprintf(out, "%s: ", term_style(view->colours, TERM_PLAIN));
-	put_count(out, counts[AUDIT_ERROR], "error", &comma);
-	put_count(out, counts[AUDIT_WARNING], "warning", &comma);
-	put_count(out, counts[AUDIT_INFO], "note", &comma);
-	fprintf(out, "%s%u checks", *comma ? " from " : "nothing found by ", audit->judged);
-	if (fixed)
-		fprintf(out, ", %zu fixed", fixed);
-	if (pending)
-		fprintf(out, ", %zu mended from the next boot on", pending);
-	comma = ", ";
-	put_count(out, unread, "file", &comma);
-	if (unread)
-		fputs(" not read", out);
-	if (mendable && !view->fixing && audit->capture->kind != CAPTURE_BUNDLE)
-		fprintf(out, "; --fix mends %zu of them now", mendable);
-	fputc('\n', out);
+	return counts;
 }
 
-void audit_text(FILE *out, const struct audit_view *view)
+/* In a word, or in two. */
+static const char *judgement(const struct audit_view *view, const struct counts *counts,
+			     size_t open)
+{
+	if (!view->audit->judged)
+		return "inconclusive, no file was readable";
+	if (open)
+		return "not fit";
+	/* What --severity leaves out is not said to be nothing. */
+	if (view->least == AUDIT_ERROR && counts->headings[AUDIT_WARNING])
+		return "no error";
+	return counts->unread ? "fit, as far as files were readable" : "fit";
+}
+
+static void put_verdict(FILE *out, const struct audit_view *view, const char *cpus)
+{
+	const struct audit *audit = view->audit;
+	struct counts counts = count(view);
+	size_t open = audit_open(audit, view->least);
+	const char *comma = "";
+
+	fprintf(out, "%sCPU %s: %s%s: ", term_style(view->colours, open ? TERM_RED : TERM_BOLD),
+		cpus, judgement(view, &counts, open), term_style(view->colours, TERM_PLAIN));
+	put_count(out, counts.headings[AUDIT_ERROR], "error", &comma);
+	put_count(out, counts.headings[AUDIT_WARNING], "warning", &comma);
+	put_count(out, counts.headings[AUDIT_INFO], "note", &comma);
+	fprintf(out, "%s%u checks", *comma ? " from " : "nothing found by ", audit->judged);
+	comma = ", ";
+	put_count(out, counts.unread, "file", &comma);
+	fputs(counts.unread ? " not readable\n" : "\n", out);
+	comma = "";
+	put_count(out, counts.fixed, "setting", &comma);
+	if (counts.fixed)
+		fputs(" fixed now", out);
+	put_count(out, counts.pending, "boot parameter", &comma);
+	if (counts.pending)
+		fputs(" fixed from the next boot on", out);
+	if (*comma)
+		fputs("; isolator restore undoes this\n", out);
+	comma = "--fix changes ";
+	if (view->fixing || audit->capture->kind == CAPTURE_BUNDLE || !counts.fixable)
+		return;
+	put_count(out, counts.fixable, "setting", &comma);
+	fputs(" now; isolator restore undoes that\n", out);
+}
+
+static void put_all(FILE *out, const struct audit_view *view)
 {
 	const struct audit *audit = view->audit;
 	char *cpus = cpulist_text(&audit->cpus);
@@ -237,5 +299,16 @@ void audit_text(FILE *out, const struct audit_view *view)
 	if (audit->count)
 		fputc('\n', out);
 	put_verdict(out, view, cpus);
+	if (audit->capture->kind != CAPTURE_BUNDLE)
+		journal_put_killed(out, audit->capture->root);
 	free(cpus);
+}
+
+void audit_text(FILE *out, const struct audit_view *view)
+{
+	struct term_folded folded;
+
+	term_folded_open(&folded);
+	put_all(folded.stream, view);
+	term_folded_close(&folded, out);
 }

@@ -29,7 +29,7 @@ static void find_slow_clock(struct audit *audit)
 			audit_set(finding, SETTING_TEXT, "tsc");
 		else
 			audit_advise(finding, REMEDY_BOOT,
-				     "see in the kernel's log why it left the TSC; only if that was a false alarm: boot with tsc=reliable",
+				     "read in the kernel log why it left the TSC; only if that was a false alarm, boot with tsc=reliable",
 				     "boot without tsc=reliable");
 	}
 }
@@ -104,19 +104,19 @@ static void find_resting_timers(struct audit *audit)
 
 static const struct audit_check checks[] = {
 	{ "timer.clocksource", AUDIT_ERROR, false,
-	  "this clock is read through a slow bus by a system call, and the kernel has given up the TSC or was told to; then a tick may never stop",
+	  "the kernel does not use the TSC as its clock: each read of this clock is a slow system call, and the tick may never stop",
 	  find_slow_clock },
 	{ "timer.clock-watchdog", AUDIT_WARNING, true,
-	  "the kernel does not trust the TSC: a timer that compares it goes round all CPUs twice a second, and may give it up, which stops all CPUs",
+	  "the kernel does not trust the TSC: a timer that checks it visits all CPUs twice a second; if the check fails, all CPUs stop for the change of clock",
 	  find_watched_clock },
 	{ "timer.clock-rounds", AUDIT_WARNING, true,
-	  "every ten minutes a timer comes to the next CPU and checks its TSC; tsc=nowatchdog does not stop it",
+	  "every ten minutes a timer visits the next CPU and checks its TSC; tsc=nowatchdog does not stop it",
 	  find_clock_rounds },
 	{ "timer.machine-check", AUDIT_WARNING, true,
-	  "a timer on each CPU looks for corrected hardware errors every so many seconds",
+	  "a timer on each CPU looks for corrected hardware errors at this interval, in seconds",
 	  find_bank_polling },
 	{ "timer.migration", AUDIT_WARNING, true,
-	  "timers stay on the CPU that armed them, instead of moving to one for everything else",
+	  "timers stay on the CPU that armed them instead of moving to another",
 	  find_resting_timers },
 	{ 0 },
 };

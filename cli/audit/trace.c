@@ -74,12 +74,12 @@ static void find_probes(struct audit *audit)
 
 static const struct audit_check checks[] = {
 	{ "trace.tracer", AUDIT_WARNING, false,
-	  "a tracer was left on: each kernel entry takes longer, some stop CPUs to measure them",
+	  "a tracer is on: each kernel entry takes longer, and some tracers stop CPUs to measure them",
 	  find_tracer },
 	{ "trace.events", AUDIT_WARNING, false,
-	  "these events were left on: each kernel entry takes longer", find_events },
+	  "these trace events are on: each kernel entry takes longer", find_events },
 	{ "trace.probes", AUDIT_WARNING, false,
-	  "these probes were left in the kernel's text: each costs a trap or a jump", find_probes },
+	  "these probes are in the kernel's code: each costs a trap or a jump", find_probes },
 	{ 0 },
 };
 

@@ -2,9 +2,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/term.h"
+
+#define ERROR_HANG 2	/* how far the lines below the first are to the right */
 
 static const char *program = "isolator";
 static const char *running;
@@ -48,7 +51,7 @@ static void keep(char *text)
 int error_say(const char *format, ...)
 {
 	va_list arguments;
-	char *text;
+	char *text, *line;
 
 	va_start(arguments, format);
 	if (vasprintf(&text, format, arguments) < 0)
@@ -59,9 +62,24 @@ int error_say(const char *format, ...)
 		term_clean(text);
 	/* What was printed so far comes first, also when both go to one place. */
 	fflush(stdout);
-	fprintf(stderr, "%s%s%s: %s\n", program, running ? " " : "", running ? running : "",
-		text ? text : "no memory");
+	if (asprintf(&line, "%s%s%s: %s", program, running ? " " : "", running ? running : "",
+		     text ? text : "no memory") < 0) {
+		fprintf(stderr, "%s: no memory\n", program);
+	} else {
+		/* In a log or for another program an error is one line. */
+		if (isatty(STDERR_FILENO))
+			term_fold(stderr, line, term_columns(stderr), ERROR_HANG);
+		else
+			fprintf(stderr, "%s\n", line);
+		free(line);
+	}
 	if (text)
 		keep(text);
 	return EXIT_ERROR;
+}
+
+const char *error_denied(void)
+{
+	return geteuid() ? "run it as root" :
+		"a container or a security module keeps root from it: do it outside of that";
 }

@@ -20,12 +20,14 @@ const char *error_program_name(void);
 void error_command(const char *name);
 
 /*
- * "PROGRAM COMMAND: ..." to stderr, a line without what is for a terminal, wherever its words
- * come from.  Returns EXIT_ERROR.
+ * "PROGRAM COMMAND: ..." to stderr, in lines that fit there, without what is for a terminal,
+ * wherever its words come from.  Returns EXIT_ERROR.
  */
 int error_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* All that error_say() has said, a line each; NULL: nothing. */
 const char *error_said(void);
+/* What helps whoever was denied something: to be root, or for root, to look for what forbids it. */
+const char *error_denied(void);
 
 #endif

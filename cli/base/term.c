@@ -4,11 +4,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/term.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 #define ROWS 24
 #define COLUMNS 80
+#define LEAST_COLUMNS 40	/* fewer are no room for words */
 
 bool term_colours(FILE *out)
 {
@@ -129,12 +132,47 @@ static unsigned int width(const char *text, const char *end)
 	return columns;
 }
 
-unsigned int term_fold(FILE *out, const char *text, unsigned int columns)
+/* Is @word, up to a blank or a line end, one of those that a command's next word belongs to? */
+static bool begins_command(const char *word)
+{
+	static const char *const words[] = {
+		"echo", "isolator", "sudo", "grub-reboot", ">", ">>", "&&",
+	};
+	size_t length = strcspn(word, " \n");
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strlen(words[i]) == length && !strncmp(words[i], word, length))
+			return true;
+	return false;
+}
+
+/* The end of @word, or of the words between quotes that begin with it. */
+static const char *word_end(const char *word)
+{
+	const char *close = *word == '\'' ? word + 1 + strcspn(word + 1, "'\n") : word;
+
+	return close + strcspn(close, " \n");
+}
+
+/* The same, with what cannot be copied without it: "echo 1 > FILE" stays in one line. */
+static const char *unbroken(const char *word)
+{
+	const char *end = word_end(word);
+
+	while (*end == ' ' && (begins_command(word) || end[1] == '>' || end[1] == '&')) {
+		word = end + 1;
+		end = word_end(word);
+	}
+	return end;
+}
+
+unsigned int term_fold(FILE *out, const char *text, unsigned int columns, unsigned int hang)
 {
 	unsigned int lines = 0;
 
 	while (*text) {
 		unsigned int indent = (unsigned int)strspn(text, " "), column = indent;
+		unsigned int begin = indent;	/* of the line that is written */
 		const char *end = text + strcspn(text, "\n");
 
 		fprintf(out, "%*s", (int)indent, "");
@@ -142,12 +180,14 @@ unsigned int term_fold(FILE *out, const char *text, unsigned int columns)
 		while (text < end) {
 			unsigned int gap = (unsigned int)strspn(text, " ");
 			const char *word = text + gap;
-			const char *next = word + strcspn(word, " \n");
+			const char *next = unbroken(word);
 			unsigned int length = width(word, next);
 
-			if (column > indent && column + gap + length > columns) {
-				fprintf(out, "\n%*s", (int)indent, "");
-				column = indent;
+			/* What is too long for any line stays where it is. */
+			if (column > begin && column + gap + length > columns &&
+			    indent + hang + length <= columns) {
+				begin = column = indent + hang;
+				fprintf(out, "\n%*s", (int)begin, "");
 				gap = 0;
 				lines++;
 			}
@@ -165,6 +205,18 @@ unsigned int term_fold(FILE *out, const char *text, unsigned int columns)
 	return lines;
 }
 
+void term_folded_open(struct term_folded *folded)
+{
+	folded->stream = text_open(&folded->text, &folded->size);
+}
+
+void term_folded_close(struct term_folded *folded, FILE *out)
+{
+	fclose(folded->stream);
+	term_fold(out, folded->text, term_columns(out), TERM_HANG);
+	free(folded->text);
+}
+
 void term_size(FILE *out, unsigned int *rows, unsigned int *columns)
 {
 	struct winsize size = { 0 };
@@ -175,6 +227,15 @@ void term_size(FILE *out, unsigned int *rows, unsigned int *columns)
 	}
 	*rows = size.ws_row;
 	*columns = size.ws_col;
+}
+
+unsigned int term_columns(FILE *out)
+{
+	struct winsize size = { 0 };
+
+	if (ioctl(fileno(out), TIOCGWINSZ, &size) || size.ws_col < LEAST_COLUMNS)
+		return TERM_COLUMNS;
+	return size.ws_col < TERM_COLUMNS ? size.ws_col : TERM_COLUMNS;
 }
 
 void term_show(FILE *out, const char *text)

@@ -8,6 +8,8 @@
 #include <stdio.h>
 
 #define TERM_TIME 16
+#define TERM_COLUMNS 100	/* the most that a line of text has */
+#define TERM_HANG 4		/* how much further a line goes on that was broken */
 
 /* May @out be coloured?  Only a terminal, and only without NO_COLOR. */
 bool term_colours(FILE *out);
@@ -36,10 +38,24 @@ void term_show(FILE *out, const char *text);
 void term_cut(FILE *out, const char *text, unsigned int rows, unsigned int columns,
 	      const char *end_of_line);
 
+/* How many columns a line of text to @out may have: TERM_COLUMNS, or a narrower terminal's. */
+unsigned int term_columns(FILE *out);
+
 /*
- * @text with lines of at most @columns characters, broken at blanks, each part with the
- * blanks that its line began with.  Returns how many lines there are.
+ * @text with lines of at most @columns characters, broken at blanks, but not within a short
+ * command; what follows a break has the blanks that its line began with, and @hang more.
+ * Returns how many lines there are.
  */
-unsigned int term_fold(FILE *out, const char *text, unsigned int columns);
+unsigned int term_fold(FILE *out, const char *text, unsigned int columns, unsigned int hang);
+
+/* A text that is collected, and then written to a stream with lines that fit there. */
+struct term_folded {
+	FILE *stream;	/* to be written to */
+	char *text;
+	size_t size;
+};
+
+void term_folded_open(struct term_folded *folded);
+void term_folded_close(struct term_folded *folded, FILE *out);
 
 #endif

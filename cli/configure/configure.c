@@ -190,15 +190,14 @@ static int apply(struct configuration *c)
 /* Whether the kernel is to be asked or told; false with the exit code. */
 static bool meet_kernel(struct configuration *c, int *code)
 {
-	char *cpus = setting_read(options.root, PROC_DIRECTORY "/cpus"), *text;
+	char *cpus = setting_read(options.root, PROC_DIRECTORY "/cpus");
 
 	*code = EXIT_PASS;
 	if (!cpus && errno == ENOENT) {
 		if (options.check)
 			return false;
-		text = kernels_without(options.root);
-		error_say("nothing was %s: %s", options.show ? "compared" : "applied", text);
-		free(text);
+		kernels_say(options.root, options.show ? "nothing was compared" :
+			    "nothing was applied");
 		*code = EXIT_SKIPPED;
 		return false;
 	}

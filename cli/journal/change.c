@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "journal/change.h"
@@ -9,16 +10,17 @@
 const char *change_hint(const char *path, int error)
 {
 	if (error == EACCES || error == EPERM)
-		return ": run it as root";
+		return geteuid() ? ": run it as root" :
+			": a container or a security module keeps root from it";
 	if (error == EROFS)
-		return ": it is read-only here, as in a container: do it on the host";
+		return ": it is read-only here, as in a container: run this on the host";
 	if (error == ELOOP)
-		return ": it is a link, and no link is replaced: put a file in its place, or change what it leads to";
+		return ": it is a link, which this command does not replace: put a file in its place, or change the file that it points to";
 	if (error == EIO && !strncmp(path, "/proc/irq/", 10))
 		return ": its driver manages it; boot with isolcpus=managed_irq and these CPUs";
 	/* A cpuset partition makes it forget what its fair servers have (Linux 6.12). */
 	if (error == EBUSY && strstr(path, "/fair_server/"))
-		return ": the kernel has lost count of real-time shares; it takes any with -1 in /proc/sys/kernel/sched_rt_runtime_us";
+		return ": the kernel miscounts real-time shares after a cpuset partition; with -1 in /proc/sys/kernel/sched_rt_runtime_us it accepts any";
 	return "";
 }
 

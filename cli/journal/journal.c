@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/setting.h"
+#include "base/term.h"
 #include "base/text.h"
 #include "journal/journal.h"
 #include "journal/line.h"
@@ -17,7 +19,7 @@
 #include "journal/undo_line.h"
 #include "machine/task.h"
 
-#define DAMAGED "it is damaged, or of another version of this command: move it away"
+#define DAMAGED "damaged, or written by another version of this command: move it away"
 
 static int fail(const struct journal *journal, const char *why)
 {
@@ -63,9 +65,9 @@ static int start(struct journal *journal, int flags)
 			     O_RDWR | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_CREAT |
 			     flags, 0600);
 	if (journal->fd < 0)
-		return fail(journal, store_refused(errno, true));
+		return store_refuse(journal->root, journal->place, journal->name, errno, true);
 	if (fstat(journal->fd, &status) || !S_ISREG(status.st_mode))
-		return fail(journal, "it is no file: move it away");
+		return fail(journal, "not a file: move it away");
 	if (flock(journal->fd, LOCK_EX | LOCK_NB))
 		return fail(journal, store_lock_error(errno));
 	error = resume(journal);
@@ -117,10 +119,11 @@ char *journal_attached(const char *root, const char *text)
 /* What is asked of the journal @text of a run, or of the task @attached (NULL: of none). */
 typedef bool (*look_fn)(const char *text, const char *attached, void *data);
 
-/* Is @look true of the journal of a run or of a task that lives? */
-static bool any_living(const char *root, look_fn look, void *data)
+/* Is @look true of the journal of a run or of a task that lives, or of one that has ended? */
+static bool any_run(const char *root, bool lives, look_fn look, void *data)
 {
-	int directory = store_readable(root) ? store_lock(root, STORE_PATH, false, true) : -1;
+	int directory = root_trusted(root) && store_readable(root) ?
+		store_lock(root, STORE_PATH, false, true) : -1;
 	struct store_entry *entries;
 	bool found = false;
 	size_t count;
@@ -134,7 +137,7 @@ static bool any_living(const char *root, look_fn look, void *data)
 		char *text = fd < 0 ? NULL : journal_line_all(fd);
 		char *attached = text ? journal_attached(root, text) : NULL;
 
-		found = text && (alive || attached) && look(text, attached, data);
+		found = text && (alive || attached) == lives && look(text, attached, data);
 		free(attached);
 		free(text);
 		if (fd >= 0)
@@ -153,7 +156,7 @@ static bool has_task(const char *text, const char *attached, void *tid)
 
 bool journal_is_attached(const char *root, const char *tid)
 {
-	return any_living(root, has_task, (void *)(uintptr_t)tid);
+	return any_run(root, true, has_task, (void *)(uintptr_t)tid);
 }
 
 /*
@@ -191,8 +194,38 @@ struct cpulist journal_taken(const char *root)
 {
 	struct cpulist taken = { 0 };
 
-	any_living(root, add_cpus, &taken);
+	any_run(root, true, add_cpus, &taken);
 	return taken;
+}
+
+static bool name_run(const char *text, const char *attached, void *data)
+{
+	char *fields[JOURNAL_FIELDS], *line = run_line(text, fields), **told = data;
+
+	(void)attached;
+	if (line)
+		*told = text_format("PID %s (%s) ended without undoing what it changed for CPU %s: isolator restore undoes it",
+				    fields[JOURNAL_NAME], fields[JOURNAL_TEXT],
+				    fields[JOURNAL_VALUE]);
+	free(line);
+	return *told;
+}
+
+void journal_put_killed(FILE *out, const char *root)
+{
+	struct term_folded folded;
+	char *told = NULL;
+	int error = errno;	/* of a caller that has failed, and still says why */
+
+	any_run(root, false, name_run, &told);
+	if (told) {
+		term_folded_open(&folded);
+		term_put(folded.stream, told);
+		fputc('\n', folded.stream);
+		term_folded_close(&folded, out);
+	}
+	free(told);
+	errno = error;
 }
 
 /* Does the run whose journal is @text have one of these CPUs, or this task?  -1, said so. */
@@ -205,15 +238,15 @@ static int conflict(const struct journal_owner *owner, const char *text)
 	if (!line)
 		return 0;
 	if (strtol(fields[JOURNAL_NAME], NULL, 10) == owner->pid)
-		error_say("%s is attached already, or is being attached just now: isolator detach %s first",
+		error_say("%s is already attached, or is being attached now: run isolator detach %s first",
 			  fields[JOURNAL_NAME], fields[JOURNAL_NAME]);
 	else if (!cpulist_read(fields[JOURNAL_VALUE], &cpus))
 		error = 0;
 	else if (cpulist_common(&cpus, owner->cpus))
-		error_say("CPU %s is taken: PID %s runs \"%s\" there; wait until it has ended or is detached, or choose another CPU",
+		error_say("CPU %s is taken: PID %s runs \"%s\" there. Wait until it ends or is detached, or choose another CPU",
 			  fields[JOURNAL_VALUE], fields[JOURNAL_NAME], fields[JOURNAL_TEXT]);
 	else if (owner->others && cpulist_common(&cpus, owner->others))
-		error_say("PID %s has begun to run \"%s\" on CPU %s meanwhile: try again",
+		error_say("PID %s started \"%s\" on CPU %s at the same time: try again",
 			  fields[JOURNAL_NAME], fields[JOURNAL_TEXT], fields[JOURNAL_VALUE]);
 	else
 		error = 0;
@@ -272,7 +305,7 @@ static int open_lasting(struct journal *journal, const char *name,
 {
 	journal->name = text_format("%s", name);
 	if (count && entries[0].order) {
-		error_say("%s/%s: a run changes settings, or was killed before it put them back: wait until it has ended, or see isolator restore",
+		error_say("%s/%s: a run has changed settings, or was killed before it undid them: wait until it ends, or run isolator restore",
 			  STORE_PATH, entries[0].name);
 		return -1;
 	}
@@ -284,7 +317,7 @@ static int open_fix(struct journal *journal, const struct store_entry *entries, 
 	for (size_t i = 0; i < count; i++)
 		if (!strcmp(entries[i].name, STORE_SHIELD)) {
 			journal->name = text_format("%s", STORE_FIX);
-			error_say("%s/%s: a shield is set, and would take away what is mended: isolator shield clear, then audit --fix, then set it again",
+			error_say("%s/%s: a shield is set, and clearing it would undo what --fix changes. Run isolator shield clear, then audit --fix, then set the shield again",
 				  STORE_PATH, STORE_SHIELD);
 			return -1;
 		}

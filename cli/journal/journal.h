@@ -26,6 +26,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "base/cpulist.h"
@@ -91,6 +92,12 @@ bool journal_is_attached(const char *root, const char *tid);
 
 /* The CPUs of all runs that live; none where the journals cannot be read. */
 struct cpulist journal_taken(const char *root);
+
+/*
+ * Names the run that ended without undoing its changes, as one that is killed does, and says
+ * what undoes them: a line.  Nothing: there is none, or this user may not see it.
+ */
+void journal_put_killed(FILE *out, const char *root);
 
 /* The change that was noted last was not made. */
 void journal_forget(struct journal *journal);

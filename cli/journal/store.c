@@ -55,18 +55,19 @@ static int open_directory(const char *root, const char *place, bool make)
 const char *store_lock_error(int error)
 {
 	return error == EWOULDBLOCK ?
-		"another isolator command changes settings: try again when it has ended" :
-		"it cannot be locked, and without it nothing is changed: has the kernel CONFIG_FILE_LOCKING, and this filesystem locks?";
+		"another isolator command is changing settings: try again when it has ended" :
+		"it cannot be locked, so nothing was changed: does the kernel have CONFIG_FILE_LOCKING, and this file system locks?";
 }
 
-const char *store_refused(int error, bool change)
+int store_refuse(const char *root, const char *place, const char *name, int error, bool change)
 {
-	if (error == EACCES || error == EPERM)
-		return change ? "it may not be written, and without it nothing is changed: run it as root" :
-			"only root may read it: run it as root";
-	if (error == EROFS)
-		return "the filesystem is read-only, and without a journal nothing is changed";
-	return strerror(error);
+	const char *help = error == EACCES || error == EPERM ? error_denied() :
+		error == EROFS ? "mount it writable" : "";
+
+	error_say("cannot %s the journal of settings, %s%s/%s: %s%s%s%s", change ? "write" : "read",
+		  root_live(root) ? "" : root, place, name, strerror(error),
+		  change ? "; nothing was changed" : "", *help ? ": " : "", help);
+	return -1;
 }
 
 bool store_readable(const char *root)
@@ -90,7 +91,7 @@ int store_lock(const char *root, const char *place, bool make, bool wait)
 		if (fd < 0 && errno == ENOENT && !make)
 			return -2;
 		if (fd < 0)
-			return store_fail(root, place, "", store_refused(errno, make));
+			return store_refuse(root, place, "", errno, make);
 		if (flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB))) {
 			const char *why = store_lock_error(errno);
 

@@ -33,8 +33,8 @@ int store_fail(const char *root, const char *place, const char *name, const char
 /* Why it, or a journal in it, could not be locked, by errno; with what helps. */
 const char *store_lock_error(int error);
 
-/* Why it cannot be opened, to @change something or to read it, by errno; with what helps. */
-const char *store_refused(int error, bool change);
+/* Says that it cannot be opened, to @change something or to read it, and what helps.  -1. */
+int store_refuse(const char *root, const char *place, const char *name, int error, bool change);
 
 /* Is STORE_PATH there, for this user to read? */
 bool store_readable(const char *root);

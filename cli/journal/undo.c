@@ -299,7 +299,7 @@ bool undo_runs(const char *root)
 		good &= journal->state != UNDO_STAYS;
 		if (journal->state == UNDO_DONE && journal->pid &&
 		    strtol(journal->pid, NULL, 10) != getpid())
-			error_say("PID %s (%s) was killed: what it had left is put back",
+			error_say("PID %s (%s) was killed; the changes that it left are now undone",
 				  journal->pid, journal->program);
 	}
 	undo_free(&undo);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,6 +158,30 @@ static void add_row(struct interrupts *interrupts, char *line, const long *kept,
 	row.what = text_format("%s", at);
 	row.class = class_of(row.label, row.what);
 	*ARRAY_ADD(interrupts->rows, interrupts->count) = row;
+}
+
+/* The words of @text behind its first one. */
+static const char *next_word(const char *text)
+{
+	text += strcspn(text, " ");
+	return text + strspn(text, " ");
+}
+
+const char *interrupt_name(const struct interrupt *row)
+{
+	const char *at = row->what;
+
+	/* A chip, the interrupt's number there with its trigger, "1-edge" or "1 Level", and names. */
+	if (!text_is_number(row->label))
+		return row->what;
+	do
+		at = next_word(at);
+	while (*at && (!isdigit((unsigned char)*at) ||
+		       !strchr(" -", at[strspn(at, "0123456789")])));
+	at = next_word(at);
+	if (!strncmp(at, "Level ", strlen("Level ")) || !strncmp(at, "Edge ", strlen("Edge ")))
+		at = next_word(at);
+	return *at ? at : row->what;
 }
 
 bool interrupts_parse(struct interrupts *interrupts, char *text, const struct cpulist *cpus)

@@ -28,6 +28,9 @@ struct interrupt {
 	enum interrupt_begin begin;
 };
 
+/* How what sends it is called: of a device its own name, without where it comes from. */
+const char *interrupt_name(const struct interrupt *row);
+
 struct interrupts {
 	bool known;	/* false: the file could not be read, or has none of the CPUs */
 	int *cpus;	/* of each column: those that were asked for and are there, ascending */

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/root.h"
 #include "base/text.h"
 #include "machine/kernels.h"
@@ -101,25 +103,37 @@ static char *grub_entry(const char *root, const char *version)
 	return found;
 }
 
-char *kernels_without(const char *root)
+char *kernels_without(const char *root, char **command)
 {
 	struct utsname kernel = { 0 };
 	char *version, *entry, *word, *text;
 
 	uname(&kernel);
+	*command = NULL;
 	version = installed(root, kernel.release);
 	if (!version)
-		return text_format("the running kernel, %s, has no Isolator, and none below " BOOT " has: install one (make deb of the Isolator sources makes it, CONFIG_ISOLATOR=y)",
+		return text_format("this kernel has no Isolator (%s), and neither has any other in " BOOT ". To get one, " KERNELS_INSTALL,
 				   kernel.release);
 	entry = grub_entry(root, version);
 	word = entry ? text_shell(entry) : NULL;
-	text = word ?
-		text_format("the running kernel, %s, has no Isolator; %s, which is installed, has: as root, grub-reboot %s && reboot boots it once",
-			    kernel.release, version, word) :
-		text_format("the running kernel, %s, has no Isolator; %s, which is installed, has: reboot, and choose it in the boot menu",
-			    kernel.release, version);
+	if (word)
+		*command = text_format("grub-reboot %s && reboot", word);
+	text = text_format("this kernel has no Isolator (%s), but %s has, which is installed. %s",
+			   kernel.release, version, word ? "To boot it once, as root:" :
+			   "To use it, reboot and choose it in the boot menu");
 	free(word);
 	free(entry);
 	free(version);
 	return text;
+}
+
+void kernels_say(const char *root, const char *what)
+{
+	char *command, *text = kernels_without(root, &command);
+
+	error_say("%s: %s", what, text);
+	if (command)
+		fprintf(stderr, "  %s\n", command);
+	free(command);
+	free(text);
 }

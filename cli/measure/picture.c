@@ -56,9 +56,8 @@ static void put_head(FILE *out, const struct picture *picture)
 static void put_settings(FILE *out, const struct picture *picture)
 {
 	const struct asked_list *settings = &picture->result->settings;
-	const char *comma = " ";
+	const char *comma = "  ";
 
-	fputs(" ", out);
 	for (size_t i = 0; i < settings->count; i++) {
 		if (!settings->list[i].held)
 			continue;
@@ -66,7 +65,8 @@ static void put_settings(FILE *out, const struct picture *picture)
 			settings->list[i].got ? settings->list[i].got : "?");
 		comma = ", ";
 	}
-	fputc('\n', out);
+	if (*comma == ',')
+		fputc('\n', out);
 	for (size_t i = 0; i < settings->count; i++) {
 		const struct asked *asked = &settings->list[i];
 
@@ -207,7 +207,7 @@ static void put_histogram(FILE *out, const struct hist *hist, uint64_t min, uint
 }
 
 /* Of all CPUs together. */
-static void put_all(FILE *out, const struct picture *picture, const struct part *part)
+static void put_values(FILE *out, const struct picture *picture, const struct part *part)
 {
 	unsigned int digits = part->series[0]->hist->digits;
 	struct hist *all = malloc(hist_size(digits));
@@ -300,7 +300,7 @@ static void put_quantity(FILE *out, const struct picture *picture, const struct 
 	/* How many gaps there are is not for a run to choose. */
 	if (!lead->above_ns)
 		put_needs(out, &same);
-	put_all(out, picture, &same);
+	put_values(out, picture, &same);
 	free(same.series);
 }
 
@@ -313,13 +313,10 @@ static bool is_first(const struct part *part, size_t index)
 	return true;
 }
 
-void picture_draw(FILE *out, const struct picture *picture)
+/* What was looked at, and how; not of a run that did not take place. */
+static void put_run(FILE *out, const struct picture *picture)
 {
 	const struct result *result = picture->result;
-	char *words = result_words(result);
-	enum outcome outcome = result_outcome(result);
-	bool good = outcome == OUTCOME_MEASURED || outcome == OUTCOME_PASSED ||
-		outcome == OUTCOME_RUNNING;
 
 	put_head(out, picture);
 	put_settings(out, picture);
@@ -336,10 +333,34 @@ void picture_draw(FILE *out, const struct picture *picture)
 	if (!result->running && picture->more)
 		picture->more(out, result, picture->colours);
 	put_gates(out, picture);
+}
+
+static void put_all(FILE *out, const struct picture *picture)
+{
+	const struct result *result = picture->result;
+	char *words = result_words(result);
+	enum outcome outcome = result_outcome(result);
+	bool good = outcome == OUTCOME_MEASURED || outcome == OUTCOME_PASSED ||
+		outcome == OUTCOME_RUNNING;
+
+	if (!result->skipped)
+		put_run(out, picture);
 	if (!result->running) {
 		fputs(term_style(picture->colours, good ? TERM_BOLD : TERM_RED), out);
 		term_put(out, words);
 		fprintf(out, "%s\n", term_style(picture->colours, TERM_PLAIN));
 	}
 	free(words);
+}
+
+void picture_draw(FILE *out, const struct picture *picture)
+{
+	struct term_folded folded;
+
+	term_folded_open(&folded);
+	put_all(folded.stream, picture);
+	fclose(folded.stream);
+	/* What is drawn for a screen has its width, too. */
+	term_fold(out, folded.text, term_columns(stdout), TERM_HANG);
+	free(folded.text);
 }

@@ -52,8 +52,8 @@ static bool fail(struct worker *worker, const char *what, const char *help)
 {
 	const struct rtc_options *options = worker->options;
 
-	snprintf(worker->failure, sizeof(worker->failure), "%s: %s: %s%s", options->path, what,
-		 strerror(errno), help);
+	snprintf(worker->failure, sizeof(worker->failure), "%s: %s: %s%s%s", options->path, what,
+		 strerror(errno), *help ? ": " : "", help);
 	return false;
 }
 
@@ -68,16 +68,16 @@ static bool open_rtc(struct worker *worker)
 	worker->own = rtc;
 	rtc->file = open(options->path, O_RDONLY | O_CLOEXEC);
 	if (rtc->file < 0) {
-		fail(worker, "it cannot be opened", errno == EBUSY ?
-		     ": another program has it" : ": run it as root");
+		fail(worker, "cannot open it", errno == EBUSY ? "another program uses it" :
+		     errno == EACCES || errno == EPERM ? error_denied() : "");
 		free(rtc);
 		return false;
 	}
 	if (ioctl(rtc->file, RTC_IRQP_SET, (unsigned long)options->rate))
-		fail(worker, "this rate is not available",
-		     ": as root, or --period 16ms or more, or as /sys/class/rtc/rtc0/max_user_freq allows");
+		fail(worker, "cannot set this rate",
+		     "only root may; others choose a --period of at least 16ms, or what /sys/class/rtc/rtc0/max_user_freq allows");
 	else if (ioctl(rtc->file, RTC_IRQP_READ, &rate) || rate != options->rate)
-		fail(worker, "the rate was set and is another one", "");
+		fail(worker, "the chip has another rate than the one that was set", "");
 	else
 		return true;
 	close(rtc->file);

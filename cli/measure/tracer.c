@@ -221,6 +221,6 @@ bool tracer_disarm(struct result *result, const void *options)
 	journal_close(&armed.journal);
 	restored = undo_runs(armed.root);
 	if (!restored)
-		error_say("some settings could not be restored: fix the errors above, then run isolator restore");
+		error_say("something was not restored: fix what the messages above name, then run isolator restore");
 	return restored;
 }

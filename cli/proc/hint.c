@@ -13,10 +13,10 @@ struct entry {
 #define MEMBARRIER "membarrier(): a thread of the program, or of its runtime, synchronises all others and waits until the tick; do without it while isolated, or tick more often"
 #define KERNEL_MAPPINGS "kernel mappings were freed or changed (vmalloc, modules, BPF): done at once, this CPU flushes at its next kernel entry; nothing to do"
 #define KERNEL_ATTRIBUTES "kernel memory got other attributes (drivers, modules, graphics): the sender waits until the tick; load such things before the start, or tick more often"
-#define DRAINED "what each CPU holds back was to be given up, and this CPU holds nothing back; nothing to do"
+#define DRAINED "each CPU was asked to flush its cached pages or statistics, and this CPU has none; nothing to do"
 #define TRACING "tracing is set up on each CPU, here at the tick; set it up before the start, or leave this CPU out (tracing_cpumask)"
-#define PERF "somebody counts events on this CPU (perf): the counter is set up at the next tick; count another CPU, or open it before the start"
-#define MSR "somebody reads or writes a model-specific register of this CPU (turbostat, rdmsr, cpufreq): it waits until the tick; leave this CPU out there"
+#define PERF "a program counts events on this CPU (perf): the counter is set up at the next tick; count another CPU, or open it before the start"
+#define MSR "a program reads or writes a model-specific register of this CPU (turbostat, rdmsr, cpufreq) and waits until the tick; exclude this CPU there"
 
 /* By the function that was to be called, without what a compiler appends. */
 static const struct entry callbacks[] = {
@@ -31,19 +31,19 @@ static const struct entry callbacks[] = {
 	{ "ipi_sync_core", MEMBARRIER },
 	{ "ipi_rseq", MEMBARRIER },
 	{ "ipi_sync_rq_state", MEMBARRIER },
-	{ "nmi_cpu_backtrace", "somebody wants the stack of every CPU (sysrq-l, a lockup or stall report): always delivered at once; the kernel log says why" },
-	{ "multi_cpu_stop", "the kernel stopped all CPUs (stop_machine): always delivered at once; the sender's name and stack say for what" },
+	{ "nmi_cpu_backtrace", "the kernel asked for the stack of every CPU (sysrq-l, a lockup or stall report): always delivered at once; the kernel log says why" },
+	{ "multi_cpu_stop", "the kernel stopped all CPUs (stop_machine): always delivered at once; the name and stack of the sender say why" },
 	{ "__isolator_kick", "the isolated task was killed: always delivered at once" },
-	{ "ftrace_sync_ipi", "the function tracer asks whether this CPU is past its old code, which user mode is; nothing to do" },
+	{ "ftrace_sync_ipi", "the function tracer asks whether this CPU still runs old code; user mode does not; nothing to do" },
 	{ "tlb_remove_table_smp_sync", "page tables were freed, and user mode does not walk them; nothing to do" },
-	{ "do_nothing", "somebody asks whether this CPU has been in the kernel, which user mode answers; nothing to do" },
+	{ "do_nothing", "the kernel asks whether this CPU has left kernel code; in user mode it has; nothing to do" },
 	{ "isolator_revive", "Isolator's own request for a tick, which user mode does not need; nothing to do" },
 	{ "rcu_exp_handler", "an expedited RCU grace period asks for this CPU; user mode counts as quiet, so this is rare" },
-	{ "rcu_barrier_handler", "somebody waits for all RCU callbacks (a module or a file system goes away); it waits until the tick" },
+	{ "rcu_barrier_handler", "a task waits for all RCU callbacks (a module or a file system is removed), until the tick" },
 	{ "lru_add_drain_per_cpu", DRAINED },
 	{ "refresh_vm_stats", DRAINED },
-	{ "klp_sync", "a live patch asks whether this CPU is past its old code, which user mode is; nothing to do" },
-	{ "retrigger_next_event", "the clock was set: the timers of each CPU are looked at anew, here at the tick; step the clock before the start, and slew it afterwards" },
+	{ "klp_sync", "a live patch asks whether this CPU still runs old code; user mode does not; nothing to do" },
+	{ "retrigger_next_event", "the clock was set: each CPU checks its timers again, this one at the tick; set the clock before the start, and only slew it later" },
 	{ "rb_ipi", TRACING },
 	{ "ignore_task_cpu", TRACING },
 	{ "enable_trace_buffered_event", TRACING },
@@ -51,31 +51,31 @@ static const struct entry callbacks[] = {
 	{ "remote_function", PERF },
 	{ "__perf_event_read", PERF },
 	{ "__perf_event_exit_context", PERF },
-	{ "cpuid_smp_cpuid", "somebody reads /dev/cpu/N/cpuid of this CPU: it waits until the tick; leave this CPU out there" },
+	{ "cpuid_smp_cpuid", "a program reads /dev/cpu/N/cpuid of this CPU and waits until the tick; exclude this CPU there" },
 	{ "flush_ldt", "another thread of the program changes its LDT (modify_ldt), and waits until the tick; do that before the start" },
 	{ "__rdmsr_on_cpu", MSR },
 	{ "__wrmsr_on_cpu", MSR },
 	{ "__rdmsr_safe_on_cpu", MSR },
 	{ "__wrmsr_safe_on_cpu", MSR },
-	{ "isolator_perf_refused", "somebody wanted to count events on this CPU (perf) and got EBUSY; to let it wait instead: echo perf hold > /proc/isolator/limits" },
-	{ "__isolator_read_refused", "somebody wanted to read a register of this CPU (turbostat, rdmsr, cpuid) and got EBUSY; to let it wait instead: echo msr hold > /proc/isolator/limits" },
-	{ "sched_setaffinity", "somebody wanted to bind a task to isolated CPUs only, or the isolated task elsewhere, and got EBUSY; bind it to other CPUs" },
-	{ "clocksource_change_busy", "somebody wanted another clock source, for which all CPUs stop, and got EBUSY; change it while no CPU is isolated" },
+	{ "isolator_perf_refused", "a program tried to count events on this CPU (perf) and got EBUSY; to let it wait instead: echo perf hold > /proc/isolator/limits" },
+	{ "__isolator_read_refused", "a program tried to read a register of this CPU (turbostat, rdmsr, cpuid) and got EBUSY; to let it wait instead: echo msr hold > /proc/isolator/limits" },
+	{ "sched_setaffinity", "a program tried to bind a task to isolated CPUs only, or the isolated task elsewhere, and got EBUSY; bind it to other CPUs" },
+	{ "clocksource_change_busy", "a program tried to change the clock source, which stops all CPUs, and got EBUSY; change it while no CPU is isolated" },
 };
 
 /* By kind, for requests without a function. */
 static const struct entry kinds[] = {
-	{ "wake", "a sleeping task was woken that last ran on this CPU; it waits for a kernel entry; give it an affinity without this CPU" },
-	{ "resched", "something of this CPU wants to run instead of the task; it waits until the tick; move it away (taskset, cpuset), or let ticks lend (TICK_RT)" },
+	{ "wake", "a sleeping task was woken that last ran on this CPU; it waits for a kernel entry; exclude this CPU from its affinity" },
+	{ "resched", "another task of this CPU is ready to run; it waits until the tick; move it away (taskset, cpuset), or let ticks lend (TICK_RT)" },
 	{ "signal", "signals other than SIGKILL, debuggers and task work wait until the tick; tick more often, or send none to the isolated thread" },
-	{ "thread", "a kernel thread of this CPU has work; ticks with TICK_RT lend it the CPU; find who gives it work, or tick more often" },
-	{ "timer", "a timer that is bound to this CPU expired: it runs at the tick; arm such timers elsewhere, or let the task arm none" },
+	{ "thread", "a kernel thread of this CPU has work; ticks with TICK_RT lend it the CPU; find what gives it work, or tick more often" },
+	{ "timer", "a timer that is bound to this CPU expired: it runs at the tick; arm such timers on another CPU, and none in the task" },
 	{ "clock", "CPU-time limits and timers (RLIMIT_CPU, RLIMIT_RTTIME, setitimer) are checked by ticks; lift them for the isolated task" },
-	{ "others", "the kernel keeps a limited number of senders apart; a new isolation begins with none" },
+	{ "others", "the kernel lists a limited number of senders; a new isolation begins with an empty list" },
 };
 
 #define UNKNOWN_CALLBACK "an unknown callback, so it was held: please report it, with the stack"
-#define UNKNOWN_KIND "a kind of request that this command does not know: install the one that belongs to the kernel"
+#define UNKNOWN_KIND "this command does not know this kind of request: install the command that belongs to the kernel"
 
 static const char *find(const struct entry *entries, size_t count, const char *name,
 			size_t length)

@@ -21,14 +21,6 @@ static const char *const file_names[PROC_FILES] = {
 	[PROC_BREACHES] = "breaches",
 };
 
-static void say_without(void)
-{
-	char *text = kernels_without("/");
-
-	error_say("there is no %s: %s", PROC_DIRECTORY, text);
-	free(text);
-}
-
 /* Why @path could not be read, and what helps.  Returns -1. */
 static int unreadable(const char *directory, const char *path, enum proc_file file, int error)
 {
@@ -39,7 +31,7 @@ static int unreadable(const char *directory, const char *path, enum proc_file fi
 		error_say("there is no %s: --proc must name a directory with the files of %s",
 			  path, PROC_DIRECTORY);
 	else if (error == ENOENT && file == PROC_STATUS)
-		say_without();
+		kernels_say("/", "there is no " PROC_DIRECTORY);
 	else if (error == ENOENT)
 		error_say("the running kernel, %s, has no %s: install the isolator command that belongs to it",
 			  kernel.release, path);

@@ -24,7 +24,7 @@ static struct tally *tally_of(struct instrument *instrument, const struct interr
 	struct tally *tally;
 
 	tally = instrument_tally(instrument, name, list_of(instrument) == LOOK_SOFTIRQS ?
-				 "softirq" : row->what);
+				 "softirq" : interrupt_name(row));
 	free(name);
 	return tally;
 }

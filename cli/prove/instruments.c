@@ -159,7 +159,7 @@ static void open_switches(struct instrument *instrument, const struct spin *spin
 {
 	(void)spin;
 	instrument_tally(instrument, "voluntary", "switches: it waited in the kernel");
-	instrument_tally(instrument, "involuntary", "switches: another task took the CPU");
+	instrument_tally(instrument, "involuntary", "switches: another task ran, or the kernel stopped this one");
 }
 
 static void sample_switches(struct instrument *instrument, enum point point,
@@ -197,7 +197,7 @@ static void open_gaps(struct instrument *instrument, const struct spin *spin)
 	instrument->aside = !spin->strict && machine_is_virtual();
 	if (instrument->aside)
 		snprintf(instrument->note, sizeof(instrument->note),
-			 "not used in a virtual machine without --threshold");
+			 "unused in a VM without --threshold");
 	instrument_tally(instrument, "pauses", "of the loop, longer than the threshold");
 }
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* isolator prove: is this CPU quiet, and if not, what comes to it? */
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#include <linux/capability.h>
 
 #include "base/error.h"
 #include "base/term.h"
 #include "base/wait.h"
 #include "machine/online.h"
+#include "machine/user.h"
 #include "options/command.h"
 #include "proc/device.h"
 #include "proc/proc.h"
@@ -57,6 +61,17 @@ const char *prove_how(enum spin_how how)
 	return names[how];
 }
 
+/* Before it begins: what it takes from others, where this user may. */
+static void warn(const struct watch_order *order)
+{
+	struct rlimit limit = { 0 };
+
+	if (!user_may(CAP_SYS_NICE) && (getrlimit(RLIMIT_RTPRIO, &limit) || !limit.rlim_cur))
+		return;
+	error_say("a SCHED_FIFO thread takes CPU %d for %.3g s: tasks that are bound to it wait",
+		  order->cpu, (double)order->window_ns / 1e9);
+}
+
 static int run(int argc, char **argv)
 {
 	struct watch_order order = {
@@ -90,6 +105,8 @@ static int run(int argc, char **argv)
 	order.isolate = !options.plain &&
 		(!access(options.directory, F_OK) || !access(DEVICE_PATH, F_OK));
 	order.progress = isatty(STDERR_FILENO);
+	if (!order.isolate && !options.json)
+		warn(&order);
 	wait_prepare();
 	if (!watch_run(&order, &watch)) {
 		if (options.json)

@@ -77,7 +77,7 @@ static void stay(void)
 	cpulist_add(&here, spin->cpu);
 	error = affinity_set(0, &here);
 	if (error)
-		fail("CPU %d cannot be used: %s: is it online (/sys/devices/system/cpu/online), and in the cpuset of this shell (/proc/self/status, Cpus_allowed_list)?",
+		fail("cannot use CPU %d: %s. Is it online (/sys/devices/system/cpu/online), and in the cpuset of this shell (Cpus_allowed_list in /proc/self/status)?",
 		     spin->cpu, strerror(error));
 }
 
@@ -106,7 +106,7 @@ static void start(uint64_t deadline_ns)
 	options.deadline_ns = deadline_ns;
 	achieved = isolator_start_opts(&options, &result);
 	if (achieved < 0)
-		fail("CPU %d could not be isolated: %s", spin->cpu, isolator_strerror(achieved));
+		fail("cannot isolate CPU %d: %s", spin->cpu, isolator_strerror(achieved));
 	/* What is told is of the window, not of the deliberate breaches. */
 	if (deadline_ns)
 		return;
@@ -128,7 +128,7 @@ static void stop(void)
 		return;
 	left = isolator_stop();
 	if (left < 0 && left != -ECANCELED)
-		fail("isolation could not be stopped: %s", isolator_strerror(left));
+		fail("cannot end the isolation: %s", isolator_strerror(left));
 }
 
 static void sample_one(struct instrument *instrument, enum point point, bool user)
@@ -171,7 +171,7 @@ static void meet(enum spin_step step)
 	reach(step);
 	while (!may_go(step))
 		if ((int64_t)(cycles() - limit) > 0)
-			fail("the watching process does not go on: was it stopped?");
+			fail("the watching process does not respond: was it stopped?");
 }
 
 static void calibrate(void)
@@ -316,7 +316,7 @@ static void window(void)
 	spin->gaps = gaps;
 	sample(WINDOW_TO);
 	if (!may_go(SPIN_WINDOW) && !spin->end)
-		fail("the watching process does not go on: was it stopped?");
+		fail("the watching process does not respond: was it stopped?");
 	stop();
 }
 

@@ -16,7 +16,7 @@ static void put_head(FILE *out, const struct prove_view *view)
 	static const char *const hows[] = {
 		[SPIN_FIFO] = "a thread of SCHED_FIFO",
 		[SPIN_NICE] = "a thread of nice -20 (SCHED_FIFO is not allowed)",
-		[SPIN_ORDINARY] = "an ordinary thread (no priority is allowed: run it as root)",
+		[SPIN_ORDINARY] = "an ordinary thread (this user may raise no priority)",
 	};
 	const struct spin *spin = view->watch->spin;
 	char deadline[TERM_TIME], bound[TERM_TIME], lend[TERM_TIME];
@@ -30,13 +30,12 @@ static void put_head(FILE *out, const struct prove_view *view)
 		proc_text_shortfall(out, spin->mask, spin->got);
 	} else {
 		fprintf(out, "not isolated, %s: %s\n", view->plain ? "by --plain" :
-			"as the running kernel has no Isolator", hows[spin->how]);
+			"as this kernel has no Isolator", hows[spin->how]);
 	}
 	if (!spin->locked)
-		fputs("  its memory is not all locked: reclaim may interrupt it (ulimit -l)\n", out);
+		fputs("  not all of its memory is locked: memory reclaim may interrupt it (ulimit -l)\n", out);
 	if (machine_is_virtual())
-		fputs("  this is a virtual machine: what is said here ends at the guest's kernel\n",
-		      out);
+		fputs("  this is a virtual machine: pauses by the host are not counted\n", out);
 	if (view->watch->early)
 		fprintf(out, "  ended early, after %.3g of %.3g s\n", view->watch->seconds,
 			(double)spin->window_ns / 1e9);
@@ -106,7 +105,7 @@ static void put_limit(FILE *out, const struct spin *spin)
 	if (spin->how != SPIN_FIFO || runtime_us < 0 || rest_us <= 0 ||
 	    gaps_ns(&spin->scale, spin->gaps.longest) < 500 * (uint64_t)rest_us)
 		return;
-	fprintf(out, "  pauses of %s: the kernel's limit of real-time threads (sched_rt_runtime_us)\n",
+	fprintf(out, "  pauses of about %s come from this measurement: the kernel stops a FIFO thread that never sleeps (sched_rt_runtime_us), so that other tasks can run\n",
 		term_time(rest, 1000 * (uint64_t)rest_us));
 }
 
@@ -117,7 +116,7 @@ static void put_loop(FILE *out, const struct spin *spin)
 	};
 	char least[TERM_TIME], longest[TERM_TIME], threshold[TERM_TIME];
 
-	fprintf(out, "  loop: reads of the clock (" CYCLES_NAME ") are %s apart or more; longest pause %s; %" PRIu64 " over %s\n",
+	fprintf(out, "  loop: consecutive reads of the clock (" CYCLES_NAME ") are at least %s apart; longest pause %s; %" PRIu64 " over %s\n",
 		term_time(least, gaps_ns(&spin->scale, spin->gaps.least)),
 		term_time(longest, gaps_ns(&spin->scale, spin->gaps.longest)),
 		spin->gaps.count, term_time(threshold, spin->threshold_ns));
@@ -127,10 +126,10 @@ static void put_loop(FILE *out, const struct spin *spin)
 	fputc('\n', out);
 	put_limit(out, spin);
 	if (spin->how == SPIN_ISOLATED)
-		fprintf(out, "  ticks that were due, the thread's own: %" PRIu64 "\n", spin->ticks);
+		fprintf(out, "  ticks that the thread made because something was due: %" PRIu64 "\n", spin->ticks);
 }
 
-void prove_text(FILE *out, const struct prove_view *view)
+static void put_all(FILE *out, const struct prove_view *view)
 {
 	const struct spin *spin = view->watch->spin;
 	enum verdict verdict = verdict_find(view->watch);
@@ -143,7 +142,7 @@ void prove_text(FILE *out, const struct prove_view *view)
 		put_instrument(out, view, &spin->instruments[i]);
 	put_loop(out, spin);
 	if (verdict == VERDICT_QUIET) {
-		fputs("  seen to count before and after: ", out);
+		fputs("  shown to count before and after: ", out);
 		verdict_witnesses(out, view->watch);
 		fputc('\n', out);
 	}
@@ -151,4 +150,13 @@ void prove_text(FILE *out, const struct prove_view *view)
 	term_put(out, words);
 	fprintf(out, "%s\n", term_style(view->colours, TERM_PLAIN));
 	free(words);
+}
+
+void prove_text(FILE *out, const struct prove_view *view)
+{
+	struct term_folded folded;
+
+	term_folded_open(&folded);
+	put_all(folded.stream, view);
+	term_folded_close(&folded, out);
 }

@@ -18,7 +18,7 @@
 #define STEP_PATIENCE_NS (30 * WAIT_SECOND)
 #define NAP_NS 1000000
 #define LOOK_NS (WAIT_SECOND / 5)		/* whether the spinner is still there */
-#define PROGRESS_NS (3 * WAIT_SECOND)
+#define PROGRESS_NS WAIT_SECOND
 
 static pid_t child;	/* 0: it has ended */
 
@@ -29,7 +29,7 @@ static int leave(int cpu)
 	int error = affinity_get(&cpus);
 
 	if (error) {
-		error_say("this process's CPUs are not known: %s", strerror(error));
+		error_say("cannot read which CPUs this process may use: %s", strerror(error));
 		return -1;
 	}
 	if (!cpulist_has(&cpus, cpu))
@@ -37,13 +37,13 @@ static int leave(int cpu)
 	cpulist_add(&here, cpu);
 	cpulist_minus(&cpus, &here);
 	if (cpulist_empty(&cpus)) {
-		error_say("it may run on CPU %d only, and must watch from another: run it without taskset, on a machine with two CPUs or more",
+		error_say("this process may run on CPU %d only, but must watch from another: run it without taskset, on a machine with at least two CPUs",
 			  cpu);
 		return -1;
 	}
 	error = affinity_set(0, &cpus);
 	if (error) {
-		error_say("it cannot leave CPU %d: %s", cpu, strerror(error));
+		error_say("this process cannot leave CPU %d: %s", cpu, strerror(error));
 		return -1;
 	}
 	return 0;
@@ -64,9 +64,9 @@ static bool lost(const struct spin *spin)
 	if (*spin->failure)
 		error_say("%s", spin->failure);
 	else if (WIFSIGNALED(status))
-		error_say("the spinning process was killed by signal %d", WTERMSIG(status));
+		error_say("the measuring process was killed by signal %d", WTERMSIG(status));
 	else
-		error_say("the spinning process ended early");
+		error_say("the measuring process ended early");
 	return true;
 }
 
@@ -90,7 +90,7 @@ static int await(const struct spin *spin, enum spin_step step)
 		if (lost(spin))
 			return -1;
 		if (wait_clock_ns() > limit) {
-			error_say("the spinning process does not come on: is CPU %d taken by another task of a real-time class?",
+			error_say("the measuring process does not get CPU %d: does another real-time task run there?",
 				  spin->cpu);
 			return -1;
 		}

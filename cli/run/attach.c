@@ -76,7 +76,7 @@ static int check_options(struct run *run, const char *tid)
 	if (run_options_priority(run, options.policy >= FIFO))
 		return -1;
 	if (!task_is_tid(tid)) {
-		error_say("\"%s\" is not a TID: the number of a thread, as in /proc/PID/task; a PID names the first thread",
+		error_say("\"%s\" is not a TID: use a number from /proc/PID/task, or a PID for the first thread of a process",
 			  tid);
 		return -1;
 	}
@@ -85,22 +85,29 @@ static int check_options(struct run *run, const char *tid)
 	return 0;
 }
 
+/* What can be done for it where the kernel has no Isolator: most of what attach does. */
+static void put_instead(const struct run *run, const struct task *task)
+{
+	int cpu = cpulist_next(&run->cpus, -1);
+
+	fprintf(stderr, "On this kernel, shield the CPU and move the task there:\n"
+		"  isolator shield set --all %d\n  taskset -pc %d %s\n", cpu, cpu, task->tid);
+}
+
 /* 0; -1, said why this task cannot be attached. */
 static int check_task(const struct run *run, const struct task *task)
 {
 	if (!device_there(run->root)) {
-		char *text = kernels_without(run->root);
-
-		error_say("there is no %s: %s; on this kernel use isolator run", DEVICE_PATH, text);
-		free(text);
+		kernels_say(run->root, "there is no " DEVICE_PATH);
+		put_instead(run, task);
 		return -1;
 	}
 	if (task->kernel) {
-		error_say("%s is a kernel thread, which cannot be isolated", task->tid);
+		error_say("%s is a kernel thread, and cannot be isolated", task->tid);
 		return -1;
 	}
 	if (journal_is_attached(run->root, task->tid)) {
-		error_say("%s is attached already: isolator detach %s first", task->tid, task->tid);
+		error_say("%s is already attached: run isolator detach %s first", task->tid, task->tid);
 		return -1;
 	}
 	return 0;
@@ -188,12 +195,12 @@ static int start(struct isolate *isolate)
 	allow_signals(false);
 	setitimer(ITIMER_REAL, &none, NULL);
 	if (error == EINTR && ended && ended != SIGALRM)
-		error_say("ended by a signal: nothing was changed");
+		error_say("ended by a signal, and everything was undone");
 	else if (error == EINTR)
-		error_say("%d sleeps in the kernel, and can be isolated only when it runs: nothing was changed; --wait TIME waits longer",
+		error_say("%d sleeps in the kernel, and can be isolated only when it runs; everything was undone. --wait TIME waits longer",
 			  (int)isolate->tid);
 	else if (error)
-		error_say("CPU %d is not isolated, the start of %d (%s) was refused: %s: %s",
+		error_say("CPU %d is not isolated: the kernel refused to isolate %d (%s): %s: %s",
 			  isolate->cpu, (int)isolate->tid, isolate->name, strerror(error),
 			  device_fix(error));
 	return error;
@@ -202,16 +209,20 @@ static int start(struct isolate *isolate)
 static void tell(const struct run *run, const struct task *task, const struct isolate *isolate)
 {
 	char *list = cpulist_text(&task->cpus);
+	struct term_folded folded;
 	char time[TERM_TIME];
 
-	printf("%s (", task->tid);
-	term_put(stdout, isolate->name);
-	printf(") is isolated on CPU %d: its kernel entries are ticks and lend %s at most",
-	       isolate->cpu, term_time(time, isolate->asked.lend_ns));
+	term_folded_open(&folded);
+	fprintf(folded.stream, "%s (", task->tid);
+	term_put(folded.stream, isolate->name);
+	fprintf(folded.stream, ") is isolated on CPU %d: each kernel entry is a tick and lends at most %s",
+		isolate->cpu, term_time(time, isolate->asked.lend_ns));
 	if (isolate->asked.beat_ns)
-		printf(", and there is a beat of %s", term_time(time, isolate->asked.beat_ns));
-	printf("\nisolator detach %s ends that, and gives back its CPUs (%s) and %zu settings\n",
-	       task->tid, list, run->nr_settings);
+		fprintf(folded.stream, "; it has a beat of %s",
+			term_time(time, isolate->asked.beat_ns));
+	fprintf(folded.stream, "\nisolator detach %s ends that, and restores its CPUs (%s) and %zu settings\n",
+		task->tid, list, run->nr_settings);
+	term_folded_close(&folded, stdout);
 	free(list);
 }
 
@@ -253,7 +264,7 @@ static bool isolate_task(struct run *run, const struct task *task, const char *n
 	if (run_quieten(run))
 		return false;
 	if (!run->journalled) {
-		error_say("without a journal in /run/isolator detach could not undo the changes: run it as root");
+		error_say("without a journal in /run/isolator, detach could not undo anything: %s", error_denied());
 		return false;
 	}
 	run->device = device_open(run->root);

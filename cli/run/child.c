@@ -207,7 +207,8 @@ static int tell(const struct said *said, const struct run *run)
 		free(cpus);
 		break;
 	case STAGE_POLICY:
-		error_say("cannot give the program its policy and priority: %s: run it as root", why);
+		error_say("cannot give the program its policy and priority: %s: %s", why,
+			  error_denied());
 		break;
 	case STAGE_LOCK:
 		if (getrlimit(RLIMIT_MEMLOCK, &most))

@@ -81,13 +81,18 @@ static void put_json(const struct run *run, const struct undo_journal *journal)
 
 static void put_text(const struct run *run, const struct undo_journal *journal)
 {
-	printf("%s (", journal->pid);
-	term_put(stdout, journal->program);
-	puts(") runs as before");
+	struct term_folded folded;
+
+	term_folded_open(&folded);
+	fprintf(folded.stream, "%s (", journal->pid);
+	term_put(folded.stream, journal->program);
+	fputs(") runs as before\n", folded.stream);
 	if (journal->waiting)
-		printf("  %u settings are left to a run that still needs them\n", journal->waiting);
+		fprintf(folded.stream, "  a run still needs %u settings and restores them when it ends\n",
+			journal->waiting);
 	for (int cpu = -1; run->sampled && (cpu = cpulist_next(&run->cpus, cpu)) >= 0;)
-		run_isolation_cpu(stdout, run, cpu);
+		run_isolation_cpu(folded.stream, run, cpu);
+	term_folded_close(&folded, stdout);
 }
 
 /* What the kernel has counted of the journal's CPUs. */

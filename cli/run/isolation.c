@@ -26,23 +26,26 @@ void run_isolation_begin(FILE *out, const struct run *run)
 	char time[TERM_TIME];
 
 	if (!run->isolator) {
-		char *text = kernels_without(run->root);
+		char *command, *text = kernels_without(run->root, &command);
 
 		fprintf(out, "  isolation: none: %s\n", text);
+		if (command)
+			fprintf(out, "    %s\n", command);
+		free(command);
 		free(text);
 		if (isolate_wish_given(&run->wish) || run->nr_threads)
-			fputs("  without it --beat, --deadline and --spin do nothing, a thread of --thread is only pinned\n",
-			      out);
+			fputs("  " RUN_WISH_IDLE "\n", out);
 		return;
 	}
 	if (!run->isolate) {
-		fputs("  isolation: none: these settings alone are applied; a program can call isolator_start(3)\n",
+		fputs("  isolation: none, only these settings are applied; a program can call isolator_start(3)\n",
 		      out);
 		return;
 	}
 	fputs(run_start_at_exec(run) ? "  isolation: the program, from its first instruction on" :
-	      "  isolation: threads that are named or pin themselves to one such CPU alone", out);
-	fprintf(out, "; its kernel entries are ticks and lend %s at most",
+	      "  isolation: threads that are named, or that pin themselves to one such CPU only",
+	      out);
+	fprintf(out, "; each kernel entry is a tick and lends at most %s",
 		term_time(time, run->wish.lend_ns));
 	if (run->wish.beat_ns)
 		fprintf(out, "; a beat of %s", term_time(time, run->wish.beat_ns));
@@ -94,7 +97,7 @@ static void put_ticks(FILE *out, const struct run *run, const struct proc_cpu *c
 	uint64_t preloaded;
 
 	if (!run_preload_ticks(run, &preloaded) && run->preload_counts)
-		fputs("    the preload library was not loaded: the program is static, or the dynamic linker did not find it\n",
+		fputs("    the preload library was not loaded: the program is static, or the linker did not find it\n",
 		      out);
 	fputs("    ticked by: ", out);
 	put_ticker(out, &begun, "the preload library", by.preload);
@@ -111,8 +114,8 @@ static void put_ticks(FILE *out, const struct run *run, const struct proc_cpu *c
 	}
 	if (!*begun)
 		fputs(cpu->total.n[BREACHED] ?
-		      "nobody: it entered the kernel too rarely; --preload ticks in more calls, and --beat delivers pending work at planned times" :
-		      "nobody, and nothing waited for it until a deadline", out);
+		      "nobody: it entered the kernel too rarely; --preload ticks in more calls, and with --beat the kernel delivers what is due as planned" :
+		      "nobody, and nothing that waited reached its deadline", out);
 	fputc('\n', out);
 }
 
@@ -151,7 +154,7 @@ static void put_culprits(FILE *out, const struct run *run, const struct proc_cpu
 	if (told < culprits.count)
 		fprintf(out, "      %zu more: isolator why\n", culprits.count - told);
 	if (run->sample.names == NAMES_DENIED)
-		fputs("      who it was is for root to see\n", out);
+		fputs("      only root may see the names\n", out);
 	culprits_free(&culprits);
 }
 
@@ -197,7 +200,7 @@ void run_isolation_cpu(FILE *out, const struct run *run, int number)
 		fputs("), ", out);
 	}
 	if (!cpu) {
-		fputs(!task ? "no thread was named so or pinned itself to it alone\n" :
+		fputs(!task ? "no thread was named for it or pinned itself to it only\n" :
 		      task->state == ISOLATE_REFUSED ? "refused, see above\n" :
 		      "it ended before it began\n", out);
 		return;
@@ -214,7 +217,7 @@ void run_isolation_end(FILE *out, const struct run *run)
 	if (!run->isolate)
 		return;
 	if (!run->sampled) {
-		fputs("  isolation: what the kernel has counted could not be read\n", out);
+		fputs("  isolation: the counts of the kernel are not readable\n", out);
 		return;
 	}
 	for (int cpu = -1; (cpu = cpulist_next(&run->cpus, cpu)) >= 0;)
@@ -223,23 +226,40 @@ void run_isolation_end(FILE *out, const struct run *run)
 
 void run_isolation_brief(FILE *out, const struct run *run)
 {
-	for (int number = -1; run->isolate && (number = cpulist_next(&run->cpus, number)) >= 0;) {
+	uint64_t breaches = 0, breaks = 0, planned = 0, away = 0;
+	const struct proc_breach *last = NULL;
+	char time[TERM_TIME];
+
+	if (!run->isolate)
+		return;
+	for (int number = -1; (number = cpulist_next(&run->cpus, number)) >= 0;) {
 		const struct proc_cpu *cpu = run_start_cpu(run, number);
-		const uint64_t *n;
 
 		if (!run->sampled || !cpu) {
-			fprintf(out, "  CPU %d was not isolated; run -v says why\n", number);
+			fprintf(out, "CPU %d was not isolated, -v says why; ", number);
 			continue;
 		}
-		n = cpu->total.n;
-		fprintf(out, "  isolation of CPU %d: %" PRIu64 " breaches, %" PRIu64
-			" breaks, %" PRIu64 " planned; %" PRIu64 " requests kept away\n",
-			number, n[BREACHED], n[BROKEN], n[PLANNED],
-			n[DEFERRED] + n[EXCLUDED] + n[HELD]);
+		breaches += cpu->total.n[BREACHED];
+		breaks += cpu->total.n[BROKEN];
+		planned += cpu->total.n[PLANNED];
+		away += cpu->total.n[DEFERRED] + cpu->total.n[EXCLUDED] + cpu->total.n[HELD];
+		if (cpu->nr_breaches)
+			last = &cpu->breaches[cpu->nr_breaches - 1];
 		if (!cpu->isolated)
-			fprintf(out, "    its end: %s\n", proc_text_end(cpu->end));
-		put_breaches(out, cpu);
+			fprintf(out, "CPU %d: %s; ", number, proc_text_end(cpu->end));
 	}
+	fprintf(out, "%" PRIu64 " breaches, ", breaches);
+	if (last) {
+		char *deed = culprit_deed(last->named ? last->comm : "a task", last->kind,
+					  last->callback);
+
+		fputs("the last: ", out);
+		term_put(out, deed);
+		fprintf(out, ", waited %s; ", term_time(time, last->waited_ns));
+		free(deed);
+	}
+	fprintf(out, "%" PRIu64 " breaks, %" PRIu64 " planned; %" PRIu64 " requests kept away; ",
+		breaks, planned, away);
 }
 
 static void json_culprits(struct json *json, const struct proc_cpu *cpu)

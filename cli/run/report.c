@@ -10,6 +10,9 @@
 
 #define SECOND 1e9
 #define VALUE_MAX 60
+/* Of a brief report, five in all. */
+#define BEGIN_LINES 3
+#define END_LINES 2
 #define NO_PARTITION \
 	"none: other tasks stay on the CPU; isolator shield set --processes helps"
 
@@ -68,7 +71,7 @@ static void put_refused(FILE *out, const struct run *run)
 		fputs("    ", out);
 		term_put(out, change->path);
 		fprintf(out, change->outcome == OUTCOME_REFUSED ? ": not set to %s: " :
-			": did not stick at %s: it is ", change->wanted);
+			": not set to %s: it is still ", change->wanted);
 		/* Why, and what helps: all of it. */
 		if (change->outcome == OUTCOME_REFUSED)
 			term_put(out, change->now);
@@ -99,48 +102,103 @@ static void put_partition(FILE *out, const struct run *run)
 	fputc('\n', out);
 }
 
-static void put_begin(const struct run *run)
+/* Is the limit of real-time tasks off for this run? */
+static bool is_unlimited(const struct run *run)
+{
+	for (size_t i = 0; i < run->nr_settings; i++)
+		if (!strcmp(run->settings[i].id, "sched.rt-throttling") &&
+		    run->settings[i].change.outcome == OUTCOME_FIXED)
+			return true;
+	return false;
+}
+
+static void put_throttle(FILE *out, const struct run *run)
+{
+	if (is_unlimited(run))
+		fputs("  real-time limit off for all CPUs and users: a FIFO task that never sleeps can hang its CPU\n",
+		      out);
+}
+
+static void put_begin(FILE *out, const struct run *run)
 {
 	if (run->journalled) {
-		put_settings(stderr, run);
-		fprintf(stderr, "  threads of the kernel: %u moved away", run->threads_moved);
+		put_settings(out, run);
+		fprintf(out, "  threads of the kernel: %u moved away", run->threads_moved);
 		if (run->threads_refused)
-			fprintf(stderr, ", %u refused", run->threads_refused);
-		fputc('\n', stderr);
-		put_partition(stderr, run);
+			fprintf(out, ", %u refused", run->threads_refused);
+		fputc('\n', out);
+		put_partition(out, run);
 		if (run->latency >= 0)
-			fputs("  idle states: /dev/cpu_dma_latency is held open\n", stderr);
+			fputs("  idle states: /dev/cpu_dma_latency is held open\n", out);
 	} else {
-		fputs("  settings: none is changed\n", stderr);
+		fputs("  settings: none is changed\n", out);
 	}
-	run_isolation_begin(stderr, run);
+	put_throttle(out, run);
+	run_isolation_begin(out, run);
+}
+
+/* The first lines of @text, as wide as the terminal. */
+static void put_lines(const struct term_folded *folded, FILE *out, unsigned int lines)
+{
+	struct term_folded whole;
+	unsigned int columns = term_columns(out);
+
+	term_folded_open(&whole);
+	term_fold(whole.stream, folded->text, columns, TERM_HANG);
+	fclose(whole.stream);
+	term_cut(out, whole.text, lines + 1, columns, "");
+	free(whole.text);
+}
+
+/* What could not be done, what matters most first. */
+static void put_problems(FILE *out, const struct run *run)
+{
+	/* What was asked for, and there is no kernel for it, is no detail. */
+	if (!run->isolator && (isolate_wish_given(&run->wish) || run->nr_threads))
+		fputs("  this kernel has no Isolator: " RUN_WISH_IDLE "\n", out);
+	if (!run->journalled)
+		return;
+	put_throttle(out, run);
+	put_refused(out, run);
+	if (!run->group.isolated)
+		put_partition(out, run);
+}
+
+static void put_brief_begin(FILE *out, const struct run *run)
+{
+	const char *program = strrchr(run->argv[0], '/');
+
+	fputs(", for ", out);
+	term_put(out, program ? program + 1 : run->argv[0]);
+	if (run->journalled)
+		fprintf(out, ": %zu of %zu settings, %u threads moved%s",
+			settings_done(run), run->nr_settings, run->threads_moved,
+			run->group.isolated ? ", in a partition" : "");
+	fprintf(out, "%s\n", run->isolate ? ", isolated" : !run->isolator ?
+		", without Isolator" : ", not isolated");
+	put_problems(out, run);
 }
 
 void run_tell_begin(const struct run *run)
 {
 	char *cpus = cpulist_text(&run->cpus);
+	struct term_folded folded;
 
-	fprintf(stderr, "isolator run: CPU %s, for %s", cpus, run->argv[0]);
+	term_folded_open(&folded);
+	fprintf(folded.stream, "isolator run: CPU %s", cpus);
 	free(cpus);
 	if (run->verbose) {
-		fputc('\n', stderr);
-		put_begin(run);
+		fputs(", for ", folded.stream);
+		term_put(folded.stream, run->argv[0]);
+		fputc('\n', folded.stream);
+		put_begin(folded.stream, run);
+		term_folded_close(&folded, stderr);
 		return;
 	}
-	if (run->journalled)
-		fprintf(stderr, ": %zu of %zu settings, %u threads moved%s",
-			settings_done(run), run->nr_settings, run->threads_moved,
-			run->group.isolated ? ", in a partition" : "");
-	fprintf(stderr, "%s\n", run->isolate ? ", isolated" : !run->isolator ?
-		", without Isolator" : ", not isolated");
-	/* What was asked for, and there is no kernel for it, is no detail. */
-	if (!run->isolator && (isolate_wish_given(&run->wish) || run->nr_threads))
-		run_isolation_begin(stderr, run);
-	if (!run->journalled)
-		return;
-	put_refused(stderr, run);
-	if (!run->group.isolated)
-		put_partition(stderr, run);
+	put_brief_begin(folded.stream, run);
+	fclose(folded.stream);
+	put_lines(&folded, stderr, BEGIN_LINES);
+	free(folded.text);
 }
 
 static void put_counts(FILE *out, const char *what, const struct interrupts *counts, double seconds)
@@ -168,7 +226,7 @@ static void put_counts(FILE *out, const char *what, const struct interrupts *cou
 		term_put(out, row->label);
 		if (words) {
 			fputs(", ", out);
-			put_short(out, row->what);
+			put_short(out, interrupt_name(row));
 		}
 		fputc('\n', out);
 	}
@@ -198,31 +256,31 @@ static void put_sum(FILE *out, const char *what, const struct interrupts *counts
 {
 	uint64_t sum = interrupts_sum(counts);
 
-	if (!counts->known)
-		fprintf(out, ", %s not known", what);
-	else if (sum && seconds > 0)
-		fprintf(out, ", %llu %s (%.1f/s)", (unsigned long long)sum, what,
-			(double)sum / seconds);
-	else
-		fprintf(out, ", %llu %s", (unsigned long long)sum, what);
+	if (!counts->known) {
+		fprintf(out, ", %ss not known", what);
+		return;
+	}
+	fprintf(out, ", %llu %s%s", (unsigned long long)sum, what, sum == 1 ? "" : "s");
+	if (sum && seconds > 0)
+		fprintf(out, " (%.1f/s)", (double)sum / seconds);
 }
 
 static void put_brief(FILE *out, const struct run *run, const struct run_end *end, double seconds)
 {
 	unsigned int remains = 0;
-	char *cpus;
+	char *cpus = cpulist_text(&run->cpus);
 
-	put_sum(out, "interrupts", &end->since.lists[LOOK_INTERRUPTS], seconds);
-	put_sum(out, "softirqs", &end->since.lists[LOOK_SOFTIRQS], seconds);
-	fputc('\n', out);
+	put_sum(out, "interrupt", &end->since.lists[LOOK_INTERRUPTS], seconds);
+	put_sum(out, "softirq", &end->since.lists[LOOK_SOFTIRQS], seconds);
+	fputs("\n  ", out);
 	run_isolation_brief(out, run);
 	for (const struct audit_finding *one = NULL; (one = next_remaining(run, one));)
 		remains++;
-	if (!remains)
-		return;
-	cpus = cpulist_text(&run->cpus);
-	fprintf(out, "  %u finding%s of isolator audit -c %s remain%s; run -v lists them\n", remains,
-		remains == 1 ? "" : "s", cpus, remains == 1 ? "s" : "");
+	if (remains)
+		fprintf(out, "%u finding%s of isolator audit -c %s remain%s; run -v lists them\n",
+			remains, remains == 1 ? "" : "s", cpus, remains == 1 ? "s" : "");
+	else
+		fprintf(out, "isolator audit -c %s finds nothing\n", cpus);
 	free(cpus);
 }
 
@@ -242,16 +300,23 @@ void run_tell_end(FILE *out, const struct run *run, const struct run_end *end, b
 {
 	double seconds = (double)end->ns / SECOND;
 	char *cpus = cpulist_text(&run->cpus);
+	struct term_folded folded;
 
-	fprintf(out, "isolator run: CPU %s, %.3f s, ", cpus, seconds);
+	term_folded_open(&folded);
+	fprintf(folded.stream, "isolator run: CPU %s, %.3f s, ", cpus, seconds);
 	free(cpus);
 	if (WIFSIGNALED(end->status))
-		fprintf(out, "ended by signal %d (%s)", WTERMSIG(end->status),
+		fprintf(folded.stream, "ended by signal %d (%s)", WTERMSIG(end->status),
 			strsignal(WTERMSIG(end->status)));
 	else
-		fprintf(out, "exit status %d", WEXITSTATUS(end->status));
-	if (full)
-		put_full(out, run, end, seconds);
-	else
-		put_brief(out, run, end, seconds);
+		fprintf(folded.stream, "exit status %d", WEXITSTATUS(end->status));
+	if (full) {
+		put_full(folded.stream, run, end, seconds);
+		term_folded_close(&folded, out);
+		return;
+	}
+	put_brief(folded.stream, run, end, seconds);
+	fclose(folded.stream);
+	put_lines(&folded, out, END_LINES);
+	free(folded.text);
 }

@@ -98,10 +98,10 @@ static void put_whose(FILE *out, const struct undo_journal *journal)
 	term_put(out, journal->program);
 }
 
-static void put_text(FILE *out, const struct undo *undo)
+static void put_all(FILE *out, const struct undo *undo)
 {
 	if (!undo->count)
-		fputs("There is nothing to restore.\n", out);
+		fputs("Nothing to restore.\n", out);
 	for (size_t i = 0; i < undo->count; i++) {
 		const struct undo_journal *journal = &undo->journals[i];
 
@@ -109,20 +109,29 @@ static void put_text(FILE *out, const struct undo *undo)
 		put_whose(out, journal);
 		fputs("): ", out);
 		if (journal->state == UNDO_ALIVE) {
-			fputs("left alone: it still runs, and restores when it ends; --force restores now\n",
+			fputs("still running; it restores its changes when it ends, and --force does so now\n",
 			      out);
 			continue;
 		}
 		fprintf(out, "%u restored", journal->restored);
 		if (journal->moved)
-			fprintf(out, ", %u processes run on where it began", journal->moved);
+			fprintf(out, ", %u processes moved back to where it began", journal->moved);
 		if (journal->waiting)
-			fprintf(out, ", %u left for a run that still needs them", journal->waiting);
+			fprintf(out, ", a run still needs %u of them", journal->waiting);
 		if (journal->failed)
-			fprintf(out, ", %u failed and stay in the journal: fix the errors above and restore again, or remove the journal",
+			fprintf(out, ", %u failed and still noted: fix what the messages above name and restore again, or remove the journal",
 				journal->failed);
 		fputc('\n', out);
 	}
+}
+
+static void put_text(FILE *out, const struct undo *undo)
+{
+	struct term_folded folded;
+
+	term_folded_open(&folded);
+	put_all(folded.stream, undo);
+	term_folded_close(&folded, out);
 }
 
 static int run(int argc, char **argv)

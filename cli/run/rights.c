@@ -2,6 +2,7 @@
 /* What this process may not do, found out before anything is changed. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/root.h"
+#include "base/setting.h"
 #include "base/term.h"
 #include "base/text.h"
 #include "journal/store.h"
@@ -51,6 +53,33 @@ static void look_at_journal(struct run *run)
 		close(fd);
 }
 
+/* Why cpuset is not to be had in version 2 of cgroups, and what helps on this machine. */
+static const char *without_group(const char *root)
+{
+	char *mounts = setting_read(root, "/proc/self/mounts"), *next = mounts, *line;
+	bool here = false, elsewhere = false;
+	int systemd = root_open(root, "/run/systemd/system", O_RDONLY | O_DIRECTORY);
+
+	if (systemd >= 0)
+		close(systemd);
+	while ((line = strsep(&next, "\n"))) {
+		char place[PATH_MAX], type[16];
+
+		if (sscanf(line, "%*s %4095s %15s", place, type) != 2 || strcmp(type, "cgroup2"))
+			continue;
+		here |= !strcmp(place, GROUP_TOP);
+		elsewhere |= strcmp(place, GROUP_TOP);
+	}
+	free(mounts);
+	if (here)
+		return "cgroup version 2 has no controller cpuset here (version 1 uses it, or the kernel lacks CONFIG_CPUSETS): other tasks stay on the CPU; isolator shield set --processes helps";
+	if (systemd >= 0 && !elsewhere)
+		return "cgroup version 2 is not mounted: other tasks stay on the CPU; boot with systemd.unified_cgroup_hierarchy=1";
+	return elsewhere ?
+		"cgroup version 2 is mounted, but not there: other tasks stay on the CPU; isolator shield set --processes helps" :
+		"cgroup version 2 is not mounted: other tasks stay on the CPU; isolator shield set --processes helps";
+}
+
 static void look_at_group(struct run *run)
 {
 	const char *path;
@@ -61,12 +90,15 @@ static void look_at_group(struct run *run)
 	if (error == ENOENT) {
 		*ARRAY_ADD(run->missing, run->nr_missing) = (struct run_missing){
 			"cpuset.partition", text_format("%s", path),
-			"no cgroup of version 2 with the controller cpuset: other tasks stay on the CPU; boot with systemd.unified_cgroup_hierarchy=1",
+			without_group(run->root),
 		};
 	} else if (error) {
 		list = cpulist_text(&run->own);
-		command = text_format("echo +cpuset > %s/cgroup.subtree_control; mkdir %s/quiet; echo %s > %s/quiet/cpuset.cpus; echo isolated > %s/quiet/cpuset.cpus.partition",
-				      GROUP_TOP, GROUP_TOP, list, GROUP_TOP, GROUP_TOP);
+		command = text_format("echo +cpuset > " GROUP_TOP "/cgroup.subtree_control\n"
+				      "mkdir " GROUP_TOP "/quiet\n"
+				      "echo %s > " GROUP_TOP "/quiet/cpuset.cpus\n"
+				      "echo isolated > " GROUP_TOP "/quiet/cpuset.cpus.partition",
+				      list);
 		run_lack(run, path, strerror(error), command);
 		free(command);
 		free(list);
@@ -92,13 +124,13 @@ static void look_at_capabilities(struct run *run)
 		bool wanted;
 	} needs[] = {
 		{ CAP_SYS_NICE, "CAP_SYS_NICE",
-		  "missing; it is needed to move threads of the kernel, and for --policy fifo and rr",
+		  "missing; needed to move kernel threads, and for --policy fifo and rr",
 		  !run->no_settings || run->policy != RUN_OTHER },
-		{ CAP_IPC_LOCK, "CAP_IPC_LOCK", "missing; it is needed to lock the isolated program's memory",
+		{ CAP_IPC_LOCK, "CAP_IPC_LOCK", "missing; needed to lock the memory of the isolated program",
 		  run->isolate },
-		{ CAP_SETUID, "CAP_SETUID", "missing; it is needed to run the program as its user",
+		{ CAP_SETUID, "CAP_SETUID", "missing; needed to run the program as its user",
 		  run->user.given },
-		{ CAP_SETGID, "CAP_SETGID", "missing; it is needed to run the program as its user",
+		{ CAP_SETGID, "CAP_SETGID", "missing; needed to run the program as its user",
 		  run->user.given },
 	};
 
@@ -121,28 +153,43 @@ void run_look_at_rights(struct run *run)
 	look_at_capabilities(run);
 }
 
-void run_tell_lacks(const struct run *run)
+static void put_lacks(FILE *out, const struct run *run)
 {
 	bool commands = false;
 
-	error_say("not everything can be done here%s:",
-		  geteuid() ? "; run it as root: sudo isolator run" : "");
 	for (size_t i = 0; i < run->nr_lacks; i++) {
-		fputs("  ", stderr);
-		term_put(stderr, run->lacks[i].what);
-		fputs(": ", stderr);
-		term_put(stderr, run->lacks[i].why);
-		fputc('\n', stderr);
+		fputs("  ", out);
+		term_put(out, run->lacks[i].what);
+		fputs(": ", out);
+		term_put(out, run->lacks[i].why);
+		fputc('\n', out);
 		commands |= run->lacks[i].command != NULL;
 	}
 	if (commands && !geteuid())
-		fputs("what the host must do instead, as root:\n", stderr);
-	for (size_t i = 0; i < run->nr_lacks; i++)
-		if (run->lacks[i].command && !geteuid()) {
-			fputs("  ", stderr);
-			term_put(stderr, run->lacks[i].command);
-			fputc('\n', stderr);
+		fputs("run these on the host instead, as root:\n", out);
+	for (size_t i = 0; i < run->nr_lacks && !geteuid(); i++) {
+		/* A line each: all of it can be copied. */
+		for (const char *at = run->lacks[i].command; at && *at; at += *at == '\n') {
+			char *line = text_format("%.*s", (int)strcspn(at, "\n"), at);
+
+			fputs("  ", out);
+			term_put(out, line);
+			fputc('\n', out);
+			at += strlen(line);
+			free(line);
 		}
-	fputs(run->best_effort ? "--best-effort: it goes on without these\n" :
-	      "nothing was changed; --best-effort goes on without these\n", stderr);
+	}
+	fputs(run->best_effort ? "--best-effort: the run goes on without these\n" :
+	      "nothing was changed; --best-effort goes on without these\n", out);
+}
+
+void run_tell_lacks(const struct run *run)
+{
+	struct term_folded folded;
+
+	error_say("cannot do everything here%s:",
+		  geteuid() ? "; run it as root: sudo isolator run" : "");
+	term_folded_open(&folded);
+	put_lacks(folded.stream, run);
+	term_folded_close(&folded, stderr);
 }

@@ -103,9 +103,9 @@ static int check_cpus(struct run *run, const struct audit *audit)
 	if (!error && cpulist_empty(&left)) {
 		online = cpulist_text(&audit->online);
 		taken = cpulist_text(&run->taken);
-		error_say("one CPU must stay for everything else, and none of %s is left%s%s%s", online,
-			  *taken ? ", as other programs run on CPU " : "", taken,
-			  *taken ? " alone" : "");
+		error_say("no CPU of %s is left for everything else%s%s%s", online,
+			  *taken ? ": other programs have CPU " : "", taken,
+			  *taken ? " for themselves" : "");
 		free(taken);
 		free(online);
 		error = -1;
@@ -207,7 +207,7 @@ static void calm_down(struct run *run)
 		run->restored &= undo.journals[i].state != UNDO_STAYS;
 	undo_free(&undo);
 	if (!run->restored)
-		error_say("some settings could not be restored: fix the errors above, then run isolator restore");
+		error_say("something was not restored: fix what the messages above name, then run isolator restore");
 }
 
 /* The program's whole life; the exit code. */

@@ -19,6 +19,9 @@
 #include "proc/proc.h"
 #include "run/group.h"
 
+/* What the options for isolation do where the kernel has no Isolator. */
+#define RUN_WISH_IDLE "--beat, --deadline and --spin do nothing, --thread only pins"
+
 struct json;
 
 enum run_policy { RUN_OTHER, RUN_FIFO, RUN_RR };
@@ -269,6 +272,7 @@ void run_isolation_begin(FILE *out, const struct run *run);
 void run_isolation_end(FILE *out, const struct run *run);
 
 /* After it, a line a CPU, and what has interrupted it. */
+/* Whole words with "; " at the end, of all CPUs together; nothing where nothing is isolated. */
 void run_isolation_brief(FILE *out, const struct run *run);
 void run_isolation_json(struct json *json, const struct run *run);
 

@@ -30,7 +30,8 @@ static const struct undo_journal *journal_of(const struct undo *undo)
 
 static void put_done(FILE *out, const struct shield_done *done)
 {
-	fprintf(out, "changed: %u tasks, %u files\n", done->tasks, done->files);
+	fprintf(out, "changed: %u task%s, %u file%s\n", done->tasks, done->tasks == 1 ? "" : "s",
+		done->files, done->files == 1 ? "" : "s");
 	for (size_t i = 0; i < done->nr_refused; i++) {
 		const struct shield_refusal *refused = &done->refused[i];
 
@@ -48,26 +49,27 @@ static void put_undone(FILE *out, const struct undo *undo)
 
 	if (!journal)
 		return;
-	fprintf(out, "put back: %u", journal->restored);
+	fprintf(out, "restored: %u", journal->restored);
 	if (journal->waiting)
-		fprintf(out, "; %u are left to a run that still needs them: clear again when it has ended",
+		fprintf(out, "; a run still needs %u of them: clear again when it has ended",
 			journal->waiting);
 	if (journal->failed)
-		fprintf(out, "; %u failed and are still noted: mend what is said above and clear again",
+		fprintf(out, "; %u failed and still noted: fix what the messages above name, then clear again",
 			journal->failed);
 	fputc('\n', out);
 }
 
 static void put_processes(FILE *out, const struct shield_look *look)
 {
-	fprintf(out, "processes: %u tasks may run on shielded CPUs alone, %u threads of the kernel are bound to them\n",
-		look->inside, look->bound);
+	fprintf(out, "processes: %u task%s chose shielded CPUs only; %u kernel thread%s cannot leave them\n",
+		look->inside, look->inside == 1 ? "" : "s", look->bound,
+		look->bound == 1 ? "" : "s");
 	for (size_t i = 0; i < look->nr_tasks; i++) {
 		const struct shield_task *task = &look->tasks[i];
 
 		fprintf(out, "  %s (", task->tid);
 		term_put(out, task->name);
-		fprintf(out, "%s) may run on %s\n", task->kernel ? ", of the kernel" : "",
+		fprintf(out, "%s) may run on %s\n", task->kernel ? ", kernel thread" : "",
 			task->cpus);
 	}
 }
@@ -86,7 +88,7 @@ static void put_files(FILE *out, const struct shield_look *look)
 		}
 		fputs(": ", out);
 		term_put(out, file->cpus);
-		fputs(file->fixed ? ", and nobody may choose: it belongs to its driver, or to that CPU\n" :
+		fputs(file->fixed ? ", fixed by its driver or by the hardware\n" :
 		      "\n", out);
 	}
 }
@@ -99,16 +101,16 @@ static void put_timers(FILE *out, const struct shield_look *look)
 	cpulist_minus(&ticking, &look->tickless);
 	if (cpulist_empty(&ticking))
 		return;
-	fputs("the tick stays on CPU ", out);
+	fputs("the tick still interrupts CPU ", out);
 	put_list(out, &ticking);
 	fputs(look->isolator ?
-	      ", but where a task is isolated (isolator run, isolator attach)\n" :
+	      ", except while a task is isolated there (isolator run, isolator attach)\n" :
 	      look->never_tickless ? ": boot a kernel with CONFIG_NO_HZ_FULL=y\n" :
-	      ": boot with nohz_full= and these CPUs\n", out);
+	      ": boot with nohz_full= for these CPUs\n", out);
 }
 
-void shield_text(FILE *out, const struct shield_look *look, const struct shield_done *done,
-		 const struct undo *undo)
+static void put_all(FILE *out, const struct shield_look *look, const struct shield_done *done,
+		    const struct undo *undo)
 {
 	struct cpulist any = shield_masks_any(&look->masks);
 
@@ -119,23 +121,34 @@ void shield_text(FILE *out, const struct shield_look *look, const struct shield_
 		fputs("No CPU is shielded.\n", out);
 		return;
 	}
-	fputs("shielded", out);
+	fputs("shielded from", out);
 	for (size_t i = 0; i < SHIELD_KINDS; i++) {
-		fprintf(out, "%s from %s: ", i ? ";" : "", shield_names[i]);
+		fprintf(out, "%s %s: ", i ? ";" : "", shield_names[i]);
 		put_list(out, &look->masks.of[i]);
 	}
 	fputc('\n', out);
 	if (!cpulist_empty(&look->masks.of[SHIELD_PROCESSES]))
 		put_processes(out, look);
 	if (look->nr_files)
-		fputs("files that name shielded CPUs, and others:\n", out);
+		fputs("files that name shielded CPUs as well as others:\n", out);
 	put_files(out, look);
 	put_timers(out, look);
 	if (look->balancer && !cpulist_empty(&look->masks.of[SHIELD_INTERRUPTS]))
-		fprintf(out, "%s runs, and moves interrupts to any CPU: see isolator audit\n",
+		fprintf(out, "%s is running and may move interrupts to any CPU: see isolator audit\n",
 			look->balancer);
 	if (shield_look_wrong(look))
-		fputs("The rule is broken: isolator shield set moves them again\n", out);
+		fputs("Some tasks or interrupts may use shielded CPUs again: isolator shield set moves them away\n",
+		      out);
+}
+
+void shield_text(FILE *out, const struct shield_look *look, const struct shield_done *done,
+		 const struct undo *undo)
+{
+	struct term_folded folded;
+
+	term_folded_open(&folded);
+	put_all(folded.stream, look, done, undo);
+	term_folded_close(&folded, out);
 }
 
 static void json_done(struct json *json, const struct shield_done *done)

@@ -109,7 +109,7 @@ static int check_mask(const char *name, const struct cpulist *mask, const struct
 	if (!cpulist_empty(&left))
 		return 0;
 	there = cpulist_text(online);
-	error_say("--%s: one CPU must stay for everything else: of %s none is left", name, there);
+	error_say("--%s: no CPU of %s is left for everything else: shield fewer", name, there);
 	free(there);
 	return -1;
 }
@@ -183,7 +183,7 @@ static int read_masks(struct shield_masks *masks)
 		text = fd < 0 ? NULL : journal_line_all(fd);
 		if (!text && errno != ENOENT)
 			error = store_fail(options.root, STORE_PATH, STORE_SHIELD, errno == EBADMSG ?
-				"it is damaged, or of another version of this command: move it away" :
+				"damaged, or written by another version of this command: move it away" :
 				strerror(errno));
 	}
 	shield_notes_read(&notes, text ? text : "");
@@ -207,10 +207,12 @@ static int report(const struct cpulist *online, const struct shield_done *done,
 	if (!read_masks(&look.masks) && !shield_look(&look, options.root)) {
 		code = shield_look_wrong(&look) || (done && done->nr_refused) ? EXIT_EXCEEDED :
 			EXIT_PASS;
-		if (options.json)
+		if (options.json) {
 			shield_json(stdout, &look, done, undo);
-		else
+		} else {
 			shield_text(stdout, &look, done, undo);
+			journal_put_killed(stdout, options.root);
+		}
 	}
 	shield_look_free(&look);
 	return code;
@@ -235,7 +237,7 @@ static int change(enum action action, const struct cpulist *online)
 		error_say("which CPUs? --all 3 shields CPU 3 from processes, interrupts and timers; see isolator shield --help");
 	else if (!merge(&masks, &notes, action, online) && !note_masks(&journal, &masks))
 		code = shield_apply(&journal, &notes, &masks, online, &done) ?
-			error_say("the shield is set in part: isolator shield clear puts all back") :
+			error_say("only a part of the shield is set: isolator shield clear undoes it") :
 			EXIT_PASS;
 	shield_notes_free(&notes);
 	journal_close(&journal);

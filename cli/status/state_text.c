@@ -235,7 +235,7 @@ void state_fold(FILE *out, void (*put)(FILE *out, const struct state_view *view)
 
 	put(whole, view);
 	fclose(whole);
-	term_fold(out, text, COLUMNS);
+	term_fold(out, text, COLUMNS, 0);
 	free(text);
 }
 

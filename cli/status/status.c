@@ -9,6 +9,7 @@
 #include "base/term.h"
 #include "base/wait.h"
 #include "machine/online.h"
+#include "journal/journal.h"
 #include "options/command.h"
 #include "status/state.h"
 
@@ -164,6 +165,9 @@ static int run(int argc, char **argv)
 	code = look_on(&view, states, options.live ? options.count : 1, screen);
 	if (screen)
 		screen_close();
+	/* Also where this kernel has no Isolator: a run changes settings on any. */
+	if (!options.json)
+		journal_put_killed(code == EXIT_ERROR ? stderr : stdout, options.root);
 	state_free(&states[0]);
 	state_free(&states[1]);
 	return code;

@@ -115,7 +115,7 @@ static bool unrecorded(const struct why *why, size_t told)
 	return false;
 }
 
-void why_text(FILE *out, const struct why *why)
+static void put_all(FILE *out, const struct why *why)
 {
 	size_t told = why_told(why);
 
@@ -134,4 +134,13 @@ void why_text(FILE *out, const struct why *why)
 		      "isolator:isolator_exclude\n", out);
 	put_breaches(out, why);
 	proc_text_names(out, why->now, "why");
+}
+
+void why_text(FILE *out, const struct why *why)
+{
+	struct term_folded folded;
+
+	term_folded_open(&folded);
+	put_all(folded.stream, why);
+	term_folded_close(&folded, out);
 }

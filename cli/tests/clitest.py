@@ -59,6 +59,11 @@ def copy_for_all(program: Path, directory: Path) -> Path:
     return copy
 
 
+def flat(text: str) -> str:
+    """@text as one line: what a line was too short for is together again."""
+    return " ".join(text.split())
+
+
 def capture(name: str) -> dict[str, tuple[str, int]]:
     """A recorded machine: each file's text and mode, by its path."""
     files: dict[str, tuple[str, int]] = {}

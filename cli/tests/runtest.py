@@ -120,6 +120,7 @@ class Done:
              "-o", document, *arguments],
             capture_output=True, text=True, check=False, timeout=PATIENCE_S, **how)
         self.code, self.out, self.said = done.returncode, done.stdout, done.stderr
+        self.words = " ".join(self.said.split())  # what a line was too short for is together
         assert "Sanitizer" not in self.said and "runtime error" not in self.said
         text = document.read_text() if document.exists() else ""
         self.document = valid("run", text) if text else {}

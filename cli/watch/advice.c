@@ -15,10 +15,10 @@
 #define BOOT(parameter) REMEDY_BOOT, "boot with " parameter, "boot without " parameter
 #define WORDS(words) REMEDY_NONE, words, NULL, NULL, NULL
 
-#define TICKLESS "the tick stops there already, but only while one task alone runs that arms no timer" MORE
-#define UNBALANCED "no tasks are moved there already; what is left is the tick" MORE
-#define OFFLOADED "another CPU gives it back already; what is left is how RCU sees that this one has moved on" MORE
-#define MORE "; isolator audit -c CPUS says what else may, isolator prove -c CPUS what comes"
+#define TICKLESS "the tick already stops there, but only while a single task runs and arms no timer" MORE
+#define UNBALANCED "the scheduler already moves no tasks there; the rest comes from the tick" MORE
+#define OFFLOADED "another CPU already frees that memory; the rest is how RCU tracks this CPU" MORE
+#define MORE "; isolator audit -c CPUS lists other causes, isolator prove -c CPUS counts what comes"
 
 /* In these texts CPUS stands for the guarded CPUs. */
 struct advice {
@@ -31,40 +31,40 @@ struct advice {
 };
 
 static const struct advice of_classes[] = {
-	{ "timer", "each CPU has its own timer, for its tick and for what programs there wait for",
+	{ "timer", "each CPU has a timer for its tick and for programs that sleep there",
 	  BOOT("nohz_full=CPUS"), "nohz_full", TICKLESS },
 	{ "resched", "another CPU wakes or moves a task there", SHIELD("processes") },
-	{ "call", "another CPU has a function run there: kernel text is patched, membarrier(), counters and registers are read",
-	  WORDS("leave out what asks for it: isolator audit -c CPUS (kernel, memory and trace)") },
-	{ "tlb", "memory that a program or the kernel uses there is unmapped or protected",
-	  WORDS("lock and touch the program's memory beforehand, and let none of its threads unmap any: isolator audit -c CPUS (memory)") },
-	{ "work", "the kernel put something off there to a moment without locks, often for tracing or RCU",
+	{ "call", "another CPU makes it run a function: to patch kernel code, for membarrier(), to read counters and registers",
+	  WORDS("stop what causes it: isolator audit -c CPUS (kernel, memory and trace)") },
+	{ "tlb", "a program or the kernel unmaps or protects memory that is in use there",
+	  WORDS("lock and touch the program's memory at its start, and unmap none later: isolator audit -c CPUS (memory)") },
+	{ "work", "the kernel deferred work there, often for tracing or RCU",
 	  WORDS("isolator audit -c CPUS (trace, boot.rcu-nocbs)") },
-	{ "nmi", "somebody counts events there (perf), or wants the CPU's stack",
-	  WORDS("end what counts there; the kernel's log names who wants stacks") },
+	{ "nmi", "a program counts events there (perf), or asks for the stack of the CPU",
+	  WORDS("stop the program that counts; the kernel log names who asks for stacks") },
 	{ "machine-check", "the hardware reports heat or errors there",
-	  WORDS("see the kernel's log (journalctl -k), and the cooling") },
-	{ "other", "it is none that an affinity moves", WORDS("isolator audit -c CPUS") },
+	  WORDS("read the kernel log (journalctl -k) and check the cooling") },
+	{ "other", "no affinity moves this interrupt", WORDS("isolator audit -c CPUS") },
 };
 
 static const struct advice of_softirqs[] = {
-	{ "TIMER", "timers that were armed there run out", BOOT("nohz_full=CPUS"),
+	{ "TIMER", "timers that were armed there expire", BOOT("nohz_full=CPUS"),
 	  "nohz_full", TICKLESS },
-	{ "HRTIMER", "timers that were armed there run out", BOOT("nohz_full=CPUS"),
+	{ "HRTIMER", "timers that were armed there expire", BOOT("nohz_full=CPUS"),
 	  "nohz_full", TICKLESS },
-	{ "SCHED", "the tick there looks for tasks to move between CPUs",
+	{ "SCHED", "the scheduler balances tasks from the tick there",
 	  BOOT("isolcpus=domain,CPUS"), "isolcpus", UNBALANCED },
-	{ "RCU", "memory and the like that RCU guards is given back there",
+	{ "RCU", "RCU frees memory there",
 	  BOOT("rcu_nocbs=CPUS"), "rcu_nocbs", OFFLOADED },
-	{ "NET_RX", "packets are handled where their interrupt comes, or where they are handed on to (rps_cpus)",
+	{ "NET_RX", "packets are handled where their interrupt arrives, or where rps_cpus passes them on",
 	  SHIELD("interrupts") },
-	{ "NET_TX", "packets are sent from there, or their interrupt comes there",
+	{ "NET_TX", "packets are sent there, or their interrupt arrives there",
 	  SHIELD("interrupts") },
-	{ "BLOCK", "a disk's request ends where it was made, or where its interrupt comes",
+	{ "BLOCK", "a disk request ends on the CPU that made it, or where its interrupt arrives",
 	  SHIELD("processes") },
-	{ "TASKLET", "a driver's work runs where its interrupt comes", SHIELD("interrupts") },
-	{ "HI", "a driver's work runs where its interrupt comes", SHIELD("interrupts") },
-	{ "IRQ_POLL", "a driver's work runs where its interrupt comes", SHIELD("interrupts") },
+	{ "TASKLET", "a driver's work runs where its interrupt arrives", SHIELD("interrupts") },
+	{ "HI", "a driver's work runs where its interrupt arrives", SHIELD("interrupts") },
+	{ "IRQ_POLL", "a driver's work runs where its interrupt arrives", SHIELD("interrupts") },
 };
 
 /* @text with the guarded CPUs in it; NULL for NULL. */
@@ -187,16 +187,16 @@ void advise(const struct router *router, enum look_list which, const struct inte
 	for (size_t i = 0; i < count && !found; i++)
 		if (!strcmp(list[i].name, name))
 			found = &list[i];
-	route->why = text_format("%s", found ? found->why : "this command does not know it");
+	route->why = text_format("%s", found ? found->why : "this command does not know this one");
 	if (advise_setting(router, row, route))
 		return;
 	if (which == LOOK_INTERRUPTS && router->audit.isolator && is_covered(row->class)) {
 		if (cpulist_common(&guard->cpus, &guard->of[GUARD_ISOLATED]))
 			give(router, route, REMEDY_NONE,
-			     "isolator why says who wants what of the isolated CPUs", NULL);
+			     "isolator why names what asks for the isolated CPUs", NULL);
 		else
 			give(router, route, REMEDY_COMMAND, "isolator run -c CPUS -- PROGRAM",
-			     "it puts all back when PROGRAM ends");
+			     "it undoes everything when PROGRAM ends");
 	} else if (found && found->parameter) {
 		advise_boot(router, found, route);
 	} else if (found) {

@@ -8,7 +8,7 @@
 #include "machine/task.h"
 #include "watch/route.h"
 
-#define NO_OTHER "no CPU is left for it: guard fewer"
+#define NO_OTHER "no other CPU is left for it: protect fewer"
 
 const char *const route_choices[] = {
 	[ROUTE_ANYBODY] = "anybody",
@@ -124,7 +124,7 @@ static void advise_moving(struct router *router, const struct irq *irq, struct r
 
 	route->should = audit_others(&router->audit, &irq->asked, SETTING_LIST);
 	route->why = text_format("its affinity names CPU %s%s", old, route->choice == ROUTE_UNSAID ?
-		"; this kernel does not say whether only its driver may choose: then the write fails (Input/output error), and what helps is to boot with isolcpus=managed_irq" : "");
+		"; if only its driver may choose, which this kernel does not show, the write fails with an Input/output error: boot with isolcpus=managed_irq instead" : "");
 	if (route->should) {
 		route->remedy = REMEDY_WRITE;
 		route->fix = setting_command(irq->file->path, route->should);
@@ -139,19 +139,19 @@ static void advise_managed(struct router *router, const struct irq *irq,
 			   struct route *route)
 {
 	if (cpulist_within(&irq->asked, &router->audit.cpus)) {
-		route->why = text_format("it is the queue of CPU %s alone, and only its driver chooses: it comes for what programs there ask of the device",
+		route->why = text_format("it is the queue of CPU %s only, and only its driver chooses: it comes when programs there use the device",
 					 route->asked);
-		route->fix = text_format("let no program there use the device, or give it fewer queues by its driver's parameters");
+		route->fix = text_format("keep programs there from using the device, or give it fewer queues with the parameters of its driver");
 		return;
 	}
 	if (audit_booted(&router->audit, "isolcpus", "managed_irq") &&
 	    cpulist_within(&router->audit.cpus, &router->guard->of[GUARD_ISOLCPUS])) {
-		route->why = text_format("it is managed, and was set up while no other CPU of its queue, %s, could take it; only its driver chooses",
+		route->why = text_format("only its driver chooses, and it did so while no other CPU of its queue (%s) could take it",
 					 route->asked);
-		route->fix = text_format("bring one of its other CPUs online, or give the device fewer queues by its driver's parameters");
+		route->fix = text_format("bring one of its other CPUs online, or give the device fewer queues with the parameters of its driver");
 		return;
 	}
-	route->why = text_format("it is managed: only its driver chooses, and a write to its affinity fails");
+	route->why = text_format("only its driver chooses (it is managed): a write to its affinity fails");
 	route->remedy = REMEDY_BOOT;
 	route->fix = text_format("boot with isolcpus=managed_irq,%s", router->guarded);
 	route->undo = text_format("boot without isolcpus=managed_irq,%s", router->guarded);
@@ -166,7 +166,7 @@ static void advise_thread(struct router *router, struct route *route)
 	if (!cpulist_read(route->thread.cpus, &cpus))
 		return;
 	others = audit_others(&router->audit, &cpus, SETTING_LIST);
-	route->why = text_format("its handler's thread %s may run on CPU %s", route->thread.name,
+	route->why = text_format("the thread of its handler, %s, may run on CPU %s", route->thread.name,
 				 route->thread.cpus);
 	if (others) {
 		route->remedy = REMEDY_COMMAND;
@@ -189,19 +189,19 @@ static void advise_device(struct router *router, const struct irq *irq, bool hit
 		advise_managed(router, irq, route);
 		break;
 	case IRQ_PENDING:
-		route->why = text_format("it was sent elsewhere: it comes once more before it goes");
-		route->fix = text_format("none is needed");
+		route->why = text_format("its affinity was changed: it comes once more before it moves");
+		route->fix = text_format("none needed");
 		break;
 	case IRQ_BOUND:
-		route->why = text_format("nobody can send it elsewhere: each CPU has its own, or the hardware fixes it");
-		route->fix = text_format("see what uses the device on these CPUs");
+		route->why = text_format("it cannot move: each CPU has its own, or the hardware fixes it");
+		route->fix = text_format("find out which program uses the device on these CPUs");
 		break;
 	case IRQ_ELSEWHERE:
 		if (route->thread.guarded) {
 			advise_thread(router, route);
 		} else if (hit) {
-			route->why = text_format("it was sent elsewhere meanwhile");
-			route->fix = text_format("none is needed");
+			route->why = text_format("its affinity was changed during this interval");
+			route->fix = text_format("none needed");
 		}
 		break;
 	}
@@ -221,7 +221,7 @@ static void look_at_device(struct router *router, const struct span_row *row,
 		path = text_format("/proc/irq/%s/smp_affinity_list", number);
 		file = capture_read(audit->capture, path);
 		route->unread = text_format("%s: %s", path, file->error ? strerror(file->error) :
-					    "it holds no list of CPUs, or nobody uses it");
+					    "no list of CPUs in it, or no driver uses it");
 		free(path);
 		return;
 	}

@@ -70,21 +70,18 @@ static void put_head(FILE *out, const struct watch_view *view)
 	fprintf(out, "%sisolator watch%s  %s  %s%s\n", term_style(view->colours, TERM_BOLD),
 		term_style(view->colours, TERM_PLAIN), kernel.release, pages[view->page],
 		view->paused ? "  PAUSED" : "");
-	fprintf(out, "%sq quits, p pauses, up and down choose a row; i interrupts, s softirqs, l classes, c CPUs%s\n",
+	fprintf(out, "%sq quit, p pause, up/down row; i interrupts, s softirqs, l classes, c CPUs%s\n",
 		term_style(view->colours, TERM_DIM), term_style(view->colours, TERM_PLAIN));
 }
 
-static void put_table(FILE *out, const struct watch_view *view, unsigned int lines)
+static void put_table(FILE *out, const struct watch_view *view, unsigned int lines,
+		      unsigned int columns)
 {
 	size_t count = watch_rows(view->interval, view->page), chosen = selected(view);
 	size_t from = chosen >= lines ? chosen - lines + 1 : 0;
 
-	fputc(' ', out);
-	watch_put_heads(out, view, view->page);
-	for (size_t i = from; i < count && i - from < lines; i++) {
-		fputc(i == chosen ? '>' : ' ', out);
-		watch_put_row(out, view, view->page, i);
-	}
+	watch_put_table(out, view, view->page, from, count - from < lines ? count - from : lines,
+			&chosen, columns);
 	if (!count)
 		fputs("  nothing came\n", out);
 }
@@ -104,7 +101,7 @@ static unsigned int put_advice(FILE *out, const struct watch_view *view, unsigne
 	advice = text_open(&text, &size);
 	watch_put_advice(advice, view, &interval->span.lists[list].rows[chosen], "  ");
 	fclose(advice);
-	lines = term_fold(out, text, columns);
+	lines = term_fold(out, text, columns, TERM_HANG);
 	free(text);
 	return lines;
 }
@@ -121,6 +118,6 @@ void watch_screen(FILE *out, const struct watch_view *view, unsigned int rows,
 	}
 	watch_put_head(out, view);
 	around += put_advice(out, view, columns);
-	put_table(out, view, rows > around ? rows - around : 1);
+	put_table(out, view, rows > around ? rows - around : 1, columns);
 	watch_put_notes(out, view);
 }

@@ -135,12 +135,11 @@ static int take(struct look *look)
 	error = look->errors[LOOK_INTERRUPTS];
 	if (!error)
 		return 0;
-	error_say("%s" INTERRUPTS_PATH ": %s: without it there is nothing to watch; %s",
+	error_say("cannot read %s" INTERRUPTS_PATH ", so there is nothing to watch: %s: %s",
 		  root_live(root) ? "" : root,
 		  error == EBADMSG ? "its first line names no CPU" : strerror(error),
-		  !root_live(root) ? "is it a capture of a machine?" :
-		  error == EACCES || error == EPERM ? "run it as root, or outside of the container" :
-		  "mount /proc");
+		  !root_live(root) ? "does --root name a recorded machine?" :
+		  error == EACCES || error == EPERM ? error_denied() : "mount /proc");
 	look_free(look);
 	return -1;
 }

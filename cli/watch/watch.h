@@ -31,16 +31,18 @@ void watch_json(FILE *out, struct interval *interval);
 
 /* table.c: what plain lines and the screen have in common. */
 
-/* "protected 2-3 (isolcpus)", and the worst of them. */
+/* How much hit the protected CPUs, and which they are. */
 void watch_put_head(FILE *out, const struct watch_view *view);
-
-void watch_put_heads(FILE *out, const struct watch_view *view, enum watch_page page);
 
 /* How many rows the table of @page has. */
 size_t watch_rows(const struct interval *interval, enum watch_page page);
 
-/* One of them; the first is 0. */
-void watch_put_row(FILE *out, const struct watch_view *view, enum watch_page page, size_t i);
+/*
+ * Its head, and @rows of them from @from on, the first is 0, in lines of at most @columns;
+ * @chosen is marked, NULL: none is to be chosen.
+ */
+void watch_put_table(FILE *out, const struct watch_view *view, enum watch_page page,
+		     size_t from, size_t rows, const size_t *chosen, unsigned int columns);
 
 /* Why it comes, what helps and what undoes that; nothing if there is nothing to say. */
 void watch_put_advice(FILE *out, const struct watch_view *view, const struct span_row *row,

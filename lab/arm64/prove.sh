@@ -27,6 +27,6 @@ planted() {
 	kill $beat
 	wait $beat 2>/dev/null
 	exits 2 "an interruption a second"
-	says "^    involuntary  *$beats .*switches: another task took the CPU" \
+	says "^    involuntary  *$beats .*switches: another task ran" \
 		"it is named, and as often as it came"
 }

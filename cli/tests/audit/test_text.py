@@ -45,24 +45,26 @@ def test_sample_of_the_manual(isolator: Path, lay: Lay) -> None:
 
 
 def test_verdicts(isolator: Path, lay: Lay) -> None:
-    """The last line is the verdict, and says what it is worth."""
+    """The verdict comes last, and says what it is worth."""
     last = {}
     for name, changes, arguments in (
             ("good", {}, []), ("note", {f"{CPU}/intel_pstate/no_turbo": "0\n"}, []),
             ("fixed", {IRQ: "2\n"}, ["--fix"]), ("wrong", {IRQ: "2\n", **LIMITED}, [])):
-        last[name] = text(isolator, lay(changes, name), *arguments).splitlines()[-1]
+        last[name] = verdict(text(isolator, lay(changes, name), *arguments))
     root = lay({}, "denied")
     (root / "proc/sys/vm/stat_interval").chmod(0)
     (root / "sys/module/kfence/parameters/sample_interval").chmod(0o644)
-    last["denied"] = text(isolator, root, **NOBODY).splitlines()[-1]
+    last["denied"] = verdict(text(isolator, root, **NOBODY))
     checks = last["good"].split()[-2]
     assert last == {
         "good": f"CPU 1-3: fit: nothing found by {checks} checks",
         "note": f"CPU 1-3: fit: 1 note from {checks} checks",
-        "fixed": f"CPU 1-3: fit: nothing found by {checks} checks, 1 fixed",
-        "wrong": f"CPU 1-3: not fit: 2 warnings from {checks} checks; --fix mends 1 of them now",
-        "denied": "CPU 1-3: fit, as far as could be read: nothing found by "
-                  f"{int(checks) - 1} checks, 1 file not read"}
+        "fixed": f"CPU 1-3: fit: nothing found by {checks} checks "
+                 "1 setting fixed now; isolator restore undoes this",
+        "wrong": f"CPU 1-3: not fit: 2 warnings from {checks} checks "
+                 "--fix changes 1 setting now; isolator restore undoes that",
+        "denied": "CPU 1-3: fit, as far as files were readable: nothing found by "
+                  f"{int(checks) - 1} checks, 1 file not readable"}
 
 
 LIMITED: Changes = {"/proc/self/limits": LIMITS + LOCKED.format("unlimited") + PRIORITY.format(0)}

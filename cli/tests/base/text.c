@@ -236,8 +236,19 @@ static void folds(void)
 	FILE *out = begin();
 
 	/* Columns stay where they are, up to the line that is broken; blanks at its end go. */
-	CHECK(term_fold(out, "  a  b\n  one  two  three  \n\n\033[1mfour\033[0m fiv\n", 10) == 5);
+	CHECK(term_fold(out, "  a  b\n  one  two  three  \n\n\033[1mfour\033[0m fiv\n", 10, 0) == 5);
 	CHECK_TEXT(end(out), "  a  b\n  one  two\n  three\n\n\033[1mfour\033[0m fiv\n");
+	/* What goes on is further to the right; a word is never broken, and needs no break before. */
+	out = begin();
+	CHECK(term_fold(out, " one two three\nquite-a-long-word and\n", 8, 2) == 4);
+	CHECK_TEXT(end(out), " one two\n   three\nquite-a-long-word\n  and\n");
+	/* What is to be copied stays together. */
+	out = begin();
+	CHECK(term_fold(out, "as root, echo 1 > /x; or isolator why now", 20, 2) == 3);
+	CHECK_TEXT(end(out), "as root,\n  echo 1 > /x; or\n  isolator why now\n");
+	out = begin();
+	CHECK(term_fold(out, "undo: echo 'a b c' > /some/where/else", 20, 2) == 1);
+	CHECK_TEXT(end(out), "undo: echo 'a b c' > /some/where/else\n");
 }
 
 static const struct test tests[] = {

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from clitest import NOBODY, PATIENCE_S, ROOT, copy_for_all, swap
+from clitest import NOBODY, PATIENCE_S, ROOT, copy_for_all, flat, swap
 from exporttest import clean, export, one, parse, stock
 
 
@@ -55,7 +55,7 @@ def test_in_this_directory(isolator: Path, laid_out: Path, collector: Path) -> N
 def test_stock_kernel(isolator: Path, collector: Path, tmp_path: Path) -> None:
     """A machine without Isolator has a file that says so."""
     done = export(isolator, "--root", stock(tmp_path / "root"), "-o", collector / "i.prom")
-    assert "has no Isolator" in done.stderr
+    assert "has no Isolator" in flat(done.stderr)
     assert one(parse((collector / "i.prom").read_text()), "isolator_available") == 0
 
 
@@ -103,7 +103,7 @@ def test_disk_fails(frail: Path, laid_out: Path, collector: Path, call: str, sta
     path = collector / "i.prom"
     path.write_text("old 1\n")
     said = _frail(frail, laid_out / "busy", path, 1, FAILS=call)
-    assert f"cannot write {path}: Input/output error" in said
+    assert f"cannot write {path}: Input/output error" in flat(said)
     assert (path.read_text() == "old 1\n") == stays
     if not stays:
         parse(path.read_text())
@@ -224,14 +224,14 @@ def test_locked(isolator: Path, laid_out: Path, collector: Path) -> None:
         fcntl.flock(beside, fcntl.LOCK_EX)
         done = export(isolator, "--proc", laid_out / "busy", "-o", collector / "i.prom",
                       code=1)
-    assert "another one writes" in done.stderr
+    assert "another one writes" in flat(done.stderr)
     assert (collector / "i.prom.new").read_text() == "half of"
 
 
 def _refused(isolator: Path, proc: Path, path: Path, says: str, **how: object) -> None:
     before = sorted(os.listdir(path.parent)) if path.parent.is_dir() else []
     done = export(isolator, "--proc", proc, "-o", path, code=1, **how)
-    assert says in done.stderr and str(path) in done.stderr and not done.stdout
+    assert says in flat(done.stderr) and str(path) in done.stderr and not done.stdout
     assert (sorted(os.listdir(path.parent)) if path.parent.is_dir() else []) == before
 
 
@@ -295,5 +295,5 @@ def test_no_room(isolator: Path, laid_out: Path, collector: Path) -> None:
                            "export", "--proc", laid_out / "busy", "-o", path],
                           capture_output=True, text=True, check=False)
     clean(done.stderr)
-    assert done.returncode == 1 and "cannot write" in done.stderr
+    assert done.returncode == 1 and "cannot write" in flat(done.stderr)
     assert os.listdir(collector) == ["i.prom"] and path.read_text() == "old 1\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import CLI, PATIENCE_S, valid
+from clitest import CLI, PATIENCE_S, flat, valid
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -110,7 +110,7 @@ def test_cpu_outside_the_cpuset(isolator: Path) -> None:
     done = subprocess.run(["taskset", "-c", str(CPUS[0]), isolator, "measure", "latency", "-c",
                            str(CPUS[-1]), "-t", "0.2"], capture_output=True, text=True,
                           check=False, timeout=PATIENCE_S)
-    assert done.returncode == 1 and f"this process may use CPUs {CPUS[0]} only" in done.stderr
+    assert done.returncode == 1 and f"this process may use CPUs {CPUS[0]} only" in flat(done.stderr)
 
 
 def _keys(schema: object) -> Iterator[str]:

@@ -379,7 +379,7 @@ def test_deadline_outside_its_partition(isolator: Path) -> None:
     """As root too: a thread that is bound to one CPU of several cannot have it."""
     done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-t", "0.1",
                            "--policy", "deadline"], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "cpuset.cpus.partition" in done.stderr
+    assert done.returncode == 1 and "cpuset.cpus.partition" in flat(done.stderr)
 
 
 @pytest.mark.parametrize(("arguments", "says"), [
@@ -401,7 +401,7 @@ def test_wrong_options(isolator: Path, arguments: list[str], says: str) -> None:
     """Each is an error that says what is right."""
     done = subprocess.run([isolator, "measure", *arguments], capture_output=True, text=True,
                           check=False)
-    assert done.returncode == 1 and says in done.stderr and not done.stdout
+    assert done.returncode == 1 and says in flat(done.stderr) and not done.stdout
 
 
 def test_live(isolator: Path) -> None:

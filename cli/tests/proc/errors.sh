@@ -34,7 +34,9 @@ change() {
 # bad FILE LINE SED-SCRIPT: an error that names the line and what mends it
 bad() {
 	change "$1" "$3"
-	[ "$code" = 1 ] && echo "$out" | grep -q "^isolator why: changed/$1, line $2: .*install"
+	# A message may be longer than a line.
+	[ "$code" = 1 ] && echo "$out" | tr '\n' ' ' |
+		grep -q "^isolator why: changed/$1, line $2: .*install"
 	check $? "$1, line $2: $3"
 }
 

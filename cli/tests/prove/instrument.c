@@ -7,8 +7,11 @@
 #include <isolator.h>
 
 #include "base/array.h"
+#include "base/setting.h"
+#include "base/term.h"
 #include "base/text.h"
 #include "check.h"
+#include "prove/prove.h"
 #include "prove/verdict.h"
 
 /* One tally that a test fills by hand. */
@@ -114,8 +117,8 @@ static void classes(void)
 	CHECK(take(&instrument, WINDOW_TO, to, 3));
 	CHECK(instrument.nr_tallies == 5);
 	CHECK_TEXT(tally[0].name, "irq 5");
-	CHECK_TEXT(tally[0].about, "IO-APIC 5-edge ttyS0");
-	CHECK_TEXT(tally[1].about, "PCI-MSI 9-edge nvme0q1, nvme0q2");
+	CHECK_TEXT(tally[0].about, "ttyS0");
+	CHECK_TEXT(tally[1].about, "nvme0q1, nvme0q2");
 	CHECK_TEXT(tally[2].name, "LOC");
 	CHECK_TEXT(tally[3].about, "Rescheduling interrupts");
 	CHECK_TEXT(tally[4].about, "");
@@ -254,6 +257,52 @@ static void verdicts(void)
 	CHECK(verdict_exit(VERDICT_INCONCLUSIVE) == 3 && verdict_exit(VERDICT_SKIPPED) == 77);
 }
 
+/* What is printed of a run with a pause of @longest_ns, to be freed. */
+static char *printed(enum spin_how how, uint64_t longest_ns)
+{
+	struct spin *spin = calloc(1, sizeof(*spin));
+	struct watch watch = { .spin = spin, .seconds = 1 };
+	size_t size;
+	char *text;
+	FILE *out = text_open(&text, &size);
+
+	if (!spin)
+		abort();
+	spin->how = how;
+	gaps_scale_set(&spin->scale, 1, 10000);
+	gaps_look(&spin->gaps, &spin->scale, 0, longest_ns);
+	prove_text(out, &(struct prove_view){ .watch = &watch });
+	fclose(out);
+	free(spin);
+	return text;
+}
+
+/* A pause that the kernel makes because of this very measurement is told as that. */
+static void throttled(void)
+{
+	static const struct {
+		enum spin_how how;
+		uint64_t longest_ns;
+		bool told;
+	} runs[] = {
+		{ SPIN_FIFO, 54000000, true }, { SPIN_FIFO, 10000, false },
+		{ SPIN_NICE, 54000000, false },
+	};
+	char *runtime = setting_read("/", "/proc/sys/kernel/sched_rt_runtime_us");
+	bool limited = runtime && !strcmp(runtime, "950000\n");
+
+	for (size_t i = 0; i < ARRAY_SIZE(runs); i++) {
+		char *text = printed(runs[i].how, runs[i].longest_ns);
+
+		CHECK(!strstr(text, "come from this measurement") == !(runs[i].told && limited));
+		CHECK(strstr(text, "consecutive reads of the clock"));
+		for (char *line, *next = text; (line = strsep(&next, "\n"));)
+			CHECK(strlen(line) <= TERM_COLUMNS);
+		free(text);
+	}
+	free(runtime);
+}
+
 static const struct test tests[] = {
 	{ "states of an instrument", states },
 	{ "what is the task's own", own },
@@ -261,6 +310,7 @@ static const struct test tests[] = {
 	{ "more classes than there is room for", too_many_classes },
 	{ "pauses", pauses },
 	{ "verdicts", verdicts },
+	{ "a pause of the kernel's own limit", throttled },
 };
 
 int main(void)

@@ -48,8 +48,8 @@ def command(program: Path, root: Path, *words: str, code: int = 0, **how: Any) -
     assert done.returncode == code, done.stdout + done.stderr
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
     if code and not done.stdout:
-        return {"said": done.stderr}
-    return {**valid(words[0], done.stdout), "said": done.stderr}
+        return {"said": " ".join(done.stderr.split())}
+    return {**valid(words[0], done.stdout), "said": " ".join(done.stderr.split())}
 
 
 def attach(program: Path, root: Path, *words: str, **how: Any) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def test_attach_text(kernel: Path, lay: Lay) -> None:
     done = subprocess.run([kernel, "attach", "--root", root, "4711", "-c", "3", "--lock"],
                           capture_output=True, text=True, check=True)
     assert "4711 (control) is isolated on CPU 3" in done.stdout
-    assert "isolator detach 4711 ends that, and gives back its CPUs (0-2)" in done.stdout
+    assert "isolator detach 4711 ends that, and restores its CPUs (0-2)" in done.stdout
     assert " flags 3 " in asked(root)[0] and shown(root, "stat").endswith(" 1 30 2 0 0\n")
     done = subprocess.run([kernel, "detach", "4711", "--root", root], capture_output=True,
                           text=True, check=True)
@@ -126,9 +126,9 @@ def test_attached_is_left_alone(kernel: Path, lay: Lay) -> None:
     before = cleared(root)
     attach(kernel, root)
     during = cleared(root)
-    assert "attached already" in attach(kernel, root, code=1)["said"]
+    assert "is already attached" in attach(kernel, root, code=1)["said"]
     other = command(kernel, root, "attach", "4711", "-c", "2", code=1)
-    assert "isolator detach 4711 first" in other["said"]
+    assert "run isolator detach 4711 first" in other["said"]
     done = Done(kernel, root, "--", "true")
     assert done.code == OWN and 'CPU 3 is taken: PID 4711 runs "control" there' in done.said
     assert restore(kernel, root)["journals"][0]["state"] == "alive"
@@ -150,7 +150,7 @@ def test_attach_while_another_does(kernel: Path, lay: Lay) -> None:
     with journal.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         said = command(kernel, root, "attach", "4711", "-c", "2", code=1)["said"]
-    assert "4711 is attached already, or is being attached just now" in said
+    assert "4711 is already attached, or is being attached now" in said
     assert asked(root) == [] and journal.exists()
     assert states(restore(kernel, root)) == [("run.1", "restored")] and cleared(root) == before
 
@@ -185,7 +185,7 @@ def test_refused_attach_undoes_nothing_else(kernel: Path, lay: Lay, tmp_path: Pa
         during = cleared(root)
         os.close(held)
         _, said = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 1 and os.strerror(errno.EBUSY) in said
+    assert process.returncode == 1 and os.strerror(errno.EBUSY) in " ".join(said.split())
     assert states(restore(kernel, root)) == [("run.1", "alive")] and cleared(root) == during
     assert states(restore(kernel, root, "--force")) == [("run.1", "restored")]
     assert cleared(root) == before

@@ -42,7 +42,7 @@ def test_program_is_isolated(kernel: Path, lay: Lay) -> None:
     assert "isolation: the program, from its first instruction on" in done.said
     assert "ticked by: its own kernel entries, 7 times (the CPU was lent 2 times)" in done.said
     assert "worker-1 asked for flush_tlb_func (kind call), a thread of the program itself" \
-        in done.said
+        in done.words
 
 
 @pytest.mark.parametrize(("arguments", "want"), [
@@ -103,9 +103,9 @@ def test_refused_before_the_program(kernel: Path, lay: Lay, error: int, fix: str
     variables = {**os.environ, "ARM": str(error)}
     done = Done(kernel, root, "--", "echo", "ran", env=variables)
     assert done.code == OWN and not done.out and not done.document
-    assert os.strerror(error) in done.said and fix in done.said and cleared(root) == before
+    assert os.strerror(error) in done.words and fix in done.words and cleared(root) == before
     done = Done(kernel, root, "--best-effort", "--", "echo", "ran", env=variables)
-    assert done.code == 0 and done.out == "ran\n" and fix in done.said
+    assert done.code == 0 and done.out == "ran\n" and fix in done.words
     assert done.document["isolation"]["tasks"][0]["state"] == "refused"
     assert done.document["isolation"]["cpus"][0]["state"] == "never"
 
@@ -134,13 +134,13 @@ def _refused(kernel: Path, root: Path, error: int, fix: str) -> None:
     before = cleared(root)
     variables = {**os.environ, "START": str(error)}
     done = Done(kernel, root, "--", "sleep", "30", env=variables)
-    assert done.code == OWN and os.strerror(error) in done.said and fix in done.said
-    assert "the program is ended" in done.said and done.document["signal"] == 9
+    assert done.code == OWN and os.strerror(error) in done.words and fix in done.words
+    assert "the program is ended" in done.words and done.document["signal"] == 9
     assert cleared(root) == before
     # It ends when it was asked again; and a moment later, for the answer.
     done = Done(kernel, root, "--best-effort", "--", "sh", "-c",
                 f"{until_asked(root, 'start', 4)}; sleep 0.3; exit 4", env=variables)
-    assert done.code == 4 and fix in done.said and cleared(root) == before
+    assert done.code == 4 and fix in done.words and cleared(root) == before
     task = done.document["isolation"]["tasks"][0]
     assert (task["state"], task["error"]) == ("refused", os.strerror(error))
 
@@ -154,16 +154,16 @@ def test_program_that_ends_at_once(kernel: Path, lay: Lay) -> None:
 
 def test_nobody_ticks(kernel: Path, lay: Lay) -> None:
     """The report says so, and what helps where something was due."""
-    for breached, words in ((0, "nobody, and nothing waited"),
+    for breached, words in ((0, "nobody, and nothing"),
                             (2, "nobody: it entered the kernel too rarely; --preload")):
         root = lay(files(breached, ticks=0, planned=0), f"root{breached}")
         done = Done(kernel, root, "--", "sleep", "0.3")
-        assert f"ticked by: {words}" in done.said
+        assert f"ticked by: {words}" in done.words
         cpu = done.document["isolation"]["cpus"][0]
         assert cpu["counts"]["breached"] == breached == len(cpu["breaches"])
         assert all((b["comm"], b["waited_ns"]) == ("worker-1", 1000300000)
                    for b in cpu["breaches"])
-        assert done.said.count("    breach, waited 1 s: worker-1 asked for") == breached
+        assert done.words.count(" breach, waited 1 s: worker-1 asked for") == breached
 
 
 @pytest.mark.parametrize(("ticks", "entries", "planned", "who", "words"), [
@@ -173,14 +173,14 @@ def test_nobody_ticks(kernel: Path, lay: Lay) -> None:
     (7, 0, 0, ["program"], "its own calls of isolator_tick(3), 7 times (the CPU was lent 2 times)"),
     (6, 7, 0, ["entries"], "its own kernel entries, 7 times (the CPU was lent 2 times)"),
     (7, None, 0, ["entries"], "its own kernel entries, 7 times (the CPU was lent 2 times)"),
-    (0, 0, 0, [], "nobody, and nothing waited for it until a deadline")])
+    (0, 0, 0, [], "nobody, and nothing that waited reached its deadline")])
 def test_who_ticks(kernel: Path, lay: Lay, ticks: int, entries: int | None, planned: int,
                    who: list[str], words: str) -> None:
     """What the program asked for is told from what it did for something else."""
     done = Done(kernel, lay(files(0, ticks, planned, entries)), "--", "sleep", "0.3")
     cpu = done.document["isolation"]["cpus"][0]
     assert (cpu["ticks"], cpu["entries"], cpu["ticked_by"]) == (ticks, entries, who)
-    assert f"    ticked by: {words}" in done.said
+    assert f" ticked by: {words}" in done.words
 
 
 THREAD = """\
@@ -240,14 +240,14 @@ def test_thread_that_is_refused(kernel: Path, lay: Lay) -> None:
     done = run_threads(kernel, root, f"thread 9002 b 3 6; {until_asked(root, 'start 9002')}; "
                        "sleep 0.6; exit 3",
                        env={**os.environ, "START": str(errno.ENOTUNIQ)})
-    assert done.code == 3 and done.said.count("was refused: ") == 1
+    assert done.code == 3 and done.words.count("was refused: ") == 1
     assert len(asked(root)) == 1 and "taskset" in done.said
 
 
 def test_no_thread(kernel: Path, lay: Lay) -> None:
     """That none was found is said."""
     done = run_threads(kernel, lay(files()), "sleep 0.2", "--thread", "control=3")
-    assert done.code == 0 and "no thread was named so" in done.said
+    assert done.code == 0 and "no thread was named for it" in done.words
     assert done.document["isolation"]["cpus"][0]["state"] == "never"
 
 
@@ -276,12 +276,12 @@ def test_preload(kernel: Path, lay: Lay, tmp_path: Path) -> None:
     done = Done(kernel, root, "--preload", library, *script, env=plain)
     assert done.out == f"{library}\nnone\n0\n", done.said
     assert done.document["isolation"]["preload"] == {"loaded": True, "ticks": 0}
-    assert "was not loaded" not in done.said
+    assert "was not loaded" not in done.words
     done = Done(kernel, root, "--preload", "libno-such.so", *script,
                 env={**plain, "LD_PRELOAD": "libother.so"})
     assert done.out.startswith("libno-such.so:libother.so\n")
     assert done.document["isolation"]["preload"] == {"loaded": False, "ticks": 0}
-    assert "the preload library was not loaded" in done.said
+    assert "the preload library was not loaded" in done.words
 
 
 def test_preload_is_kept_whole(kernel: Path, lay: Lay) -> None:

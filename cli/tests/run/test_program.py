@@ -47,7 +47,7 @@ def test_program_that_goes_meanwhile(isolator: Path, lay: Lay, tmp_path: Path) -
     program.write_text("#!/nowhere/interpreter\n")
     program.chmod(0o755)
     done = Done(isolator, root, "--", program)
-    assert done.code == 127 and f"cannot run {program}: No such file" in done.said
+    assert done.code == 127 and f"cannot run {program}: No such file" in done.words
     assert "settings" in done.said and tree(root) == before and not done.document
 
 
@@ -167,7 +167,7 @@ def test_isolator_is_found(isolator: Path, lay: Lay) -> None:
     assert not Done(isolator, lay(STOCK), "--", "true").document["isolator"]
     done = Done(isolator, lay({**STOCK, "/dev/isolator": ""}, "other"), "--no-isolation", "--",
                 "true")
-    assert done.document["isolator"] and "these settings alone are applied" in done.said
+    assert done.document["isolator"] and "only these settings are applied" in done.words
 
 
 def test_few_words(isolator: Path, lay: Lay, tmp_path: Path) -> None:

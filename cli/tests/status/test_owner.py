@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clitest import run
+from clitest import flat, run
 
 
 def _thread(root: Path, pid: int, tid: int, name: str, cpus: str,
@@ -88,7 +88,7 @@ def test_damaged_owner(isolator: Path, laid_out: Path, more: str) -> None:
     _owner(laid_out / "busy", more)
     done = subprocess.run([isolator, "status", "--proc", laid_out / "busy"],
                           capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "busy/status" in done.stderr and not done.stdout
+    assert done.returncode == 1 and "busy/status" in flat(done.stderr) and not done.stdout
 
 
 def test_limits(isolator: Path, laid_out: Path) -> None:
@@ -107,7 +107,7 @@ def test_damaged_limits(isolator: Path, laid_out: Path, text: str) -> None:
     (laid_out / "busy/limits").write_text(text)
     done = subprocess.run([isolator, "status", "--proc", laid_out / "busy"],
                           capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "busy/limits" in done.stderr and not done.stdout
+    assert done.returncode == 1 and "busy/limits" in flat(done.stderr) and not done.stdout
 
 
 def test_newer_limits(isolator: Path, laid_out: Path) -> None:
@@ -126,4 +126,4 @@ def test_limits_are_all_there(isolator: Path, laid_out: Path, key: str) -> None:
     assert len(limits.read_text().splitlines()) == len(lines) - 1
     done = subprocess.run([isolator, "status", "--proc", laid_out / "busy"], capture_output=True,
                           text=True, check=False)
-    assert done.returncode == 1 and "a limit is not in it" in done.stderr and not done.stdout
+    assert done.returncode == 1 and "a limit is not in it" in flat(done.stderr) and not done.stdout

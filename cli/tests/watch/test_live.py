@@ -165,13 +165,13 @@ def test_a_limit_without_an_interval_is_inconclusive(isolator: Path, machine: Ma
     (("--max-rate", "-1"), "is not a whole number of at least 0"),
     (("now",), "unexpected argument"),
     (("--root", "/nowhere"), "--root /nowhere: No such file"),
-    (("--root", "/dev"), "/dev/proc/interrupts: No such file or directory: without it there is "
-     "nothing to watch; is it a capture of a machine?"),
+    (("--root", "/dev"), "cannot read /dev/proc/interrupts, so there is nothing to watch: "
+     "No such file or directory: does --root name a recorded machine?"),
 ])
 def test_errors(isolator: Path, arguments: tuple[str, ...], words: str) -> None:
     """They say what to do, and nothing is shown."""
     done = watch(isolator, *arguments)
-    assert done.returncode == 1 and words in done.stderr and not done.stdout
+    assert done.returncode == 1 and words in " ".join(done.stderr.split()) and not done.stdout
 
 
 def test_a_file_that_goes_away(isolator: Path, machine: Machine) -> None:
@@ -185,7 +185,7 @@ def test_a_file_that_goes_away(isolator: Path, machine: Machine) -> None:
     empty.mkdir()
     swap(machine.root, empty)
     out, error = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 1 and "without it there is nothing to watch" in error
+    assert process.returncode == 1 and "there is nothing to watch" in " ".join(error.split())
 
 
 def test_steps_aside(isolator: Path) -> None:

@@ -84,7 +84,7 @@ check(code == 125, "in a container it is refused")
 says(text, "/proc/sys/vm/stat_interval: Read-only file system",
      "/proc/irq/default_smp_affinity: Read-only file system",
      "/sys/devices/virtual/workqueue/cpumask: Read-only file system",
-     "what the host must do instead, as root:", "echo 3600 > /proc/sys/vm/stat_interval",
+     "run these on the host instead, as root:", "echo 3600 > /proc/sys/vm/stat_interval",
      "echo isolated > /sys/fs/cgroup/quiet/cpuset.cpus.partition")
 same(before, "in a container")
 ended = isolator("run", "-c", "9", "--", "true")
