@@ -20,7 +20,7 @@
  */
 #define RING_LEAST (2u << 20)
 #define RING_MOST (32u << 20)
-/* An excess comes when more is going on than while it began. */
+/* An outlier comes when more is going on than while it began. */
 #define RING_MARGIN 8
 #define EVENT_BYTES 40
 #define RATE_NS (WAIT_SECOND / 20)
@@ -246,16 +246,16 @@ static uint64_t time_of_day(uint64_t ns)
 	return (uint64_t)now.tv_sec * WAIT_SECOND + (uint64_t)now.tv_nsec + ns - wait_clock_ns();
 }
 
-void attribute_look(struct attribute *attribute, const struct excess *excess,
+void attribute_look(struct attribute *attribute, const struct outlier *outlier,
 		    struct finding *finding)
 {
 	struct timeline *timeline = &attribute->timeline;
 
 	memset(finding, 0, sizeof(*finding));
-	finding->excess = *excess;
-	finding->at_ns = attribute->recorded ? excess->from_ns : time_of_day(excess->from_ns);
+	finding->outlier = *outlier;
+	finding->at_ns = attribute->recorded ? outlier->from_ns : time_of_day(outlier->from_ns);
 	for (size_t i = 0; i < timeline->count; i++) {
-		if (timeline->stores[i].read_ns >= excess->to_ns)
+		if (timeline->stores[i].read_ns >= outlier->to_ns)
 			continue;
 		read_rings(attribute);
 		break;
@@ -282,8 +282,8 @@ int attribute_place(struct attribute *attribute, int cpu, uint64_t trigger)
 	const struct ranking *ranking = &attribute->ranking;
 
 	for (size_t i = 0; i < ranking->nr_findings; i++)
-		if (ranking->findings[i]->excess.cpu == cpu &&
-		    ranking->findings[i]->excess.trigger == trigger)
+		if (ranking->findings[i]->outlier.cpu == cpu &&
+		    ranking->findings[i]->outlier.trigger == trigger)
 			return (int)i;
 	return -1;
 }

@@ -20,8 +20,8 @@ struct attribute_options {
 	const pid_t *tids;		/* the measuring threads, as far as there are any yet */
 	size_t nr_tids;
 	uint64_t threshold_ns;		/* only told, in what is written */
-	size_t most;			/* excesses that are kept, at least 1 */
-	unsigned int hold_ms;		/* the longest time from an excess to the look at it */
+	size_t most;			/* outliers that are kept, at least 1 */
+	unsigned int hold_ms;		/* the longest time from an outlier to the look at it */
 };
 
 /*
@@ -41,10 +41,10 @@ struct attribute *attribute_open_copy(const struct attribute_options *options,
 				      const char *directory, char **why);
 
 /*
- * Looks for the causes of @excess, in the causes of @finding, which are kept and ranked
+ * Looks for the causes of @outlier, in the causes of @finding, which are kept and ranked
  * too.  To be called within hold_ms; what was overwritten by then is "unknown".
  */
-void attribute_look(struct attribute *attribute, const struct excess *excess,
+void attribute_look(struct attribute *attribute, const struct outlier *outlier,
 		    struct finding *finding);
 
 /* A value above the threshold that nobody looks at: counted. */
@@ -62,7 +62,7 @@ const char *attribute_notes(const struct attribute *attribute);
 /* Bytes of ring for each measured CPU. */
 size_t attribute_ring(const struct attribute *attribute);
 
-/* What an excess costs without a look and with: the same measure, in ns. */
+/* What an outlier costs without a look and with: the same measure, in ns. */
 struct attribute_overhead {
 	uint64_t on_p50_ns, off_p50_ns, on_p99_ns, off_p99_ns;
 };
@@ -71,7 +71,7 @@ struct attribute_overhead {
 void attribute_json(struct json *json, const char *key, struct attribute *attribute,
 		    const struct attribute_overhead *overhead);
 
-/* For people: the ranked causes, and the @most worst excesses. */
+/* For people: the ranked causes, and the @most worst outliers. */
 void attribute_text(FILE *out, struct attribute *attribute, size_t most, bool colours);
 
 /* Ends tracing; what was found can still be told.  No look may follow; NULL is none. */

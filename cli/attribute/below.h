@@ -22,7 +22,7 @@ struct below_cpu {
 	struct below_idle states[BELOW_STATES];
 	int nr_states;
 	uint64_t steal;		/* ticks, as counted last */
-	int64_t unclaimed_ns;	/* of it, what no excess has taken yet */
+	int64_t unclaimed_ns;	/* of it, what no outlier has taken yet */
 	bool counts_heat;	/* it says how often it was slowed down */
 	uint64_t heat;		/* as counted last */
 	uint64_t unclaimed_heat;
@@ -42,7 +42,7 @@ void below_open(struct below *below, const char *root, const int *cpus, size_t c
 void below_end_copy(struct below *below, const char *root);
 void below_close(struct below *below);
 
-/* Reads how much was stolen; to be called before excesses are looked at. */
+/* Reads how much was stolen; to be called before outliers are looked at. */
 void below_read(struct below *below);
 
 /*

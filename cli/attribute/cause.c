@@ -50,7 +50,7 @@ void finding_add(struct finding *finding, const struct cause *cause)
 }
 
 /*
- * The order of causes, of one excess as of all: what took the most time first; of equals the
+ * The order of causes, of one outlier as of all: what took the most time first; of equals the
  * name of the kind, and then who, decides.  Without a name comes first.  isolator-report has
  * the same (merge.py), and a test of both sides holds them together.
  */
@@ -88,7 +88,7 @@ void ranking_open(struct ranking *ranking, size_t most)
 	ranking->findings = calloc(most, sizeof(*ranking->findings));
 	ranking->room = calloc(most, sizeof(*ranking->room));
 	if (!ranking->findings || !ranking->room)
-		exit(error_say("no memory for the worst %zu excesses; ask for fewer", most));
+		exit(error_say("no memory for the worst %zu outliers; ask for fewer", most));
 }
 
 void ranking_close(struct ranking *ranking)
@@ -121,7 +121,7 @@ static void add_totals(struct ranking *ranking, const struct finding *finding)
 		uint64_t ns = cause->ns;
 		bool before = false;
 
-		/* The same by another sender or thread is the same excess. */
+		/* The same by another sender or thread is the same outlier. */
 		for (size_t k = 0; k < finding->count; k++) {
 			const struct cause *other = &finding->causes[k];
 
@@ -149,7 +149,7 @@ void ranking_add(struct ranking *ranking, const struct finding *finding)
 
 	add_totals(ranking, finding);
 	/* Of two that are equal the first stays before. */
-	while (at && ranking->findings[at - 1]->excess.value_ns < finding->excess.value_ns)
+	while (at && ranking->findings[at - 1]->outlier.value_ns < finding->outlier.value_ns)
 		at--;
 	if (at == ranking->most)
 		return;

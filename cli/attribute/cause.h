@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Causes of excesses: of one, and of all together. */
+/* Causes of outliers: of one, and of all together. */
 #ifndef CAUSE_H
 #define CAUSE_H
 
@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "statistics/excess.h"
+#include "statistics/outlier.h"
 
 #define CAUSE_STACK 16		/* innermost calls of a sender's */
-#define CAUSES_EACH 16		/* of one excess, those that took the most */
+#define CAUSES_EACH 16		/* of one outlier, those that took the most */
 #define CAUSES_RANKED 512
 
 /* In the order of the schema. */
@@ -35,20 +35,20 @@ struct cause {
 	size_t nr_stack;
 };
 
-/* An excess and its causes, what took the most first. */
+/* An outlier and its causes, what took the most first. */
 struct finding {
-	struct excess excess;
+	struct outlier outlier;
 	uint64_t at_ns;		/* CLOCK_REALTIME at its begin */
 	uint64_t explained_ns;	/* the sum of its causes, at most its length */
 	struct cause causes[CAUSES_EACH];
 	size_t count;
 };
 
-/* The same kind and who, in all excesses. */
+/* The same kind and who, in all outliers. */
 struct cause_total {
 	enum cause_kind kind;
 	const char *who;
-	uint64_t count;		/* excesses */
+	uint64_t count;		/* outliers */
 	uint64_t total_ns, worst_ns;
 	uint64_t worst_at_ns;	/* CLOCK_REALTIME */
 };
@@ -73,7 +73,7 @@ void ranking_close(struct ranking *ranking);
 void ranking_add(struct ranking *ranking, const struct finding *finding);
 
 /*
- * What took the most time first.  That is another order than that of senders (proc/culprit.h):
+ * What took the most time first.  That is another order than that of senders (proc/ranked.h):
  * of those the kernel counts what they asked for, and has no times but the longest.
  */
 void ranking_sort(struct ranking *ranking);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* isolator attribute: the causes of given excesses in a trace that was recorded. */
+/* isolator attribute: the causes of given outliers in a trace that was recorded. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,9 +20,9 @@ static int run(int argc, char **argv);
 
 static const struct option_spec options[] = {
 	OPTION_HELP_SPEC,
-	{ "excesses", 0, OPTION_FILE, "FILE",
+	{ "outliers", 0, OPTION_FILE, "FILE",
 	  "lines of: CPU TID TRIGGER FROM-NS TO-NS VALUE-NS", .to.text = &list_file },
-	{ "top", 0, OPTION_NUMBER, "N", "show the worst N excesses (default 10)",
+	{ "top", 0, OPTION_NUMBER, "N", "show the worst N outliers (default 10)",
 	  .to.number = &top, .min = 1 },
 	{ "json", 0, OPTION_FLAG, NULL,
 	  "print the value of \"attribution\" (schema isolator.measure, version 1)",
@@ -35,10 +35,10 @@ const struct command attribute_command = {
 	.operands = "DIRECTORY",
 	.min_operands = 1,
 	.max_operands = 1,
-	.about = "Finds the causes of excesses in a trace that was recorded: a directory laid out as tracefs.",
+	.about = "Finds the causes of outliers in a trace that was recorded: a directory laid out as tracefs.",
 	.options = options,
 	.examples = (const char *const []){
-		"isolator attribute --excesses list recording", "explain them as measure --why does",
+		"isolator attribute --outliers list recording", "explain them as measure --why does",
 		NULL,
 	},
 	.exits = (const char *const []){
@@ -51,7 +51,7 @@ const struct command attribute_command = {
 };
 
 struct list {
-	struct excess *excesses;
+	struct outlier *outliers;
 	size_t count;
 	struct cpulist cpus;
 };
@@ -65,26 +65,26 @@ static int read_list(struct list *list)
 	if (!text)
 		return error_say("%s: %s", list_file, strerror(errno));
 	while ((line = strsep(&rest, "\n"))) {
-		struct excess *excess;
+		struct outlier *outlier;
 		int end = -1;
 
 		number++;
 		if (!*line)
 			continue;
-		excess = ARRAY_ADD(list->excesses, list->count);
+		outlier = ARRAY_ADD(list->outliers, list->count);
 		sscanf(line, "%d %d %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 "%n",
-		       &excess->cpu, &excess->tid, &excess->trigger, &excess->from_ns,
-		       &excess->to_ns, &excess->value_ns, &end);
-		if (end < 0 || line[end] || excess->cpu < 0 || excess->cpu >= CPULIST_MAX) {
-			error_say("%s, line %u: \"%.60s\" is not an excess; a line is CPU TID TRIGGER FROM-NS TO-NS VALUE-NS",
+		       &outlier->cpu, &outlier->tid, &outlier->trigger, &outlier->from_ns,
+		       &outlier->to_ns, &outlier->value_ns, &end);
+		if (end < 0 || line[end] || outlier->cpu < 0 || outlier->cpu >= CPULIST_MAX) {
+			error_say("%s, line %u: \"%.60s\" is not an outlier; a line is CPU TID TRIGGER FROM-NS TO-NS VALUE-NS",
 				  list_file, number, line);
 			free(text);
 			return EXIT_ERROR;
 		}
-		cpulist_add(&list->cpus, excess->cpu);
+		cpulist_add(&list->cpus, outlier->cpu);
 	}
 	free(text);
-	return list->count ? 0 : error_say("%s has no excess", list_file);
+	return list->count ? 0 : error_say("%s has no outlier", list_file);
 }
 
 static int look(const struct list *list, const char *directory)
@@ -104,7 +104,7 @@ static int look(const struct list *list, const char *directory)
 		return EXIT_ERROR;
 	}
 	for (size_t i = 0; i < list->count; i++)
-		attribute_look(attribute, &list->excesses[i], finding);
+		attribute_look(attribute, &list->outliers[i], finding);
 	if (want_json) {
 		struct json json = { .out = stdout };
 
@@ -125,10 +125,10 @@ static int run(int argc, char **argv)
 
 	(void)argc;
 	if (!list_file)
-		return error_say("missing option --excesses FILE, the excesses to explain");
+		return error_say("missing option --outliers FILE, the outliers to explain");
 	code = read_list(&list);
 	if (!code)
 		code = look(&list, argv[0]);
-	free(list.excesses);
+	free(list.outliers);
 	return code;
 }

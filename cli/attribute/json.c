@@ -46,9 +46,9 @@ static void put_cause(struct json *json, const struct cause *cause)
 static void put_finding(struct json *json, const struct finding *finding)
 {
 	json_open(json, NULL, '{');
-	json_integer(json, "cpu", finding->excess.cpu);
-	json_number(json, "trigger", finding->excess.trigger);
-	json_number(json, "value_ns", finding->excess.value_ns);
+	json_integer(json, "cpu", finding->outlier.cpu);
+	json_number(json, "trigger", finding->outlier.trigger);
+	json_number(json, "value_ns", finding->outlier.value_ns);
 	json_time(json, "at", finding->at_ns);
 	json_number(json, "explained_ns", finding->explained_ns);
 	json_open(json, "causes", '[');
@@ -74,7 +74,7 @@ void attribute_json(struct json *json, const char *key, struct attribute *attrib
 	for (size_t i = 0; i < ranking->count; i++)
 		put_total(json, &ranking->totals[i]);
 	json_close(json, ']');
-	json_open(json, "excesses", '[');
+	json_open(json, "outliers", '[');
 	for (size_t i = 0; i < ranking->nr_findings; i++)
 		put_finding(json, ranking->findings[i]);
 	json_close(json, ']');

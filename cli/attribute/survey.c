@@ -4,7 +4,7 @@
 
 #include "attribute/survey.h"
 
-/* So long before the excess its senders are looked for. */
+/* So long before the outlier its senders are looked for. */
 #define REACH_NS UINT64_C(20000000)
 /* A change of the frequency may end after it was told. */
 #define FREQUENCY_REACH_NS UINT64_C(1000000)
@@ -83,11 +83,11 @@ static int by_time(const void *left, const void *right)
 	return a->ns < b->ns ? -1 : a->ns > b->ns;
 }
 
-void survey_take(struct survey *survey, const struct excess *excess,
+void survey_take(struct survey *survey, const struct outlier *outlier,
 		 const struct trace_store *stores, size_t count,
 		 const struct trace_readers *readers)
 {
-	uint64_t from_ns = excess->from_ns > REACH_NS ? excess->from_ns - REACH_NS : 0;
+	uint64_t from_ns = outlier->from_ns > REACH_NS ? outlier->from_ns - REACH_NS : 0;
 
 	survey->count = 0;
 	survey->nr_nmis = 0;
@@ -100,14 +100,14 @@ void survey_take(struct survey *survey, const struct excess *excess,
 		trace_walk_begin(&walk, &stores[i], readers, from_ns);
 		walk.types = types;
 		while (trace_walk_next(&walk, &event) &&
-		       event.ns <= excess->to_ns + FREQUENCY_REACH_NS) {
-			if (event.ns + FREQUENCY_REACH_NS >= excess->from_ns)
-				see_cpu(survey, &event, stores[i].cpu, excess->cpu);
-			if (event.ns > excess->to_ns)
+		       event.ns <= outlier->to_ns + FREQUENCY_REACH_NS) {
+			if (event.ns + FREQUENCY_REACH_NS >= outlier->from_ns)
+				see_cpu(survey, &event, stores[i].cpu, outlier->cpu);
+			if (event.ns > outlier->to_ns)
 				continue;
-			if (event.ns >= excess->from_ns)
-				see_thread(survey, &event, stores[i].cpu, excess->tid);
-			senders_see(&survey->senders, &event, stores[i].cpu, excess->cpu);
+			if (event.ns >= outlier->from_ns)
+				see_thread(survey, &event, stores[i].cpu, outlier->tid);
+			senders_see(&survey->senders, &event, stores[i].cpu, outlier->cpu);
 		}
 	}
 	qsort(survey->moments, survey->count, sizeof(*survey->moments), by_time);

@@ -42,8 +42,8 @@ struct survey {
 void survey_open(struct survey *survey);
 void survey_close(struct survey *survey);
 
-/* Of @excess, in the @count stores. */
-void survey_take(struct survey *survey, const struct excess *excess,
+/* Of @outlier, in the @count stores. */
+void survey_take(struct survey *survey, const struct outlier *outlier,
 		 const struct trace_store *stores, size_t count,
 		 const struct trace_readers *readers);
 

@@ -114,7 +114,7 @@ static const char *idle_name(struct sweep *sweep, const struct below_idle *idle)
 /* The piece that has no owner ends. */
 void sweep_end_span(struct sweep *sweep)
 {
-	const struct excess *excess = sweep->excess;
+	const struct outlier *outlier = sweep->outlier;
 	uint64_t ns = sweep->span_ns, khz, bound = IDLE_NS;
 	const struct below_idle *idle;
 	enum span_type span = sweep->span;
@@ -130,14 +130,14 @@ void sweep_end_span(struct sweep *sweep)
 		snprintf(name, sizeof(name), "to %llu kHz", (unsigned long long)khz);
 		add(sweep, CAUSE_FREQUENCY, names_keep(sweep->timeline->names, name), -1, ns);
 	} else if (span == SPAN_IDLE) {
-		idle = below_idle(sweep->timeline->below, excess->cpu, sweep->span_state);
+		idle = below_idle(sweep->timeline->below, outlier->cpu, sweep->span_state);
 		if (idle && idle->exit_ns)
 			bound = 2 * idle->exit_ns + ENTRY_NS;
 		if (ns <= bound)
 			add(sweep, CAUSE_IDLE_EXIT, idle_name(sweep, idle), -1, ns);
 		else
 			sweep->hardware_ns += ns;
-	} else if (ns > ENTRY_NS || ns == excess->to_ns - excess->from_ns) {
+	} else if (ns > ENTRY_NS || ns == outlier->to_ns - outlier->from_ns) {
 		sweep->hardware_ns += ns;
 	}
 	sweep->span_ns = 0;
@@ -192,7 +192,7 @@ static void share_other(struct sweep *sweep, uint64_t ns)
 	cause.ns = ns;
 	/* A program cannot hold off interrupts, and the kernel seldom so long. */
 	if (sweep->status == STATUS_SLEEPS && ns > ENTRY_NS &&
-	    below_stolen(sweep->timeline->below, sweep->excess->cpu, ns)) {
+	    below_stolen(sweep->timeline->below, sweep->outlier->cpu, ns)) {
 		add(sweep, CAUSE_HYPERVISOR, NULL, -1, ns);
 		return;
 	}
@@ -219,8 +219,8 @@ static void share_task(struct sweep *sweep, uint64_t from, uint64_t to)
 	}
 	if (sweep->faulted &&
 	    (sweep->status == STATUS_RUNS || sweep->status == STATUS_BLOCKED)) {
-		add(sweep, CAUSE_FAULT, names_task(sweep->timeline->names, sweep->excess->tid),
-		    sweep->excess->tid, to - from);
+		add(sweep, CAUSE_FAULT, names_task(sweep->timeline->names, sweep->outlier->tid),
+		    sweep->outlier->tid, to - from);
 		return;
 	}
 	switch (sweep->status) {
@@ -257,7 +257,7 @@ static void share_context(struct sweep *sweep, uint64_t from, uint64_t to)
 	const struct frame *top = context_top(&sweep->context);
 
 	/* What runs here does not matter to one that runs elsewhere. */
-	if (sweep->status == STATUS_RUNS && sweep->where != sweep->excess->cpu) {
+	if (sweep->status == STATUS_RUNS && sweep->where != sweep->outlier->cpu) {
 		sweep_end_span(sweep);
 		return;
 	}
@@ -288,8 +288,8 @@ void sweep_share(struct sweep *sweep, uint64_t to)
 	const struct survey *survey = &sweep->timeline->survey;
 	uint64_t from = sweep->ns;
 
-	if (to > sweep->excess->to_ns)
-		to = sweep->excess->to_ns;
+	if (to > sweep->outlier->to_ns)
+		to = sweep->outlier->to_ns;
 	if (to <= from)
 		return;
 	for (size_t i = 0; i < survey->nr_nmis; i++) {
@@ -328,7 +328,7 @@ void sweep_lose(struct sweep *sweep, uint64_t to)
 void sweep_end(struct sweep *sweep)
 {
 	struct below *below = sweep->timeline->below;
-	int cpu = sweep->excess->cpu;
+	int cpu = sweep->outlier->cpu;
 	uint64_t ns;
 
 	sweep_name_call(sweep);

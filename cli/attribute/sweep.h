@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The state of a walk over an excess, and to whom a piece of its time goes. */
+/* The state of a walk over an outlier, and to whom a piece of its time goes. */
 #ifndef SWEEP_H
 #define SWEEP_H
 
@@ -20,7 +20,7 @@ enum span_type { SPAN_NONE, SPAN_USER, SPAN_IDLE };
 struct sweep {
 	struct timeline *timeline;
 	struct finding *finding;
-	const struct excess *excess;
+	const struct outlier *outlier;
 	struct context context;
 	uint64_t ns;		/* shared out until then */
 	size_t moment;		/* the next one */

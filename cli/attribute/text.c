@@ -24,7 +24,7 @@ static void put_total(FILE *out, size_t rank, const struct cause_total *total, b
 	put_who(out, total->kind, total->who);
 	fprintf(out, "%s: %s in %" PRIu64 " %s, longest %s at %s\n",
 		term_style(colours, TERM_PLAIN), term_time(sum, total->total_ns), total->count,
-		total->count == 1 ? "excess" : "excesses", term_time(worst, total->worst_ns),
+		total->count == 1 ? "outlier" : "outliers", term_time(worst, total->worst_ns),
 		json_time_text(at, total->worst_at_ns));
 }
 
@@ -53,21 +53,21 @@ static void put_cause(FILE *out, const struct cause *cause)
 
 static void put_finding(FILE *out, const struct finding *finding)
 {
-	const struct excess *excess = &finding->excess;
+	const struct outlier *outlier = &finding->outlier;
 	char value[TERM_TIME], time[TERM_TIME], at[JSON_TIME];
-	uint64_t length = excess->to_ns - excess->from_ns;
+	uint64_t length = outlier->to_ns - outlier->from_ns;
 
-	fprintf(out, "CPU %d, %s at %s, trigger %" PRIu64 "\n", excess->cpu,
-		term_time(value, excess->value_ns), json_time_text(at, finding->at_ns),
-		excess->trigger);
+	fprintf(out, "CPU %d, %s at %s, trigger %" PRIu64 "\n", outlier->cpu,
+		term_time(value, outlier->value_ns), json_time_text(at, finding->at_ns),
+		outlier->trigger);
 	for (size_t i = 0; i < finding->count; i++)
 		put_cause(out, &finding->causes[i]);
-	if (excess->to_ns > excess->from_ns && length > finding->explained_ns)
+	if (outlier->to_ns > outlier->from_ns && length > finding->explained_ns)
 		fprintf(out, "%*s%s without a cause: entries and exits of the kernel, or its own code\n",
 			INDENT, "", term_time(time, length - finding->explained_ns));
 }
 
-/* The ranked causes, and the @most worst excesses. */
+/* The ranked causes, and the @most worst outliers. */
 static void put_ranking(FILE *out, const struct ranking *ranking, size_t most, bool colours)
 {
 	for (size_t i = 0; i < ranking->count && i < RANKS; i++)

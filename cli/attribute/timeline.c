@@ -52,15 +52,15 @@ static void happen(struct sweep *sweep, const struct moment *moment)
 	}
 }
 
-/* How it was when the excess began. */
+/* How it was when the outlier began. */
 static void begin(struct sweep *sweep, const struct context *context)
 {
 	const struct survey *survey = &sweep->timeline->survey;
 	const struct moment *first = survey->count ? survey->moments : NULL;
 
 	sweep->prio = first ? first->prio : -1;
-	sweep->where = sweep->excess->cpu;
-	if (context->known && context->pid == sweep->excess->tid) {
+	sweep->where = sweep->outlier->cpu;
+	if (context->known && context->pid == sweep->outlier->tid) {
 		sweep->status = STATUS_RUNS;
 	} else if (!first) {
 		sweep->status = context->known ? STATUS_UNKNOWN : STATUS_RUNS;
@@ -95,7 +95,7 @@ static void advance(struct sweep *sweep, uint64_t ns)
 /* Nothing is known of the time until @ns. */
 static void lose(struct sweep *sweep, uint64_t ns)
 {
-	uint64_t to = ns < sweep->excess->to_ns ? ns : sweep->excess->to_ns;
+	uint64_t to = ns < sweep->outlier->to_ns ? ns : sweep->outlier->to_ns;
 
 	sweep_lose(sweep, to);
 	while (sweep->moment < sweep->timeline->survey.count &&
@@ -111,7 +111,7 @@ static uint64_t count_lost(struct trace_store *store, const struct trace_walk *w
 	return walk->missed == TRACE_MISSED_SOME ? 1 : walk->missed;
 }
 
-/* An event within the excess. */
+/* An event within the outlier. */
 static void take(struct sweep *sweep, const struct trace_event *event)
 {
 	struct names *names = sweep->timeline->names;
@@ -128,7 +128,7 @@ static void take(struct sweep *sweep, const struct trace_event *event)
 	}
 	context_learn(&sweep->context, event);
 	advance(sweep, event->ns);
-	if (event->type == TRACE_FAULT && event->pid == sweep->excess->tid &&
+	if (event->type == TRACE_FAULT && event->pid == sweep->outlier->tid &&
 	    !(context_top(&sweep->context) && context_top(&sweep->context)->hard)) {
 		sweep_end_span(sweep);
 		sweep->faulted = true;
@@ -142,18 +142,18 @@ static void take(struct sweep *sweep, const struct trace_event *event)
 /* All that is known of the CPU, walked over. */
 static uint64_t walk_over(struct sweep *sweep, struct trace_store *store)
 {
-	const struct excess *excess = sweep->excess;
+	const struct outlier *outlier = sweep->outlier;
 	struct trace_event event;
 	struct trace_walk walk;
 	bool begun = false;
 	uint64_t lost = 0;
 
-	trace_walk_begin(&walk, store, sweep->timeline->readers, excess->from_ns);
+	trace_walk_begin(&walk, store, sweep->timeline->readers, outlier->from_ns);
 	sweep->context = walk.context;
-	while (trace_walk_next(&walk, &event) && event.ns < excess->to_ns) {
+	while (trace_walk_next(&walk, &event) && event.ns < outlier->to_ns) {
 		if (walk.gap)
 			context_forget(&sweep->context);
-		if (event.ns < excess->from_ns) {
+		if (event.ns < outlier->from_ns) {
 			context_next(&sweep->context, &event, sweep->timeline->names);
 			continue;
 		}
@@ -171,11 +171,11 @@ static uint64_t walk_over(struct sweep *sweep, struct trace_store *store)
 	}
 	if (!begun)
 		begin(sweep, &sweep->context);
-	/* The one after the excess, or none, may have a gap before it too. */
-	if (walk.gap && walk.gap_ns < excess->to_ns) {
+	/* The one after the outlier, or none, may have a gap before it too. */
+	if (walk.gap && walk.gap_ns < outlier->to_ns) {
 		lost += count_lost(store, &walk);
 		advance(sweep, walk.gap_ns > sweep->ns ? walk.gap_ns : sweep->ns);
-		lose(sweep, excess->to_ns);
+		lose(sweep, outlier->to_ns);
 	}
 	return lost;
 }
@@ -183,26 +183,26 @@ static uint64_t walk_over(struct sweep *sweep, struct trace_store *store)
 uint64_t timeline_share(struct timeline *timeline, struct finding *finding)
 {
 	struct sweep sweep = {
-		.timeline = timeline, .finding = finding, .excess = &finding->excess,
-		.ns = finding->excess.from_ns, .span_state = -1,
+		.timeline = timeline, .finding = finding, .outlier = &finding->outlier,
+		.ns = finding->outlier.from_ns, .span_state = -1,
 	};
 	struct trace_store *store = NULL;
 	uint64_t lost = 0;
 
 	for (size_t i = 0; i < timeline->count; i++)
-		if (timeline->stores[i].follows && timeline->stores[i].cpu == finding->excess.cpu)
+		if (timeline->stores[i].follows && timeline->stores[i].cpu == finding->outlier.cpu)
 			store = &timeline->stores[i];
-	if (!store || finding->excess.to_ns <= finding->excess.from_ns)
+	if (!store || finding->outlier.to_ns <= finding->outlier.from_ns)
 		return 0;
-	survey_take(&timeline->survey, sweep.excess, timeline->stores, timeline->count,
+	survey_take(&timeline->survey, sweep.outlier, timeline->stores, timeline->count,
 		    timeline->readers);
 	lost = walk_over(&sweep, store);
 	/* What was not read yet is not known. */
-	if (store->read_ns < sweep.excess->to_ns) {
+	if (store->read_ns < sweep.outlier->to_ns) {
 		advance(&sweep, store->read_ns);
-		lose(&sweep, sweep.excess->to_ns);
+		lose(&sweep, sweep.outlier->to_ns);
 	}
-	advance(&sweep, sweep.excess->to_ns);
+	advance(&sweep, sweep.outlier->to_ns);
 	sweep_end(&sweep);
 	finding_sort(finding);
 	return lost;

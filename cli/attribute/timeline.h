@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The time of an excess, shared out: each moment belongs to the innermost of what the
+ * The time of an outlier, shared out: each moment belongs to the innermost of what the
  * kernel was about then.  What is left is the hardware's, or nobody's.
  */
 #ifndef TIMELINE_H
@@ -19,8 +19,8 @@ struct timeline {
 };
 
 /*
- * Adds its causes to @finding, whose excess is filled in, and returns how many events
- * were overwritten in its time that no excess before had missed.
+ * Adds its causes to @finding, whose outlier is filled in, and returns how many events
+ * were overwritten in its time that no outlier before had missed.
  */
 uint64_t timeline_share(struct timeline *timeline, struct finding *finding);
 

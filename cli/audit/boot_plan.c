@@ -194,11 +194,11 @@ static void name_other(struct boot *boot, struct audit *audit)
 		const char *file, *loader, *where;
 	} others[] = {
 		{ "/boot/loader/loader.conf", "systemd-boot",
-		  "add it to /etc/kernel/cmdline and install the kernel anew (kernel-install), or to the options line of the entry in /boot/loader/entries" },
+		  "add it to /etc/kernel/cmdline and install the kernel again (kernel-install), or to the options line of the entry in /boot/loader/entries" },
 		{ "/boot/efi/loader/loader.conf", "systemd-boot",
-		  "add it to /etc/kernel/cmdline and install the kernel anew (kernel-install), or to the options line of the entry in /boot/efi/loader/entries" },
+		  "add it to /etc/kernel/cmdline and install the kernel again (kernel-install), or to the options line of the entry in /boot/efi/loader/entries" },
 		{ "/efi/loader/loader.conf", "systemd-boot",
-		  "add it to /etc/kernel/cmdline and install the kernel anew (kernel-install), or to the options line of the entry in /efi/loader/entries" },
+		  "add it to /etc/kernel/cmdline and install the kernel again (kernel-install), or to the options line of the entry in /efi/loader/entries" },
 		{ "/boot/extlinux/extlinux.conf", "extlinux",
 		  "add it to the append line in /boot/extlinux/extlinux.conf; where u-boot-update writes that, to U_BOOT_PARAMETERS in /etc/default/u-boot" },
 	};

@@ -7,7 +7,7 @@
 enum exit_code {
 	EXIT_PASS = 0,
 	EXIT_ERROR = 1,
-	EXIT_EXCEEDED = 2,	/* there was a breach, or a finding */
+	EXIT_EXCEEDED = 2,	/* there was a deadline miss, or a finding */
 	EXIT_INCONCLUSIVE = 3,	/* there was nothing to look at */
 	EXIT_SKIPPED = 77,	/* this machine has nothing to look with */
 };

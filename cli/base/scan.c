@@ -92,7 +92,7 @@ static int value(struct scan *scan, struct scan_key *key)
 	const char *word;
 
 	if (key->seen)
-		return scan_fail(scan, "\"%s\" stands there twice", key->name);
+		return scan_fail(scan, "\"%s\" is there twice", key->name);
 	key->seen = true;
 	switch (key->type) {
 	case SCAN_NUMBER:
@@ -128,7 +128,7 @@ static bool is_name(const char *word)
 int scan_pass(struct scan *scan, const char *word)
 {
 	if (!is_name(word) || !scan->at)
-		return scan_fail(scan, "\"%.40s\" is nothing that stands there", word);
+		return scan_fail(scan, "\"%.40s\" is not one of its words", word);
 	scan->at = NULL;
 	return 0;
 }

@@ -66,8 +66,8 @@ int rules_kernel(struct rules *rules, const char *root)
 		return -1;
 	rules->deadline_ns = limits.deadline_ns;
 	rules->spin_ns = limits.spin_ns;
-	rules->hold_perf = !strcmp(limits.perf, "hold");
-	rules->hold_msr = !strcmp(limits.msr, "hold");
+	rules->queue_perf = !strcmp(limits.perf, "queue");
+	rules->queue_msr = !strcmp(limits.msr, "queue");
 	limits_free(&limits);
 	return 0;
 }
@@ -85,10 +85,10 @@ int rules_set(const struct rules *rules, enum rule rule, const char *root)
 		value = text_format("spin_ns %" PRIu64, rules->spin_ns);
 		break;
 	case RULE_PERF:
-		value = text_format("perf %s", rules->hold_perf ? "hold" : "refuse");
+		value = text_format("perf %s", rules->queue_perf ? "queue" : "refuse");
 		break;
 	case RULE_MSR:
-		value = text_format("msr %s", rules->hold_msr ? "hold" : "refuse");
+		value = text_format("msr %s", rules->queue_msr ? "queue" : "refuse");
 		break;
 	case RULE_CPUS:
 	case RULES:
@@ -108,9 +108,9 @@ bool rules_same(const struct rules *a, const struct rules *b, enum rule rule)
 	case RULE_SPIN:
 		return a->spin_ns == b->spin_ns;
 	case RULE_PERF:
-		return a->hold_perf == b->hold_perf;
+		return a->queue_perf == b->queue_perf;
 	case RULE_MSR:
-		return a->hold_msr == b->hold_msr;
+		return a->queue_msr == b->queue_msr;
 	default:
 		return cpulist_same(&a->cpus, &b->cpus);
 	}
@@ -126,9 +126,9 @@ char *rules_text(const struct rules *rules, enum rule rule)
 	case RULE_SPIN:
 		return text_format("%" PRIu64, rules->spin_ns);
 	case RULE_PERF:
-		return text_format("%s", rules->hold_perf ? "hold" : "refuse");
+		return text_format("%s", rules->queue_perf ? "queue" : "refuse");
 	case RULE_MSR:
-		return text_format("%s", rules->hold_msr ? "hold" : "refuse");
+		return text_format("%s", rules->queue_msr ? "queue" : "refuse");
 	default:
 		list = cpulist_text(&rules->cpus);
 		text = text_format("%s", *list ? list : "none");

@@ -18,7 +18,7 @@ extern const char *const rule_names[RULES];	/* as in the file */
 struct rules {
 	struct cpulist cpus;		/* given, may be empty */
 	uint64_t deadline_ns, spin_ns;
-	bool hold_perf, hold_msr;	/* else refused */
+	bool queue_perf, queue_msr;	/* else refused */
 	unsigned int line[RULES];	/* of the file; 0: it does not say */
 };
 

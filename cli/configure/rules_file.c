@@ -57,10 +57,10 @@ static bool to_cpus(const char *text, struct cpulist *cpus)
 	return true;
 }
 
-static bool to_hold(const char *text, bool *hold)
+static bool to_queue(const char *text, bool *queue)
 {
-	*hold = !strcmp(text, "hold");
-	return *hold || !strcmp(text, "refuse");
+	*queue = !strcmp(text, "queue");
+	return *queue || !strcmp(text, "refuse");
 }
 
 enum key { KEY_CPUS, KEY_MAX_CPUS, KEY_HOUSEKEEPING, KEY_DEADLINE, KEY_SPIN, KEY_PERF, KEY_MSR, KEYS };
@@ -74,8 +74,8 @@ static const struct {
 	[KEY_HOUSEKEEPING] = { "housekeeping", "a number of CPUs, from 1 on" },
 	[KEY_DEADLINE] = { "deadline", "a time with a unit from 1ms to 1h, such as 500ms or 10s" },
 	[KEY_SPIN] = { "spin", "a time with a unit from 1ms to 1s, such as 100ms" },
-	[KEY_PERF] = { "perf", "refuse or hold" },
-	[KEY_MSR] = { "msr", "refuse or hold" },
+	[KEY_PERF] = { "perf", "refuse or queue" },
+	[KEY_MSR] = { "msr", "refuse or queue" },
 };
 
 static bool set(struct reading *reading, enum key key, const char *value)
@@ -94,9 +94,9 @@ static bool set(struct reading *reading, enum key key, const char *value)
 	case KEY_SPIN:
 		return to_time(value, SECOND, &rules->spin_ns);
 	case KEY_PERF:
-		return to_hold(value, &rules->hold_perf);
+		return to_queue(value, &rules->queue_perf);
 	default:
-		return to_hold(value, &rules->hold_msr);
+		return to_queue(value, &rules->queue_msr);
 	}
 }
 

@@ -71,10 +71,10 @@ static bool entries(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *val
 	return cpu->own.entries_known;
 }
 
-static bool lends(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *value)
+static bool yields(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *value)
 {
 	(void)taken_ns;
-	*value = cpu->own.lends;
+	*value = cpu->own.yields;
 	return cpu->own.known;
 }
 
@@ -108,8 +108,8 @@ static const struct simple {
 	{ "ticks", EXPOSITION_COUNTER, false, "Ticks of the isolated thread.", ticks },
 	{ "tick_entries", EXPOSITION_COUNTER, false,
 	  "Ticks that were kernel entries made for something else.", entries },
-	{ "lends", EXPOSITION_COUNTER, false,
-	  "How often a tick lent the CPU to its kernel threads.", lends },
+	{ "yields", EXPOSITION_COUNTER, false,
+	  "How often a tick yielded the CPU to its kernel threads.", yields },
 	{ "planned_interruptions", EXPOSITION_COUNTER, false,
 	  "Interruptions that the start asked for.", interruptions },
 };
@@ -250,7 +250,7 @@ void cpu_metrics_put(struct exposition *to, const struct cpu_metrics *state)
 	}
 	exposition_family(to, EXPOSITION_GAUGE, "seconds",
 			  "The longest that a request of this kind waited.",
-			  "isolator_longest_hold_seconds");
+			  "isolator_longest_wait_seconds");
 	for (size_t i = 0; i < sample->nr_cpus; i++)
 		for (size_t k = 0; k < sample->cpus[i].nr_kinds; k++) {
 			exposition_sample(to);

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/exposition.h"
 #include "export/crowd.h"
-#include "proc/culprit.h"
+#include "proc/ranked.h"
 
 static void free_member(struct crowd_member *member)
 {
@@ -29,17 +29,17 @@ static struct crowd_member *find(const struct crowd *crowd, size_t first,
 }
 
 /* A name that is given twice would make all of the text worthless to its reader. */
-static void add_member(struct crowd *crowd, size_t first, const struct culprit *culprit,
+static void add_member(struct crowd *crowd, size_t first, const struct ranked_sender *entry,
 		       unsigned int top)
 {
-	const struct proc_sender *sender = culprit->sender;
+	const struct proc_sender *sender = entry->sender;
 	struct crowd_member member = {
-		.cpu = culprit->cpu,
+		.cpu = entry->cpu,
 		.callback = exposition_text(sender->callback ? sender->callback : ""),
 		.kind = exposition_text(sender->kind),
 		.name = exposition_text(sender->comm),
-		.counts = culprit->counts,
-		.longest_ns = culprit->longest_ns,
+		.counts = entry->counts,
+		.longest_ns = entry->longest_ns,
 	};
 	struct crowd_member *same = find(crowd, first, &member);
 
@@ -59,21 +59,21 @@ static void add_member(struct crowd *crowd, size_t first, const struct culprit *
 
 void crowd_add_senders(struct crowd *crowd, const struct proc_cpu *cpu, unsigned int top)
 {
-	struct culprits culprits = { 0 };
+	struct ranked_senders ranked = { 0 };
 	size_t first = crowd->count;
 
 	ARRAY_ADD(crowd->rests, crowd->nr_rests)->cpu = cpu->cpu;
-	culprits_add(&culprits, cpu, NULL);
-	culprits_rank(&culprits);
-	for (size_t i = 0; i < culprits.count; i++) {
-		const struct culprit *culprit = &culprits.list[i];
+	ranked_add(&ranked, cpu, NULL);
+	ranked_rank(&ranked);
+	for (size_t i = 0; i < ranked.count; i++) {
+		const struct ranked_sender *entry = &ranked.list[i];
 
-		if (!strcmp(culprit->sender->kind, "others"))
-			counts_add(&crowd->rests[crowd->nr_rests - 1].counts, &culprit->counts);
+		if (!strcmp(entry->sender->kind, "others"))
+			counts_add(&crowd->rests[crowd->nr_rests - 1].counts, &entry->counts);
 		else
-			add_member(crowd, first, culprit, top);
+			add_member(crowd, first, entry, top);
 	}
-	culprits_free(&culprits);
+	ranked_free(&ranked);
 }
 
 void crowd_add_callbacks(struct crowd *crowd, const struct proc_cpu *cpu, unsigned int top)

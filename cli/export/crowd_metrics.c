@@ -2,11 +2,11 @@
 #include "export/crowd_metrics.h"
 
 const char *const crowd_metrics_about[COUNTS] = {
-	[DEFERRED] = "Requests that were done at once and caught up with later.",
+	[DEFERRED] = "Requests that were deferred: done at once, and by the CPU at its next kernel entry.",
 	[EXCLUDED] = "Requests without effect on a CPU in user mode, passed over.",
-	[HELD] = "Requests that waited for a tick or a kernel entry.",
-	[BREACHED] = "Requests that an interrupt delivered, as a deadline had passed.",
-	[BROKEN] = "Requests that are always delivered at once, and met user mode.",
+	[QUEUED] = "Requests that waited for a tick or a kernel entry.",
+	[MISSED] = "Requests that an interrupt delivered, as a deadline had passed.",
+	[IMMEDIATE] = "Requests that are always delivered at once, and met user mode.",
 	[REFUSED] = "Requests that were refused.",
 	[PLANNED] = "Requests that a planned interruption delivered.",
 };
@@ -36,7 +36,7 @@ static void put(struct exposition *to, const struct crowd *crowd, const char *wh
 		}
 	}
 	exposition_family(to, EXPOSITION_GAUGE, "seconds", "The longest that one of them waited.",
-			  "isolator_%s_longest_hold_seconds", what);
+			  "isolator_%s_longest_wait_seconds", what);
 	for (size_t i = 0; i < crowd->count; i++) {
 		if (!crowd->members[i].longest_ns)
 			continue;

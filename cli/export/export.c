@@ -102,7 +102,7 @@ static int run(int argc, char **argv)
 const struct command export_command = {
 	.name = "export",
 	.summary = "export metrics of isolated CPUs to a file for node_exporter",
-	.about = "Writes what the kernel counts for each CPU that is or was isolated, in the text format of Prometheus, which node_exporter reads from a file: requests deferred, held, breached and so on, the longest spin, who owns the isolation, and the worst callbacks and senders by name (root only). On a kernel without Isolator the metric isolator_available is 0.",
+	.about = "Writes what the kernel counts for each CPU that is or was isolated, in the text format of Prometheus, which node_exporter reads from a file: requests deferred, queued, missed and so on, the longest spin, who owns the isolation, and the worst callbacks and senders by name (root only). On a kernel without Isolator the metric isolator_available is 0.",
 	.options = specs,
 	.examples = (const char *const []){
 		"sudo isolator export", "print them once",

@@ -25,7 +25,7 @@
 #define FIRST_LINE "isolator-audit 1"
 #define ERRNO_MAX 4095
 #define BLOCK 512
-#define CHANGED "it is cut off, a header of it has changed, or it is no tar archive"
+#define CHANGED "it is cut off, a header of it has changed, or it is not a tar archive"
 #define NO_TAR "tar is not installed, and it packs bundles: install it"
 
 /* GNU's has a say in how names and times are written; BusyBox's writes them so. */
@@ -200,7 +200,7 @@ int bundle_take(struct capture *capture, char *list, const char *data, size_t si
 	const struct capture_file *note;
 
 	if (!is_capture(list))
-		return damaged(capture->root, "it holds something that is no file of a capture");
+		return damaged(capture->root, "it holds something that does not belong to a capture");
 	if (!take_files(capture, list, data, size))
 		return damaged(capture->root, CHANGED);
 	note = capture_find(capture, NOTE);

@@ -79,7 +79,7 @@ int user_find(struct user *user, const char *name)
 	if (!name) {
 		if (!look_up(user, NULL)) {
 			if (!to_id(getenv("SUDO_GID"), &gid)) {
-				error_say("user %u stands in no /etc/passwd, and SUDO_GID does not say its group: give --user",
+				error_say("user %u is not in /etc/passwd, and SUDO_GID does not say its group: give --user",
 					  user->uid);
 				return -1;
 			}

@@ -40,13 +40,13 @@ static void empty_rings(void)
 	struct sampler *sampler = causes.sampler;
 
 	for (size_t i = 0; i < sampler->count; i++) {
-		struct excess_ring *ring = sampler_ring(sampler, i);
+		struct outlier_ring *ring = sampler_ring(sampler, i);
 		struct finding finding;
-		struct excess excess;
+		struct outlier outlier;
 
-		while (excess_take(ring, &excess)) {
+		while (outlier_take(ring, &outlier)) {
 			pthread_mutex_lock(&causes.lock);
-			attribute_look(causes.attribute, &excess, &finding);
+			attribute_look(causes.attribute, &outlier, &finding);
 			pthread_mutex_unlock(&causes.lock);
 		}
 	}
@@ -80,9 +80,9 @@ static void ended(struct sampler *sampler)
 	}
 	causes.running = false;
 	for (size_t i = 0; i < sampler->count; i++) {
-		struct excess_ring *ring = sampler_ring(sampler, i);
+		struct outlier_ring *ring = sampler_ring(sampler, i);
 
-		attribute_pass(causes.attribute, excess_lost(ring) + (ring->put - ring->taken));
+		attribute_pass(causes.attribute, outlier_lost(ring) + (ring->put - ring->taken));
 	}
 }
 

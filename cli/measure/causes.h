@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Looks for the causes of excesses while others measure: a thread beside them empties the
+ * Looks for the causes of outliers while others measure: a thread beside them empties the
  * rings and asks the kernel's trace (attribute/attribute.h).
  */
 #ifndef CAUSES_H
@@ -12,7 +12,7 @@
 
 /*
  * Traces from now on, and looks during the parts that @sampler runs from now on.  The
- * @worst excesses are kept.  If it cannot be had @result says why, and the measure goes on without.
+ * @worst outliers are kept.  If it cannot be had @result says why, and the measure goes on without.
  */
 void causes_open(struct sampler *sampler, struct result *result, uint64_t threshold_ns,
 		 size_t worst);

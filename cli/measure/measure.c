@@ -227,15 +227,15 @@ static int choose_policy(struct policy *policy, uint64_t period_ns)
 }
 
 /* 0, or -1, said why. */
-static int make_gates(struct result *result)
+static int make_limits(struct result *result)
 {
 	for (size_t i = 0; i < options.limits.count; i++)
-		if (!gate_parse(options.limits.texts[i], "limit", true,
-				ARRAY_ADD(result->gates, result->nr_gates)))
+		if (!limit_parse(options.limits.texts[i], "limit", true,
+				 ARRAY_ADD(result->limits, result->nr_limits)))
 			return -1;
 	for (size_t i = 0; i < options.soft_limits.count; i++)
-		if (!gate_parse(options.soft_limits.texts[i], "soft-limit", false,
-				ARRAY_ADD(result->gates, result->nr_gates)))
+		if (!limit_parse(options.soft_limits.texts[i], "soft-limit", false,
+				 ARRAY_ADD(result->limits, result->nr_limits)))
 			return -1;
 	return 0;
 }
@@ -307,7 +307,7 @@ static int make_order(struct order *order, struct result *result)
 		return error_say("--with-cpus needs --with"), -1;
 	if (!options.with_cpus.given && affinity_get(&options.with_cpus))
 		return error_say("cannot read which CPUs this process may use"), -1;
-	return make_gates(result);
+	return make_limits(result);
 }
 
 /* 0, or -1, said why. */
@@ -398,7 +398,7 @@ static int run(int argc, char **argv)
 	}
 	if (measure->done)
 		measure->done();
-	free(result.gates);
+	free(result.limits);
 	result_free(&result);
 	return code;
 }

@@ -91,7 +91,7 @@ static const struct family {
 	{ "max_seconds", EXPOSITION_GAUGE, "seconds",
 	  "The largest value, at the time when it was.", put_max },
 	{ "min_seconds", EXPOSITION_GAUGE, "seconds", "The least value.", put_min },
-	{ "triggers", EXPOSITION_COUNTER, NULL, "What was to be measured.", put_triggers },
+	{ "triggers", EXPOSITION_COUNTER, NULL, "What the measurement asked for.", put_triggers },
 	{ "missing", EXPOSITION_COUNTER, NULL, "Triggers without a value.", put_missing },
 	{ "overflow", EXPOSITION_COUNTER, NULL, "Values above what the histogram holds.",
 	  put_overflow },

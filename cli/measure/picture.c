@@ -232,21 +232,21 @@ static void put_values(FILE *out, const struct picture *picture, const struct pa
 	free(all);
 }
 
-static void put_gates(FILE *out, const struct picture *picture)
+static void put_limits(FILE *out, const struct picture *picture)
 {
 	const struct result *result = picture->result;
-	char value[TERM_TIME], limit[TERM_TIME];
+	char value[TERM_TIME], bound[TERM_TIME];
 
-	for (size_t i = 0; i < result->nr_gates; i++) {
-		const struct gate *gate = &result->gates[i];
-		bool red = gate->result == GATE_EXCEEDED;
+	for (size_t i = 0; i < result->nr_limits; i++) {
+		const struct limit *limit = &result->limits[i];
+		bool red = limit->result == LIMIT_EXCEEDED;
 
-		fprintf(out, "%s limit %s=%s: %s%s%s", gate->hard ? "hard" : "soft", gate->name,
-			term_time(limit, gate->limit_ns), term_style(picture->colours && red, TERM_RED),
-			gate_results[gate->result],
+		fprintf(out, "%s limit %s=%s: %s%s%s", limit->hard ? "hard" : "soft", limit->name,
+			term_time(bound, limit->limit_ns), term_style(picture->colours && red, TERM_RED),
+			limit_results[limit->result],
 			term_style(picture->colours && red, TERM_PLAIN));
-		if (gate->known)
-			fprintf(out, ", the worst CPU has %s", term_time(value, gate->value_ns));
+		if (limit->known)
+			fprintf(out, ", the worst CPU has %s", term_time(value, limit->value_ns));
 		fputc('\n', out);
 	}
 }
@@ -332,7 +332,7 @@ static void put_run(FILE *out, const struct picture *picture)
 	}
 	if (!result->running && picture->more)
 		picture->more(out, result, picture->colours);
-	put_gates(out, picture);
+	put_limits(out, picture);
 }
 
 static void put_all(FILE *out, const struct picture *picture)

@@ -163,7 +163,7 @@ static void put_timeline(struct json *json, const struct timeline *timeline)
 	json_close(json, '}');
 }
 
-/* Excesses are those of the last part, of series that have a ring. */
+/* Outliers are those of the last part, of series that have a ring. */
 static int place_of(const struct result *result, const struct series *series, bool last,
 		    const struct worst_value *value)
 {
@@ -189,7 +189,7 @@ static void put_top(struct json *json, const struct result *result, const struct
 		json_time(json, "at", result->began.real_ns +
 			  (value->at_ns - result->began.monotonic_ns));
 		json_number(json, "monotonic_ns", value->at_ns);
-		json_number_if(json, "excess", place >= 0, (uint64_t)place);
+		json_number_if(json, "outlier", place >= 0, (uint64_t)place);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -242,18 +242,18 @@ static void put_parts(struct json *json, const struct result *result)
 	json_close(json, ']');
 }
 
-static void put_gate(struct json *json, const struct result *result)
+static void put_limit(struct json *json, const struct result *result)
 {
-	json_open(json, "gate", '[');
-	for (size_t i = 0; i < result->nr_gates; i++) {
-		const struct gate *gate = &result->gates[i];
+	json_open(json, "limits", '[');
+	for (size_t i = 0; i < result->nr_limits; i++) {
+		const struct limit *limit = &result->limits[i];
 
 		json_open(json, NULL, '{');
-		json_string(json, "name", gate->name);
-		json_number(json, "limit_ns", gate->limit_ns);
-		json_bool(json, "hard", gate->hard);
-		json_number_if(json, "value_ns", gate->known, gate->value_ns);
-		json_string(json, "result", gate_results[gate->result]);
+		json_string(json, "name", limit->name);
+		json_number(json, "limit_ns", limit->limit_ns);
+		json_bool(json, "hard", limit->hard);
+		json_number_if(json, "value_ns", limit->known, limit->value_ns);
+		json_string(json, "result", limit_results[limit->result]);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -283,7 +283,7 @@ void result_json(FILE *out, const struct result *result)
 	put_machine(&json, result->audit);
 	put_instrument(&json, result);
 	put_parts(&json, result);
-	put_gate(&json, result);
+	put_limit(&json, result);
 	if (result->attribution)
 		result->attribution(&json, result);
 	else

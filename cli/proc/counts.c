@@ -6,9 +6,9 @@
 const char *const count_names[COUNTS] = {
 	[DEFERRED] = "deferred",
 	[EXCLUDED] = "excluded",
-	[HELD] = "held",
-	[BREACHED] = "breached",
-	[BROKEN] = "broken",
+	[QUEUED] = "queued",
+	[MISSED] = "missed",
+	[IMMEDIATE] = "immediate",
 	[REFUSED] = "refused",
 	[PLANNED] = "planned",
 };

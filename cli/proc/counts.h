@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum count { DEFERRED, EXCLUDED, HELD, BREACHED, BROKEN, REFUSED, PLANNED, COUNTS };
+enum count { DEFERRED, EXCLUDED, QUEUED, MISSED, IMMEDIATE, REFUSED, PLANNED, COUNTS };
 
 /* As the kernel writes them. */
 extern const char *const count_names[COUNTS];

@@ -48,7 +48,7 @@ const char *device_fix(int error)
 		{ EBUSY, "it is the last CPU for everything else that keeps the time, and one must stay (those of nohz_full= do not count), or the machine brings CPUs up or down, or suspends: choose another CPU, or try again" },
 		{ EALREADY, "another task isolates this CPU (see /proc/isolator/status), or a start waits for the task already: choose another CPU, or isolator detach that task" },
 		{ EDQUOT, "the task has more memory than it may lock: raise that first (prlimit --pid TID --memlock=unlimited), or leave --lock out" },
-		{ ERANGE, "--deadline, --spin, --lend or --beat is out of range: 1 ms at least, at most the limits in /proc/isolator/limits (1 s and, for a spin, 100 ms, unless isolator.conf(5) says otherwise), 1 s for a lend, 1 h for a beat" },
+		{ ERANGE, "--deadline, --spin, --yield or --batch is out of range: 1 ms at least, at most the limits in /proc/isolator/limits (1 s and, for a spin, 100 ms, unless isolator.conf(5) says otherwise), 1 s for --yield, 1 h for --batch" },
 		{ ESRCH, "there is no such task, or it has ended" },
 		{ EINVAL, "the kernel does not know what is asked, or the task is isolated already with other times: isolator detach it first, or install the isolator command that belongs to the kernel" },
 		{ E2BIG, "the kernel is older than this isolator command, and does not know what is asked: install the command that belongs to the kernel" },

@@ -33,11 +33,11 @@ static const struct entry callbacks[] = {
 	{ "ipi_sync_rq_state", MEMBARRIER },
 	{ "nmi_cpu_backtrace", "the kernel asked for the stack of every CPU (sysrq-l, a lockup or stall report): always delivered at once; the kernel log says why" },
 	{ "multi_cpu_stop", "the kernel stopped all CPUs (stop_machine): always delivered at once; the name and stack of the sender say why" },
-	{ "__isolator_kick", "the isolated task was killed: always delivered at once" },
+	{ "__isolator_signal", "the isolated task was killed: always delivered at once" },
 	{ "ftrace_sync_ipi", "the function tracer asks whether this CPU still runs old code; user mode does not; nothing to do" },
 	{ "tlb_remove_table_smp_sync", "page tables were freed, and user mode does not walk them; nothing to do" },
 	{ "do_nothing", "the kernel asks whether this CPU has left kernel code; in user mode it has; nothing to do" },
-	{ "isolator_revive", "Isolator's own request for a tick, which user mode does not need; nothing to do" },
+	{ "isolator_restart_tick", "Isolator's own request for a tick, which user mode does not need; nothing to do" },
 	{ "rcu_exp_handler", "an expedited RCU grace period asks for this CPU; user mode counts as quiet, so this is rare" },
 	{ "rcu_barrier_handler", "a task waits for all RCU callbacks (a module or a file system is removed), until the tick" },
 	{ "lru_add_drain_per_cpu", DRAINED },
@@ -57,8 +57,8 @@ static const struct entry callbacks[] = {
 	{ "__wrmsr_on_cpu", MSR },
 	{ "__rdmsr_safe_on_cpu", MSR },
 	{ "__wrmsr_safe_on_cpu", MSR },
-	{ "isolator_perf_refused", "a program tried to count events on this CPU (perf) and got EBUSY; to let it wait instead: echo perf hold > /proc/isolator/limits" },
-	{ "__isolator_read_refused", "a program tried to read a register of this CPU (turbostat, rdmsr, cpuid) and got EBUSY; to let it wait instead: echo msr hold > /proc/isolator/limits" },
+	{ "isolator_perf_refused", "a program tried to count events on this CPU (perf) and got EBUSY; to let it wait instead: echo perf queue > /proc/isolator/limits" },
+	{ "__isolator_read_refused", "a program tried to read a register of this CPU (turbostat, rdmsr, cpuid) and got EBUSY; to let it wait instead: echo msr queue > /proc/isolator/limits" },
 	{ "sched_setaffinity", "a program tried to bind a task to isolated CPUs only, or the isolated task elsewhere, and got EBUSY; bind it to other CPUs" },
 	{ "clocksource_change_busy", "a program tried to change the clock source, which stops all CPUs, and got EBUSY; change it while no CPU is isolated" },
 };
@@ -66,15 +66,15 @@ static const struct entry callbacks[] = {
 /* By kind, for requests without a function. */
 static const struct entry kinds[] = {
 	{ "wake", "a sleeping task was woken that last ran on this CPU; it waits for a kernel entry; exclude this CPU from its affinity" },
-	{ "resched", "another task of this CPU is ready to run; it waits until the tick; move it away (taskset, cpuset), or let ticks lend (TICK_RT)" },
+	{ "resched", "another task of this CPU is ready to run; it waits until the tick; move it away (taskset, cpuset), or let ticks yield (TICK_YIELD)" },
 	{ "signal", "signals other than SIGKILL, debuggers and task work wait until the tick; tick more often, or send none to the isolated thread" },
-	{ "thread", "a kernel thread of this CPU has work; ticks with TICK_RT lend it the CPU; find what gives it work, or tick more often" },
+	{ "thread", "a kernel thread of this CPU has work; ticks with TICK_YIELD yield the CPU to it; find what gives it work, or tick more often" },
 	{ "timer", "a timer that is bound to this CPU expired: it runs at the tick; arm such timers on another CPU, and none in the task" },
 	{ "clock", "CPU-time limits and timers (RLIMIT_CPU, RLIMIT_RTTIME, setitimer) are checked by ticks; lift them for the isolated task" },
 	{ "others", "the kernel lists a limited number of senders; a new isolation begins with an empty list" },
 };
 
-#define UNKNOWN_CALLBACK "an unknown callback, so it was held: please report it, with the stack"
+#define UNKNOWN_CALLBACK "an unknown callback, so it was queued: please report it, with the stack"
 #define UNKNOWN_KIND "this command does not know this kind of request: install the command that belongs to the kernel"
 
 static const char *find(const struct entry *entries, size_t count, const char *name,

@@ -4,7 +4,7 @@
 
 /*
  * What a request means and what can be done about it.  @callback may be NULL; one
- * that is not in the table is one that Isolator holds without knowing it.
+ * that is not in the table is one that Isolator queues without knowing it.
  */
 const char *hint(const char *kind, const char *callback);
 

@@ -24,8 +24,8 @@ struct isolate *isolate_new(int device, pid_t tid, int cpu, const char *found,
 		.flags = ISOLATOR_START_AUTO_TICK | ISOLATOR_START_LOCK,
 		.deadline_ns = wish->deadline_ns,
 		.spin_ns = wish->spin_ns,
-		.lend_ns = wish->lend_ns,
-		.beat_ns = wish->beat_ns,
+		.yield_ns = wish->yield_ns,
+		.batch_ns = wish->batch_ns,
 	};
 	return isolate;
 }

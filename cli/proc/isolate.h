@@ -43,13 +43,13 @@ struct isolate {
 
 /* What is asked of the kernel for any task of one command. */
 struct isolate_wish {
-	uint64_t deadline_ns, spin_ns, lend_ns, beat_ns;	/* 0: the kernel's default, or none */
+	uint64_t deadline_ns, spin_ns, yield_ns, batch_ns;	/* 0: the kernel's default, or none */
 };
 
 /* Was any time asked for that has no default here? */
 static inline bool isolate_wish_given(const struct isolate_wish *wish)
 {
-	return wish->beat_ns || wish->deadline_ns || wish->spin_ns;
+	return wish->batch_ns || wish->deadline_ns || wish->spin_ns;
 }
 
 /* A new one, to be freed by isolate_free(). */

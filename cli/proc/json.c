@@ -68,8 +68,8 @@ void proc_json_status(struct json *json, const struct proc_cpu *cpu)
 	json_number(json, "depth", cpu->depth);
 	proc_json_deadline(json, cpu->deadline_ns);
 	json_number(json, "spin_ns", cpu->spin_ns);
-	json_number(json, "lend_ns", cpu->lend_ns);
-	json_number_if(json, "beat_ns", cpu->beat_ns != PROC_UNSAID, (uint64_t)cpu->beat_ns);
+	json_number(json, "yield_ns", cpu->yield_ns);
+	json_number_if(json, "batch_ns", cpu->batch_ns != PROC_UNSAID, (uint64_t)cpu->batch_ns);
 	if (cpu->auto_tick != PROC_UNSAID)
 		json_bool(json, "auto_tick", cpu->auto_tick);
 	else

@@ -9,7 +9,7 @@ struct limits {
 	char *text;		/* what the words point into; NULL: it cannot be read */
 	int error;		/* why */
 	uint64_t deadline_ns, spin_ns;
-	const char *perf, *msr;	/* refuse or hold */
+	const char *perf, *msr;	/* refuse or queue */
 };
 
 /* 0, also if it cannot be read, or -1 with nothing to free: it is damaged, said where. */

@@ -25,12 +25,12 @@ void parse_free(struct proc_cpu *cpu)
 {
 	for (size_t i = 0; i < cpu->nr_senders; i++)
 		free(cpu->senders[i].stack.lines);
-	for (size_t i = 0; i < cpu->nr_breaches; i++)
-		free(cpu->breaches[i].stack.lines);
+	for (size_t i = 0; i < cpu->nr_deliveries; i++)
+		free(cpu->deliveries[i].stack.lines);
 	free(cpu->kinds);
 	free(cpu->callbacks);
 	free(cpu->senders);
-	free(cpu->breaches);
+	free(cpu->deliveries);
 }
 
 /* Fills @keys with one key for each count. */
@@ -48,15 +48,15 @@ static size_t count_keys(struct scan_key *keys, struct counts *counts)
 static int status_isolated(struct scan *scan, struct proc_cpu *cpu)
 {
 	const char *deadline = NULL;
-	uint64_t beat = (uint64_t)PROC_UNSAID;
+	uint64_t batch = (uint64_t)PROC_UNSAID;
 	struct scan_key keys[] = {
 		{ "mask", SCAN_NUMBER, { .number = &cpu->mask }, false, false },
 		{ "got", SCAN_NUMBER, { .number = &cpu->got }, false, false },
 		{ "depth", SCAN_NUMBER, { .number = &cpu->depth }, false, false },
 		{ "deadline_ns", SCAN_WORD, { .text = &deadline }, false, false },
 		{ "spin_ns", SCAN_NUMBER, { .number = &cpu->spin_ns }, false, false },
-		{ "lend_ns", SCAN_NUMBER, { .number = &cpu->lend_ns }, false, false },
-		{ "beat_ns", SCAN_NUMBER, { .number = &beat }, true, false },
+		{ "yield_ns", SCAN_NUMBER, { .number = &cpu->yield_ns }, false, false },
+		{ "batch_ns", SCAN_NUMBER, { .number = &batch }, true, false },
 		{ "auto_tick", SCAN_INTEGER, { .integer = &cpu->auto_tick }, true, false },
 		{ "owner", SCAN_INTEGER, { .integer = &cpu->owner }, true, false },
 		{ "user", SCAN_INTEGER, { .integer = &cpu->user }, true, false },
@@ -66,7 +66,7 @@ static int status_isolated(struct scan *scan, struct proc_cpu *cpu)
 	cpu->auto_tick = cpu->owner = cpu->user = PROC_UNSAID;
 	if (scan_keys(scan, keys, ARRAY_SIZE(keys)))
 		return -1;
-	cpu->beat_ns = (int64_t)beat;
+	cpu->batch_ns = (int64_t)batch;
 	cpu->isolated = true;
 	cpu->deadline_ns = PROC_NEVER;
 	if (!strcmp(deadline, "never"))
@@ -164,7 +164,7 @@ static int stats_own(struct scan *scan, struct proc_cpu *cpu)
 {
 	struct scan_key keys[] = {
 		{ "ticks", SCAN_NUMBER, { .number = &cpu->own.ticks }, false, false },
-		{ "lends", SCAN_NUMBER, { .number = &cpu->own.lends }, false, false },
+		{ "yields", SCAN_NUMBER, { .number = &cpu->own.yields }, false, false },
 		{ "planned", SCAN_NUMBER, { .number = &cpu->own.planned }, false, false },
 		{ "entries", SCAN_NUMBER, { .number = &cpu->own.entries }, true, false },
 	};
@@ -260,32 +260,32 @@ static int senders_entry(struct scan *scan, const char *word, struct proc_cpu *c
 	return 0;
 }
 
-static int breaches_entry(struct scan *scan, const char *word, struct proc_cpu *cpu,
-			  struct proc_stack **stack)
+static int deliveries_entry(struct scan *scan, const char *word, struct proc_cpu *cpu,
+			    struct proc_stack **stack)
 {
-	struct proc_breach breach = { .forced = !strcmp(word, "break"), .sender_cpu = -1 };
+	struct proc_delivery delivery = { .immediate = !strcmp(word, "immediate"), .sender_cpu = -1 };
 	struct scan_key keys[] = {
-		{ "kind", SCAN_WORD, { .text = &breach.kind }, false, false },
-		{ "at_ns", SCAN_NUMBER, { .number = &breach.at_ns }, false, false },
-		{ "waited_ns", SCAN_NUMBER, { .number = &breach.waited_ns }, false, false },
-		{ "callback", SCAN_SYMBOL, { .text = &breach.callback }, true, false },
-		{ "caller", SCAN_SYMBOL, { .text = &breach.caller }, true, false },
-		{ "sender_cpu", SCAN_INTEGER, { .integer = &breach.sender_cpu }, true, false },
-		{ "pid", SCAN_INTEGER, { .integer = &breach.pid }, true, false },
-		{ "comm", SCAN_REST, { .text = &breach.comm }, true, false },
+		{ "kind", SCAN_WORD, { .text = &delivery.kind }, false, false },
+		{ "at_ns", SCAN_NUMBER, { .number = &delivery.at_ns }, false, false },
+		{ "waited_ns", SCAN_NUMBER, { .number = &delivery.waited_ns }, false, false },
+		{ "callback", SCAN_SYMBOL, { .text = &delivery.callback }, true, false },
+		{ "caller", SCAN_SYMBOL, { .text = &delivery.caller }, true, false },
+		{ "sender_cpu", SCAN_INTEGER, { .integer = &delivery.sender_cpu }, true, false },
+		{ "pid", SCAN_INTEGER, { .integer = &delivery.pid }, true, false },
+		{ "comm", SCAN_REST, { .text = &delivery.comm }, true, false },
 	};
-	struct proc_breach *added;
+	struct proc_delivery *added;
 
 	*stack = NULL;
-	if (!breach.forced && strcmp(word, "breach"))
+	if (!delivery.immediate && strcmp(word, "deadline_miss"))
 		return scan_pass(scan, word);
 	if (scan_keys(scan, keys, ARRAY_SIZE(keys)))
 		return -1;
-	breach.named = breach.comm != NULL;
-	breach.callback = or_none(breach.callback);
-	breach.caller = or_none(breach.caller);
-	added = ARRAY_ADD(cpu->breaches, cpu->nr_breaches);
-	*added = breach;
+	delivery.named = delivery.comm != NULL;
+	delivery.callback = or_none(delivery.callback);
+	delivery.caller = or_none(delivery.caller);
+	added = ARRAY_ADD(cpu->deliveries, cpu->nr_deliveries);
+	*added = delivery;
 	*stack = &added->stack;
 	return 0;
 }
@@ -316,7 +316,7 @@ static int parse_entries(struct proc_sample *sample, const char *file, char *tex
 		first = false;
 		word = scan_word(&scan);
 		if (strcmp(word, "cpu")) {
-			error = scan_fail(&scan, "\"%.40s\" is nothing that stands there", word);
+			error = scan_fail(&scan, "\"%.40s\" is not one of its words", word);
 			break;
 		}
 		error = scan_number(&scan, "cpu", &number);
@@ -324,7 +324,7 @@ static int parse_entries(struct proc_sample *sample, const char *file, char *tex
 			break;
 		word = scan_word(&scan);
 		if (!word || !*word) {
-			error = scan_fail(&scan, "nothing is said of the CPU");
+			error = scan_fail(&scan, "the line of the CPU is missing");
 			break;
 		}
 		cpu = find(sample, number);
@@ -353,7 +353,7 @@ int parse_senders(struct proc_sample *sample, const char *file, char *text)
 	return parse_entries(sample, file, text, senders_entry);
 }
 
-int parse_breaches(struct proc_sample *sample, const char *file, char *text)
+int parse_deliveries(struct proc_sample *sample, const char *file, char *text)
 {
-	return parse_entries(sample, file, text, breaches_entry);
+	return parse_entries(sample, file, text, deliveries_entry);
 }

@@ -13,7 +13,7 @@
 int parse_status(struct proc_sample *sample, const char *file, char *text);
 int parse_stats(struct proc_sample *sample, const char *file, char *text);
 int parse_senders(struct proc_sample *sample, const char *file, char *text);
-int parse_breaches(struct proc_sample *sample, const char *file, char *text);
+int parse_deliveries(struct proc_sample *sample, const char *file, char *text);
 
 /* Frees what these have put behind a CPU. */
 void parse_free(struct proc_cpu *cpu);

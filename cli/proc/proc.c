@@ -18,7 +18,7 @@ static const char *const file_names[PROC_FILES] = {
 	[PROC_STATUS] = "status",
 	[PROC_STATS] = "stats",
 	[PROC_SENDERS] = "senders",
-	[PROC_BREACHES] = "breaches",
+	[PROC_DELIVERIES] = "deliveries",
 };
 
 /* Why @path could not be read, and what helps.  Returns -1. */
@@ -58,7 +58,7 @@ static int take(const char *directory, enum proc_file file, struct proc_sample *
 		[PROC_STATUS] = parse_status,
 		[PROC_STATS] = parse_stats,
 		[PROC_SENDERS] = parse_senders,
-		[PROC_BREACHES] = parse_breaches,
+		[PROC_DELIVERIES] = parse_deliveries,
 	};
 	char *path = text_format("%s/%s", directory, file_names[file]);
 	size_t size;
@@ -97,13 +97,13 @@ static bool adds_up(const struct proc_sample *sample)
 	return true;
 }
 
-static int read_once(const char *directory, bool breaches, struct proc_sample *sample)
+static int read_once(const char *directory, bool deliveries, struct proc_sample *sample)
 {
 	*sample = (struct proc_sample){ .taken_ns = wait_clock_ns() };
 	if (take(directory, PROC_STATUS, sample) ||
 	    take(directory, PROC_STATS, sample) ||
 	    take(directory, PROC_SENDERS, sample) ||
-	    (breaches && take(directory, PROC_BREACHES, sample))) {
+	    (deliveries && take(directory, PROC_DELIVERIES, sample))) {
 		proc_free(sample);
 		return -1;
 	}
@@ -111,14 +111,14 @@ static int read_once(const char *directory, bool breaches, struct proc_sample *s
 	return 0;
 }
 
-int proc_read(const char *directory, bool breaches, struct proc_sample *sample)
+int proc_read(const char *directory, bool deliveries, struct proc_sample *sample)
 {
-	int error = read_once(directory, breaches, sample);
+	int error = read_once(directory, deliveries, sample);
 
 	/* The files are read one after another: a request between them shows in one only. */
 	for (int i = 1; !error && !sample->consistent && i < TRIES; i++) {
 		proc_free(sample);
-		error = read_once(directory, breaches, sample);
+		error = read_once(directory, deliveries, sample);
 	}
 	return error;
 }

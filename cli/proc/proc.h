@@ -42,8 +42,8 @@ struct proc_sender {
 };
 
 /* One delivery in user mode; names are only for who may see them. */
-struct proc_breach {
-	bool forced;		/* a break: always delivered at once */
+struct proc_delivery {
+	bool immediate;		/* always delivered at once; else a deadline miss */
 	bool named;
 	const char *kind;
 	uint64_t at_ns;
@@ -56,10 +56,10 @@ struct proc_breach {
 	struct proc_stack stack;
 };
 
-/* How often the isolated task ticked, lent the CPU, and was interrupted as planned. */
+/* How often the isolated task ticked, yielded the CPU, and was interrupted as planned. */
 struct proc_own {
 	bool known;		/* an older kernel does not say */
-	uint64_t ticks, lends, planned;
+	uint64_t ticks, yields, planned;
 	bool entries_known;
 	uint64_t entries;	/* of ticks, kernel entries made for something else */
 };
@@ -70,8 +70,8 @@ struct proc_cpu {
 	const char *end;
 	uint64_t mask, got, depth;
 	uint64_t deadline_ns;	/* or PROC_NEVER */
-	uint64_t spin_ns, lend_ns;
-	int64_t beat_ns;	/* 0: none; or PROC_UNSAID, as the next two */
+	uint64_t spin_ns, yield_ns;
+	int64_t batch_ns;	/* 0: none; or PROC_UNSAID, as the next two */
 	int auto_tick;		/* 1: each kernel entry is a tick */
 	int owner;		/* the isolated thread; 0: not seen from this PID namespace */
 	int user;		/* 1: it was in user mode; PROC_UNSAID: the reader may not know */
@@ -86,8 +86,8 @@ struct proc_cpu {
 	size_t nr_callbacks;
 	struct proc_sender *senders;
 	size_t nr_senders;
-	struct proc_breach *breaches;
-	size_t nr_breaches;
+	struct proc_delivery *deliveries;
+	size_t nr_deliveries;
 };
 
 /* Whether the names of callbacks and senders could be read. */
@@ -97,7 +97,7 @@ enum proc_names {
 	NAMES_ABSENT,		/* the kernel keeps none */
 };
 
-enum proc_file { PROC_STATUS, PROC_STATS, PROC_SENDERS, PROC_BREACHES, PROC_FILES };
+enum proc_file { PROC_STATUS, PROC_STATS, PROC_SENDERS, PROC_DELIVERIES, PROC_FILES };
 
 struct proc_sample {
 	char *text[PROC_FILES];		/* what all strings point into */
@@ -111,10 +111,10 @@ struct proc_sample {
 };
 
 /*
- * Fills @sample from @directory, breaches only if asked for.  0, or -1 with nothing
+ * Fills @sample from @directory, deliveries only if asked for.  0, or -1 with nothing
  * to free: said why, and how to mend it.
  */
-int proc_read(const char *directory, bool breaches, struct proc_sample *sample);
+int proc_read(const char *directory, bool deliveries, struct proc_sample *sample);
 
 void proc_free(struct proc_sample *sample);
 
@@ -128,7 +128,7 @@ const struct proc_cpu *proc_cpu(const struct proc_sample *sample, int cpu);
 bool proc_since(const struct proc_cpu *now, const struct proc_cpu *before,
 		struct counts *since);
 
-/* The longest hold on @cpu; NULL if nothing waited. */
+/* The longest wait on @cpu; NULL if nothing waited. */
 const struct proc_kind *proc_longest(const struct proc_cpu *cpu);
 
 /* The entry of @cpu that has @sender's names; NULL: @cpu is NULL or has none. */

@@ -119,31 +119,31 @@ void proc_text_shortfall(FILE *out, uint64_t achieved, uint64_t more)
 
 void proc_text_ticks(FILE *out, const struct proc_cpu *cpu)
 {
-	char beat[TERM_TIME];
+	char batch[TERM_TIME];
 
 	if (cpu->auto_tick != PROC_UNSAID)
 		fprintf(out, "; kernel entries %s", cpu->auto_tick ? "tick" : "do not tick");
-	if (cpu->beat_ns > 0)
-		fprintf(out, "; beat %s", term_time(beat, (uint64_t)cpu->beat_ns));
-	else if (!cpu->beat_ns)
-		fputs("; no beat", out);
+	if (cpu->batch_ns > 0)
+		fprintf(out, "; batch period %s", term_time(batch, (uint64_t)cpu->batch_ns));
+	else if (!cpu->batch_ns)
+		fputs("; no batch period", out);
 }
 
 void proc_text_state(FILE *out, const struct proc_cpu *cpu, bool colours)
 {
 	const char *bold = term_style(colours, TERM_BOLD);
 	const char *plain = term_style(colours, TERM_PLAIN);
-	char deadline[TERM_TIME], spin[TERM_TIME], lend[TERM_TIME];
+	char deadline[TERM_TIME], spin[TERM_TIME], budget[TERM_TIME];
 
 	if (!cpu->isolated) {
 		fprintf(out, "%sCPU %d%s: no longer isolated: %s\n", bold, cpu->cpu, plain,
 			proc_text_end(cpu->end));
 		return;
 	}
-	fprintf(out, "%sCPU %d%s: isolated%s; deadline %s, spin %s, lend %s\n", bold,
+	fprintf(out, "%sCPU %d%s: isolated%s; deadline %s, spin %s, yield %s\n", bold,
 		cpu->cpu, plain, cpu->user == PROC_UNSAID ? "" :
 		cpu->user ? ", in user mode" : ", in the kernel",
 		cpu->deadline_ns == PROC_NEVER ? "never" : term_time(deadline, cpu->deadline_ns),
-		term_time(spin, cpu->spin_ns), term_time(lend, cpu->lend_ns));
+		term_time(spin, cpu->spin_ns), term_time(budget, cpu->yield_ns));
 	proc_text_shortfall(out, cpu->mask, cpu->got);
 }

@@ -18,13 +18,13 @@ void proc_text_names(FILE *out, const struct proc_sample *sample, const char *co
 /* How an isolation ended; what status says if this command does not know the word. */
 const char *proc_text_end(const char *end);
 
-/* "held 58, breached 2": those that are not 0; to be freed. */
+/* "queued 58, missed 2": those that are not 0; to be freed. */
 char *proc_text_counts(const struct counts *counts);
 
 /* What a start incomplete, for status's mask and got: no line, one, or two. */
 void proc_text_shortfall(FILE *out, uint64_t achieved, uint64_t more);
 
-/* Behind its owner: whether kernel entries of @cpu tick, and its beat, if the kernel says so. */
+/* Behind its owner: whether kernel entries of @cpu tick, and its batch period, if the kernel says so. */
 void proc_text_ticks(FILE *out, const struct proc_cpu *cpu);
 
 /* Whether @cpu is isolated, with which bounds, and what its start incomplete. */

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "proc/culprit.h"
+#include "proc/ranked.h"
 #include "proc/proc.h"
 #include "prove/spin.h"
 
-static const enum count kinds[] = { BREACHED, BROKEN };
+static const enum count kinds[] = { MISSED, IMMEDIATE };
 
 static void open_own(struct instrument *instrument, const struct spin *spin)
 {
@@ -15,18 +15,18 @@ static void open_own(struct instrument *instrument, const struct spin *spin)
 		instrument_absent(instrument, "it does not isolate this CPU");
 		return;
 	}
-	instrument_tally(instrument, count_names[BREACHED], "a deadline passed");
-	instrument_tally(instrument, count_names[BROKEN], "always delivered at once");
+	instrument_tally(instrument, count_names[MISSED], "a deadline passed");
+	instrument_tally(instrument, count_names[IMMEDIATE], "always delivered at once");
 }
 
 /* Who was the last of each kind. */
 static void name_last(struct instrument *instrument, const struct proc_cpu *cpu)
 {
-	for (size_t i = 0; i < cpu->nr_breaches; i++) {
-		const struct proc_breach *breach = &cpu->breaches[i];
-		struct tally *tally = &instrument->tallies[breach->forced];
-		char *deed = culprit_deed(breach->named ? breach->comm : "somebody",
-					  breach->kind, breach->callback);
+	for (size_t i = 0; i < cpu->nr_deliveries; i++) {
+		const struct proc_delivery *delivery = &cpu->deliveries[i];
+		struct tally *tally = &instrument->tallies[delivery->immediate];
+		char *deed = sender_deed(delivery->named ? delivery->comm : "somebody",
+					 delivery->kind, delivery->callback);
 
 		snprintf(tally->about, sizeof(tally->about), "%s", deed);
 		free(deed);

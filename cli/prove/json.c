@@ -21,7 +21,7 @@ static void put_isolation(struct json *json, const struct spin *spin)
 	json_number(json, "got", spin->got);
 	json_number(json, "deadline_ns", spin->deadline_ns);
 	json_number(json, "spin_ns", spin->bound_ns);
-	json_number(json, "lend_ns", spin->lend_ns);
+	json_number(json, "yield_ns", spin->yield_ns);
 	json_number(json, "ticks", spin->ticks);
 	json_string(json, "ended", spin->end ? isolator_strend(spin->end) : NULL);
 	json_close(json, '}');

@@ -45,7 +45,7 @@ struct spin {
 	bool locked;		/* its memory */
 	char failure[256];	/* why it could not go on; "": it did */
 	uint32_t mask, got;	/* what the start achieved */
-	uint64_t deadline_ns, bound_ns, lend_ns;
+	uint64_t deadline_ns, bound_ns, yield_ns;
 	uint32_t end;		/* enum isolator_end: its isolation ended in the window */
 	unsigned int kicks;	/* signals that came when they were to */
 	uint64_t ticks;		/* of its own, in the window */

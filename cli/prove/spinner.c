@@ -26,7 +26,7 @@
 
 #define CALIBRATION_NS UINT64_C(20000000)
 #define PAUSES 8
-/* The deadline that a signal shall breach, the least that there is. */
+/* The deadline that a signal must miss, the least that there is. */
 #define KICK_DEADLINE_NS UINT64_C(1000000)
 /* A watcher that is stopped does not keep the CPU busy for ever. */
 #define WATCHER_PATIENCE_NS 30e9
@@ -107,7 +107,7 @@ static void start(uint64_t deadline_ns)
 	achieved = isolator_start_opts(&options, &result);
 	if (achieved < 0)
 		fail("cannot isolate CPU %d: %s", spin->cpu, isolator_strerror(achieved));
-	/* What is told is of the window, not of the deliberate breaches. */
+	/* What is told is of the window, not of the deliberate misses. */
 	if (deadline_ns)
 		return;
 	spin->how = SPIN_ISOLATED;
@@ -116,7 +116,7 @@ static void start(uint64_t deadline_ns)
 	spin->got = result.got;
 	spin->deadline_ns = result.deadline_ns;
 	spin->bound_ns = result.spin_ns;
-	spin->lend_ns = result.lend_ns;
+	spin->yield_ns = result.yield_ns;
 }
 
 /* The end of an isolation that had ended by itself was seen by what ended it. */

@@ -19,14 +19,14 @@ static void put_head(FILE *out, const struct prove_view *view)
 		[SPIN_ORDINARY] = "an ordinary thread (this user may raise no priority)",
 	};
 	const struct spin *spin = view->watch->spin;
-	char deadline[TERM_TIME], bound[TERM_TIME], lend[TERM_TIME];
+	char deadline[TERM_TIME], bound[TERM_TIME], budget[TERM_TIME];
 
 	fprintf(out, "%sCPU %d%s, ", term_style(view->colours, TERM_BOLD), spin->cpu,
 		term_style(view->colours, TERM_PLAIN));
 	if (spin->how == SPIN_ISOLATED) {
-		fprintf(out, "isolated; deadline %s, spin %s, lend %s\n",
+		fprintf(out, "isolated; deadline %s, spin %s, yield %s\n",
 			term_time(deadline, spin->deadline_ns),
-			term_time(bound, spin->bound_ns), term_time(lend, spin->lend_ns));
+			term_time(bound, spin->bound_ns), term_time(budget, spin->yield_ns));
 		proc_text_shortfall(out, spin->mask, spin->got);
 	} else {
 		fprintf(out, "not isolated, %s: %s\n", view->plain ? "by --plain" :

@@ -215,11 +215,11 @@ static void tell(const struct run *run, const struct task *task, const struct is
 	term_folded_open(&folded);
 	fprintf(folded.stream, "%s (", task->tid);
 	term_put(folded.stream, isolate->name);
-	fprintf(folded.stream, ") is isolated on CPU %d: each kernel entry is a tick and lends at most %s",
-		isolate->cpu, term_time(time, isolate->asked.lend_ns));
-	if (isolate->asked.beat_ns)
-		fprintf(folded.stream, "; it has a beat of %s",
-			term_time(time, isolate->asked.beat_ns));
+	fprintf(folded.stream, ") is isolated on CPU %d: each kernel entry is a tick and yields at most %s",
+		isolate->cpu, term_time(time, isolate->asked.yield_ns));
+	if (isolate->asked.batch_ns)
+		fprintf(folded.stream, "; it has a batch period of %s",
+			term_time(time, isolate->asked.batch_ns));
 	fprintf(folded.stream, "\nisolator detach %s ends that, and restores its CPUs (%s) and %zu settings\n",
 		task->tid, list, run->nr_settings);
 	term_folded_close(&folded, stdout);
@@ -239,8 +239,8 @@ static void put_json(const struct run *run, const struct task *task,
 	json_number(&json, "got", isolate->asked.got);
 	proc_json_deadline(&json, isolate->asked.deadline_ns);
 	json_number(&json, "spin_ns", isolate->asked.spin_ns);
-	json_number(&json, "lend_ns", isolate->asked.lend_ns);
-	json_number(&json, "beat_ns", isolate->asked.beat_ns);
+	json_number(&json, "yield_ns", isolate->asked.yield_ns);
+	json_number(&json, "batch_ns", isolate->asked.batch_ns);
 	json_open(&json, "before", '{');
 	json_cpus(&json, "cpus", &task->cpus);
 	json_number(&json, "policy", task->policy);
@@ -339,7 +339,7 @@ const struct command attach_command = {
 	.options = specs,
 	.examples = (const char *const []){
 		"sudo isolator attach 4711 -c 3", "give CPU 3 to the task 4711",
-		"sudo isolator attach 4711 -c 3 --beat 20", "for a task that makes no system calls",
+		"sudo isolator attach 4711 -c 3 --batch 20", "for a task that makes no system calls",
 		"sudo isolator detach 4711", "undo all of it",
 		NULL,
 	},

@@ -7,13 +7,13 @@
 #include "base/json.h"
 #include "base/term.h"
 #include "machine/kernels.h"
-#include "proc/culprit.h"
+#include "proc/ranked.h"
 #include "proc/hint.h"
 #include "proc/json.h"
 #include "proc/text.h"
 #include "run/run.h"
 
-#define CULPRITS_MAX 5
+#define RANKED_MAX 5
 #define FLUSH "flush_tlb_func"	/* of the program's own memory: only its threads ask for it */
 
 static const char *times(uint64_t n)
@@ -45,10 +45,10 @@ void run_isolation_begin(FILE *out, const struct run *run)
 	fputs(run_start_at_exec(run) ? "  isolation: the program, from its first instruction on" :
 	      "  isolation: threads that are named, or that pin themselves to one such CPU only",
 	      out);
-	fprintf(out, "; each kernel entry is a tick and lends at most %s",
-		term_time(time, run->wish.lend_ns));
-	if (run->wish.beat_ns)
-		fprintf(out, "; a beat of %s", term_time(time, run->wish.beat_ns));
+	fprintf(out, "; each kernel entry is a tick and yields at most %s",
+		term_time(time, run->wish.yield_ns));
+	if (run->wish.batch_ns)
+		fprintf(out, "; a batch period of %s", term_time(time, run->wish.batch_ns));
 	fputc('\n', out);
 }
 
@@ -104,17 +104,17 @@ static void put_ticks(FILE *out, const struct run *run, const struct proc_cpu *c
 	put_ticker(out, &begun, "its own calls of isolator_tick(3)", by.program);
 	put_ticker(out, &begun, "its own kernel entries", by.entries);
 	if (own->ticks)
-		fprintf(out, " (the CPU was lent %" PRIu64 " %s)", own->lends, times(own->lends));
-	if (run->wish.beat_ns || own->planned) {
-		fprintf(out, "%sthe beat%s%s, %" PRIu64 " planned %s", begun,
-			run->wish.beat_ns ? " of " : "",
-			run->wish.beat_ns ? term_time(time, run->wish.beat_ns) : "", own->planned,
+		fprintf(out, " (the CPU was yielded %" PRIu64 " %s)", own->yields, times(own->yields));
+	if (run->wish.batch_ns || own->planned) {
+		fprintf(out, "%sthe batches%s%s, %" PRIu64 " planned %s", begun,
+			run->wish.batch_ns ? " of " : "",
+			run->wish.batch_ns ? term_time(time, run->wish.batch_ns) : "", own->planned,
 			own->planned == 1 ? "interruption" : "interruptions");
 		begun = "; ";
 	}
 	if (!*begun)
-		fputs(cpu->total.n[BREACHED] ?
-		      "nobody: it entered the kernel too rarely; --preload ticks in more calls, and with --beat the kernel delivers what is due as planned" :
+		fputs(cpu->total.n[MISSED] ?
+		      "nobody: it entered the kernel too rarely; --preload ticks in more calls, and with --batch the kernel delivers what is due as planned" :
 		      "nobody, and nothing that waited reached its deadline", out);
 	fputc('\n', out);
 }
@@ -132,17 +132,17 @@ static void put_counts(FILE *out, const struct proc_cpu *cpu)
 	fputs(*begun == ' ' ? "    nobody asked for it\n" : "\n", out);
 }
 
-static void put_culprits(FILE *out, const struct run *run, const struct proc_cpu *cpu)
+static void put_senders_ranked(FILE *out, const struct run *run, const struct proc_cpu *cpu)
 {
-	struct culprits culprits = { 0 };
+	struct ranked_senders ranked = { 0 };
 	size_t told;
 
-	culprits_add(&culprits, cpu, NULL);
-	culprits_rank(&culprits);
-	told = culprits.count < CULPRITS_MAX ? culprits.count : CULPRITS_MAX;
+	ranked_add(&ranked, cpu, NULL);
+	ranked_rank(&ranked);
+	told = ranked.count < RANKED_MAX ? ranked.count : RANKED_MAX;
 	for (size_t i = 0; i < told; i++) {
-		const struct proc_sender *sender = culprits.list[i].sender;
-		char *words = culprit_words(&culprits.list[i]);
+		const struct proc_sender *sender = ranked.list[i].sender;
+		char *words = sender_words(&ranked.list[i]);
 
 		fputs("      ", out);
 		term_put(out, words);
@@ -151,26 +151,26 @@ static void put_culprits(FILE *out, const struct run *run, const struct proc_cpu
 			hint(sender->kind, sender->callback));
 		free(words);
 	}
-	if (told < culprits.count)
-		fprintf(out, "      %zu more: isolator why\n", culprits.count - told);
+	if (told < ranked.count)
+		fprintf(out, "      %zu more: isolator why\n", ranked.count - told);
 	if (run->sample.names == NAMES_DENIED)
 		fputs("      only root may see the names\n", out);
-	culprits_free(&culprits);
+	ranked_free(&ranked);
 }
 
 /* What has interrupted it, other than as planned; the last that the kernel remembers. */
-static void put_breaches(FILE *out, const struct proc_cpu *cpu)
+static void put_deliveries(FILE *out, const struct proc_cpu *cpu)
 {
-	size_t first = cpu->nr_breaches > CULPRITS_MAX ? cpu->nr_breaches - CULPRITS_MAX : 0;
+	size_t first = cpu->nr_deliveries > RANKED_MAX ? cpu->nr_deliveries - RANKED_MAX : 0;
 	char time[TERM_TIME];
 
-	for (size_t i = first; i < cpu->nr_breaches; i++) {
-		const struct proc_breach *breach = &cpu->breaches[i];
-		char *deed = culprit_deed(breach->named ? breach->comm : "a task", breach->kind,
-					  breach->callback);
+	for (size_t i = first; i < cpu->nr_deliveries; i++) {
+		const struct proc_delivery *delivery = &cpu->deliveries[i];
+		char *deed = sender_deed(delivery->named ? delivery->comm : "a task", delivery->kind,
+					 delivery->callback);
 
-		fprintf(out, "    %s, waited %s: ", breach->forced ? "break" : "breach",
-			term_time(time, breach->waited_ns));
+		fprintf(out, "    %s, waited %s: ", delivery->immediate ? "immediate" : "deadline miss",
+			term_time(time, delivery->waited_ns));
 		term_put(out, deed);
 		fputc('\n', out);
 		free(deed);
@@ -208,8 +208,8 @@ void run_isolation_cpu(FILE *out, const struct run *run, int number)
 	fprintf(out, "%s\n", cpu->isolated ? "it lasts" : proc_text_end(cpu->end));
 	put_ticks(out, run, cpu);
 	put_counts(out, cpu);
-	put_culprits(out, run, cpu);
-	put_breaches(out, cpu);
+	put_senders_ranked(out, run, cpu);
+	put_deliveries(out, cpu);
 }
 
 void run_isolation_end(FILE *out, const struct run *run)
@@ -226,8 +226,8 @@ void run_isolation_end(FILE *out, const struct run *run)
 
 void run_isolation_brief(FILE *out, const struct run *run)
 {
-	uint64_t breaches = 0, breaks = 0, planned = 0, away = 0;
-	const struct proc_breach *last = NULL;
+	uint64_t missed = 0, immediate = 0, planned = 0, away = 0;
+	const struct proc_delivery *last = NULL;
 	char time[TERM_TIME];
 
 	if (!run->isolate)
@@ -239,66 +239,66 @@ void run_isolation_brief(FILE *out, const struct run *run)
 			fprintf(out, "CPU %d was not isolated, -v says why; ", number);
 			continue;
 		}
-		breaches += cpu->total.n[BREACHED];
-		breaks += cpu->total.n[BROKEN];
+		missed += cpu->total.n[MISSED];
+		immediate += cpu->total.n[IMMEDIATE];
 		planned += cpu->total.n[PLANNED];
-		away += cpu->total.n[DEFERRED] + cpu->total.n[EXCLUDED] + cpu->total.n[HELD];
-		if (cpu->nr_breaches)
-			last = &cpu->breaches[cpu->nr_breaches - 1];
+		away += cpu->total.n[DEFERRED] + cpu->total.n[EXCLUDED] + cpu->total.n[QUEUED];
+		if (cpu->nr_deliveries)
+			last = &cpu->deliveries[cpu->nr_deliveries - 1];
 		if (!cpu->isolated)
 			fprintf(out, "CPU %d: %s; ", number, proc_text_end(cpu->end));
 	}
-	fprintf(out, "%" PRIu64 " breaches, ", breaches);
+	fprintf(out, "%" PRIu64 " deadline misses, ", missed);
 	if (last) {
-		char *deed = culprit_deed(last->named ? last->comm : "a task", last->kind,
-					  last->callback);
+		char *deed = sender_deed(last->named ? last->comm : "a task", last->kind,
+					 last->callback);
 
 		fputs("the last: ", out);
 		term_put(out, deed);
 		fprintf(out, ", waited %s; ", term_time(time, last->waited_ns));
 		free(deed);
 	}
-	fprintf(out, "%" PRIu64 " breaks, %" PRIu64 " planned; %" PRIu64 " requests kept away; ",
-		breaks, planned, away);
+	fprintf(out, "%" PRIu64 " immediate, %" PRIu64 " planned; %" PRIu64 " requests kept away; ",
+		immediate, planned, away);
 }
 
-static void json_culprits(struct json *json, const struct proc_cpu *cpu)
+static void json_ranked(struct json *json, const struct proc_cpu *cpu)
 {
-	struct culprits culprits = { 0 };
+	struct ranked_senders ranked = { 0 };
 
-	culprits_add(&culprits, cpu, NULL);
-	culprits_rank(&culprits);
+	ranked_add(&ranked, cpu, NULL);
+	ranked_rank(&ranked);
 	json_open(json, "senders", '[');
-	for (size_t i = 0; i < culprits.count; i++) {
-		const struct culprit *culprit = &culprits.list[i];
+	for (size_t i = 0; i < ranked.count; i++) {
+		const struct ranked_sender *entry = &ranked.list[i];
 
 		json_open(json, NULL, '{');
-		json_string(json, "callback", culprit->sender->callback);
-		json_string(json, "kind", culprit->sender->kind);
-		json_string(json, "comm", culprit->sender->comm);
-		json_bool(json, "sibling", sibling(culprit->sender));
-		proc_json_counts(json, "counts", &culprit->counts);
-		json_number(json, "longest_ns", culprit->longest_ns);
-		json_string(json, "hint", hint(culprit->sender->kind, culprit->sender->callback));
+		json_string(json, "callback", entry->sender->callback);
+		json_string(json, "kind", entry->sender->kind);
+		json_string(json, "comm", entry->sender->comm);
+		json_bool(json, "sibling", sibling(entry->sender));
+		proc_json_counts(json, "counts", &entry->counts);
+		json_number(json, "longest_ns", entry->longest_ns);
+		json_string(json, "hint", hint(entry->sender->kind, entry->sender->callback));
 		json_close(json, '}');
 	}
 	json_close(json, ']');
-	culprits_free(&culprits);
+	ranked_free(&ranked);
 }
 
-static void json_breaches(struct json *json, const struct proc_cpu *cpu)
+static void json_deliveries(struct json *json, const struct proc_cpu *cpu)
 {
-	json_open(json, "breaches", '[');
-	for (size_t i = 0; i < cpu->nr_breaches; i++) {
-		const struct proc_breach *breach = &cpu->breaches[i];
+	json_open(json, "deliveries", '[');
+	for (size_t i = 0; i < cpu->nr_deliveries; i++) {
+		const struct proc_delivery *delivery = &cpu->deliveries[i];
 
 		json_open(json, NULL, '{');
-		json_string(json, "type", breach->forced ? "break" : "breach");
-		json_string(json, "kind", breach->kind);
-		json_number(json, "at_ns", breach->at_ns);
-		json_number(json, "waited_ns", breach->waited_ns);
-		json_string(json, "callback", breach->callback);
-		json_string(json, "comm", breach->comm);
+		json_string(json, "type", delivery->immediate ? "immediate" : "deadline-miss");
+		json_string(json, "kind", delivery->kind);
+		json_number(json, "at_ns", delivery->at_ns);
+		json_number(json, "waited_ns", delivery->waited_ns);
+		json_string(json, "callback", delivery->callback);
+		json_string(json, "comm", delivery->comm);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -319,7 +319,7 @@ void run_isolation_json_cpu(struct json *json, const struct run *run, int number
 	json_string(json, "state", !cpu ? "never" : cpu->isolated ? "isolated" : "ended");
 	json_string(json, "end", cpu ? cpu->end : NULL);
 	json_number_if(json, "ticks", own.known, own.ticks);
-	json_number_if(json, "lends", own.known, own.lends);
+	json_number_if(json, "yields", own.known, own.yields);
 	json_number_if(json, "planned", own.known, own.planned);
 	json_number_if(json, "entries", own.entries_known, own.entries);
 	json_open(json, "ticked_by", '[');
@@ -330,16 +330,16 @@ void run_isolation_json_cpu(struct json *json, const struct run *run, int number
 	if (by.entries)
 		json_string(json, NULL, "entries");
 	if (own.planned)
-		json_string(json, NULL, "beat");
+		json_string(json, NULL, "batch");
 	json_close(json, ']');
 	if (cpu) {
 		proc_json_counts(json, "counts", &cpu->total);
-		json_culprits(json, cpu);
-		json_breaches(json, cpu);
+		json_ranked(json, cpu);
+		json_deliveries(json, cpu);
 	} else {
 		json_null(json, "counts");
 		json_null(json, "senders");
-		json_null(json, "breaches");
+		json_null(json, "deliveries");
 	}
 	json_close(json, '}');
 }
@@ -378,8 +378,8 @@ void run_isolation_json(struct json *json, const struct run *run)
 	json_open(json, "isolation", '{');
 	json_bool(json, "at_exec", run_start_at_exec(run));
 	json_number(json, "spin_ns", run->wish.spin_ns);
-	json_number(json, "lend_ns", run->wish.lend_ns);
-	json_number(json, "beat_ns", run->wish.beat_ns);
+	json_number(json, "yield_ns", run->wish.yield_ns);
+	json_number(json, "batch_ns", run->wish.batch_ns);
 	proc_json_deadline(json, run->wish.deadline_ns);
 	json_bool(json, "counted", run->sampled);
 	loaded = run_preload_ticks(run, &preloaded);

@@ -10,7 +10,7 @@
 	.root = "/", \
 	.latency = -1, \
 	.device = -1, \
-	.wish.lend_ns = 50000, \
+	.wish.yield_ns = 50000, \
 }
 
 /* Entries of a table (options.h) for the variable @run. */
@@ -20,14 +20,14 @@
 
 /* Four of them; @whom is a string: whom the kernel leaves alone. */
 #define RUN_OPTIONS_ISOLATION(run, whom) \
-	{ "deadline", 0, OPTION_TIME, "TIME|never", "work still pending after this time interrupts the " whom " (a breach; default 1s)", \
+	{ "deadline", 0, OPTION_TIME, "TIME|never", "work still pending after this time interrupts the " whom " (a deadline miss; default 1s)", \
 	  .to.ns = &(run).wish.deadline_ns, .unit = "ms" }, \
 	{ "spin", 0, OPTION_TIME, "TIME", "the same for work that another CPU waits for in a loop (default 100ms, or the deadline if that is shorter)", \
 	  .to.ns = &(run).wish.spin_ns, .unit = "ms", .rare = true }, \
-	{ "lend", 0, OPTION_TIME, "TIME", "a system call or fault may lend the CPU to tasks that wait for it, for this long (default 50us)", \
-	  .to.ns = &(run).wish.lend_ns, .unit = "us", .rare = true }, \
-	{ "beat", 0, OPTION_TIME, "TIME", "if the " whom " makes no system calls: interrupt it once in this time when work is pending, and do all of it (default: never)", \
-	  .to.ns = &(run).wish.beat_ns, .unit = "ms", .rare = true }
+	{ "yield", 0, OPTION_TIME, "TIME", "a system call or fault may yield the CPU to tasks that wait for it, for this long (default 50us)", \
+	  .to.ns = &(run).wish.yield_ns, .unit = "us", .rare = true }, \
+	{ "batch", 0, OPTION_TIME, "TIME", "if the " whom " makes no system calls: interrupt it once in this time when work is pending, and do all of it (default: never)", \
+	  .to.ns = &(run).wish.batch_ns, .unit = "ms", .rare = true }
 
 /*
  * Does the priority that was given fit the policy, which is a @real_time one or not?  Fills

@@ -82,7 +82,7 @@ static int check_options(struct run *run)
 		return -1;
 	}
 	if (run->no_isolation && (run->preload || isolate_wish_given(&run->wish))) {
-		error_say("--beat, --deadline, --spin and --preload need isolation: leave --no-isolation out");
+		error_say("--batch, --deadline, --spin and --preload need isolation: leave --no-isolation out");
 		return -1;
 	}
 	run->own = run->cpus;
@@ -393,7 +393,7 @@ const struct command run_command = {
 		"CPU 3 is for the thread that pins itself there, 1 and 2 for the others",
 		"sudo isolator run -c 3 --rest 1-2 --thread control=3 -- ./many-threads",
 		"the same for a thread that does not pin itself",
-		"sudo isolator run -c 3 --beat 20 -- ./spin",
+		"sudo isolator run -c 3 --batch 20 -- ./spin",
 		"for a program without system calls: pending work interrupts it every 20 ms at most",
 		"isolator run -c 3 --no-settings -- ./control",
 		"without privileges: see what interrupts the program",

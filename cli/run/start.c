@@ -101,7 +101,7 @@ static bool look_at_status(struct run *run, struct isolate *isolate)
 			isolate->asked.got = (uint32_t)cpu->got;
 			isolate->asked.deadline_ns = cpu->deadline_ns;
 			isolate->asked.spin_ns = cpu->spin_ns;
-			isolate->asked.lend_ns = cpu->lend_ns;
+			isolate->asked.yield_ns = cpu->yield_ns;
 		}
 		proc_free(&sample);
 	}

@@ -53,8 +53,8 @@ void result_judge(struct result *result)
 {
 	const struct part *part = result->nr_parts ? &result->parts[result->nr_parts - 1] : NULL;
 
-	for (size_t i = 0; i < result->nr_gates; i++)
-		gate_judge(&result->gates[i], part ? part->series : NULL, part ? part->count : 0);
+	for (size_t i = 0; i < result->nr_limits; i++)
+		limit_judge(&result->limits[i], part ? part->series : NULL, part ? part->count : 0);
 }
 
 /* The first series whose account is not even; NULL: all are. */
@@ -79,11 +79,11 @@ static bool any_value(const struct result *result)
 }
 
 /* The first hard limit with this result; NULL: none has it. */
-static const struct gate *judged(const struct result *result, enum gate_result wanted)
+static const struct limit *judged(const struct result *result, enum limit_result wanted)
 {
-	for (size_t i = 0; i < result->nr_gates; i++)
-		if (result->gates[i].hard && result->gates[i].result == wanted)
-			return &result->gates[i];
+	for (size_t i = 0; i < result->nr_limits; i++)
+		if (result->limits[i].hard && result->limits[i].result == wanted)
+			return &result->limits[i];
 	return NULL;
 }
 
@@ -95,11 +95,11 @@ enum outcome result_outcome(const struct result *result)
 		return OUTCOME_SKIPPED;
 	if (incomplete(result) || asked_broken(&result->settings))
 		return OUTCOME_INVALID;
-	if (judged(result, GATE_EXCEEDED))
+	if (judged(result, LIMIT_EXCEEDED))
 		return OUTCOME_EXCEEDED;
-	if (judged(result, GATE_UNKNOWN))
+	if (judged(result, LIMIT_UNKNOWN))
 		return OUTCOME_INCONCLUSIVE;
-	if (judged(result, GATE_HELD))
+	if (judged(result, LIMIT_KEPT))
 		return OUTCOME_PASSED;
 	return any_value(result) ? OUTCOME_MEASURED : OUTCOME_INCONCLUSIVE;
 }
@@ -134,27 +134,27 @@ static void put_invalid(FILE *out, const struct result *result)
 			broken->note ? ": " : "", broken->note ? broken->note : "");
 }
 
-static void put_gate(FILE *out, const struct gate *gate)
+static void put_limit(FILE *out, const struct limit *limit)
 {
-	char value[TERM_TIME], limit[TERM_TIME];
+	char value[TERM_TIME], bound[TERM_TIME];
 
-	fprintf(out, "%s is %s, limit %s", gate->name,
-		gate->known ? term_time(value, gate->value_ns) : "not known",
-		term_time(limit, gate->limit_ns));
+	fprintf(out, "%s is %s, limit %s", limit->name,
+		limit->known ? term_time(value, limit->value_ns) : "not known",
+		term_time(bound, limit->limit_ns));
 }
 
 /* Too few samples, or triggers without a value: what a verdict takes. */
-static void put_unknown(FILE *out, const struct gate *gate)
+static void put_unknown(FILE *out, const struct limit *limit)
 {
-	put_gate(out, gate);
+	put_limit(out, limit);
 	fprintf(out, ": neither held nor exceeded; a verdict takes %" PRIu64 " samples%s and no missing trigger",
-		gate->needs, gate->above ? " or more" : "");
+		limit->needs, limit->above ? " or more" : "");
 }
 
 char *result_words(const struct result *result)
 {
 	enum outcome outcome = result_outcome(result);
-	const struct gate *gate;
+	const struct limit *limit;
 	size_t size, held = 0;
 	char *text;
 	FILE *out = text_open(&text, &size);
@@ -169,23 +169,23 @@ char *result_words(const struct result *result)
 		fputs("no limit was given (--limit)", out);
 		break;
 	case OUTCOME_PASSED:
-		for (size_t i = 0; i < result->nr_gates; i++) {
-			if (!result->gates[i].hard)
+		for (size_t i = 0; i < result->nr_limits; i++) {
+			if (!result->limits[i].hard)
 				continue;
 			fputs(held++ ? "; " : "", out);
-			put_gate(out, &result->gates[i]);
+			put_limit(out, &result->limits[i]);
 		}
 		break;
 	case OUTCOME_EXCEEDED:
-		put_gate(out, judged(result, GATE_EXCEEDED));
+		put_limit(out, judged(result, LIMIT_EXCEEDED));
 		break;
 	case OUTCOME_INVALID:
 		put_invalid(out, result);
 		break;
 	case OUTCOME_INCONCLUSIVE:
-		gate = judged(result, GATE_UNKNOWN);
-		if (gate)
-			put_unknown(out, gate);
+		limit = judged(result, LIMIT_UNKNOWN);
+		if (limit)
+			put_unknown(out, limit);
 		else
 			fputs("there is no sample", out);
 		break;

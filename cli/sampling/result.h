@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "sampling/asked.h"
-#include "sampling/gate.h"
+#include "sampling/limit.h"
 #include "statistics/series.h"
 #include "statistics/timebase.h"
 
@@ -67,25 +67,25 @@ struct result {
 	uint64_t threshold_ns;	/* from where gaps are counted; UINT64_MAX: none */
 	struct part parts[PARTS_MAX];
 	size_t nr_parts;
-	struct gate *gates;
-	size_t nr_gates;
+	struct limit *limits;
+	size_t nr_limits;
 	/* Writes the key "attribution"; NULL: nobody looked for causes. */
 	void (*attribution)(struct json *json, const struct result *result);
-	/* Which of its excesses that trigger of the last part is; -1: none.  NULL likewise. */
+	/* Which of its outliers that trigger of the last part is; -1: none.  NULL likewise. */
 	int (*place)(int cpu, uint64_t trigger);
 };
 
 /* A new id, and the time. */
 void result_init(struct result *result, const char *measure, const char *method);
 
-/* After the gates were judged. */
+/* After the limits were judged. */
 enum outcome result_outcome(const struct result *result);
 int result_exit(enum outcome outcome);
 
 /* The last line of the text, without its end; to be freed. */
 char *result_words(const struct result *result);
 
-/* Judges all gates by the last part. */
+/* Judges all limits by the last part. */
 void result_judge(struct result *result);
 
 /* The document of schema isolator.measure. */
@@ -98,7 +98,7 @@ void result_json(FILE *out, const struct result *result);
 int result_save(const char *path, const struct result *result,
 		void (*write)(FILE *out, const struct result *result));
 
-/* Gives back what it holds, but for the gates. */
+/* Gives back what it holds, but for the limits. */
 void result_free(struct result *result);
 
 #endif

@@ -410,7 +410,7 @@ int sampler_run(struct sampler *sampler, const char *load)
 	return 0;
 }
 
-struct excess_ring *sampler_ring(struct sampler *sampler, size_t index)
+struct outlier_ring *sampler_ring(struct sampler *sampler, size_t index)
 {
 	return &sampler->seats[index].ring;
 }

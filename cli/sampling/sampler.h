@@ -68,7 +68,7 @@ int sampler_open(struct sampler *sampler, const struct order *order, struct resu
 int sampler_run(struct sampler *sampler, const char *load);
 
 /* The ring of the CPU with this index, to be emptied while it runs. */
-struct excess_ring *sampler_ring(struct sampler *sampler, size_t index);
+struct outlier_ring *sampler_ring(struct sampler *sampler, size_t index);
 
 /*
  * What was set is undone; @result keeps what was found.  False, said why: not all is as it

@@ -23,7 +23,7 @@ struct seat {
 	struct policy got;
 	bool bound;		/* to its CPU alone */
 	long slack_ns;		/* of its timers */
-	struct excess_ring ring;
+	struct outlier_ring ring;
 };
 
 /* SIGUSR1 wakes a thread, and has no other effect. */

@@ -56,7 +56,7 @@ static const struct command_kind kinds[] = {
 	[SHOW] = {
 		.name = "show",
 		.summary = "show what still reaches shielded CPUs",
-		.about = "Shows the masks, and what reaches shielded CPUs by now, because the kernel does not know the rule.",
+		.about = "Shows the masks, and what still reaches shielded CPUs, because the kernel does not know the rule.",
 		.examples = (const char *const []){
 			"sudo isolator shield show", "show what still reaches shielded CPUs",
 			NULL,

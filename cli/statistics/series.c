@@ -41,7 +41,7 @@ static void __attribute__((noinline)) record_rarely(struct series *series, uint6
 	timeline_add(&series->timeline, at_ns, value_ns);
 	worst_add(&series->worst, value_ns, trigger, at_ns);
 	if (value_ns > series->threshold_ns && series->ring)
-		excess_put(series->ring, &(struct excess){ series->cpu, series->tid, trigger,
+		outlier_put(series->ring, &(struct outlier){ series->cpu, series->tid, trigger,
 							   at_ns - value_ns, at_ns, value_ns });
 }
 

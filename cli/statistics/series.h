@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "statistics/excess.h"
+#include "statistics/outlier.h"
 #include "statistics/hist.h"
 #include "statistics/timeline.h"
 #include "statistics/worst.h"
@@ -31,7 +31,7 @@ struct series {
 	uint64_t min, max;	/* overflow included; min > max: no value */
 	uint64_t sum, sum_high;	/* 128 bits */
 	uint64_t threshold_ns;	/* values above go to the ring; UINT64_MAX: none */
-	struct excess_ring *ring;	/* may be NULL */
+	struct outlier_ring *ring;	/* may be NULL */
 	struct timeline timeline;
 	struct worst worst;
 	struct hist *hist;	/* behind it, in the same memory */

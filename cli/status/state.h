@@ -27,10 +27,10 @@ struct state_view {
 };
 
 /*
- * From @directory, breaches only if asked for, and holders from below @root.  0, or -1 with
+ * From @directory, deliveries only if asked for, and holders from below @root.  0, or -1 with
  * nothing to free: said why.
  */
-int state_read(struct state *state, const char *directory, const char *root, bool breaches);
+int state_read(struct state *state, const char *directory, const char *root, bool deliveries);
 
 void state_free(struct state *state);
 

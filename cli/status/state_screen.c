@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "base/term.h"
-#include "proc/culprit.h"
+#include "proc/ranked.h"
 #include "proc/text.h"
 #include "status/state.h"
 
@@ -32,7 +32,7 @@ static void put_cpu(FILE *out, const struct state_view *view, const struct proc_
 {
 	const struct proc_cpu *before = state_before(view, cpu);
 	const struct proc_kind *longest = proc_longest(cpu);
-	bool red = cpu->total.n[BREACHED] || cpu->total.n[BROKEN];
+	bool red = cpu->total.n[MISSED] || cpu->total.n[IMMEDIATE];
 	double seconds = state_seconds(view);
 	char time[TERM_TIME];
 	struct counts since;
@@ -42,7 +42,7 @@ static void put_cpu(FILE *out, const struct state_view *view, const struct proc_
 	if (before)
 		counts_since(&cpu->total, &before->total, &since);
 	for (int i = 0; i < COUNTS; i++) {
-		if (i != DEFERRED && i != EXCLUDED && i != HELD)
+		if (i != DEFERRED && i != EXCLUDED && i != QUEUED)
 			continue;
 		if (before)
 			fprintf(out, " %10.1f", (double)since.n[i] / seconds);
@@ -50,8 +50,8 @@ static void put_cpu(FILE *out, const struct state_view *view, const struct proc_
 			fprintf(out, " %10s", "-");
 	}
 	fprintf(out, " %s%8" PRIu64 " %6" PRIu64 "%s %8s\n",
-		term_style(view->colours && red, TERM_RED), cpu->total.n[BREACHED],
-		cpu->total.n[BROKEN], term_style(view->colours && red, TERM_PLAIN),
+		term_style(view->colours && red, TERM_RED), cpu->total.n[MISSED],
+		cpu->total.n[IMMEDIATE], term_style(view->colours && red, TERM_PLAIN),
 		longest ? term_time(time, longest->longest_ns) : "-");
 }
 
@@ -59,7 +59,7 @@ static void put_cpus(FILE *out, const struct state_view *view)
 {
 	const struct proc_sample *now = &view->now->sample;
 
-	fprintf(out, "%s   CPU  in         deferred/s excluded/s     held/s breached broken  longest%s\n",
+	fprintf(out, "%s   CPU  in         deferred/s excluded/s     queued/s missed immediate  longest%s\n",
 		term_style(view->colours, TERM_DIM),
 		term_style(view->colours, TERM_PLAIN));
 	for (size_t i = 0; i < now->nr_cpus; i++)
@@ -67,16 +67,16 @@ static void put_cpus(FILE *out, const struct state_view *view)
 			put_cpu(out, view, &now->cpus[i]);
 }
 
-/* Of each CPU that asked, the longest wait; only breaches tell which CPU it was. */
+/* Of each CPU that asked, the longest wait; only deadline misses tell which CPU it was. */
 struct waiter {
-	const struct proc_breach *breach;
+	const struct proc_delivery *delivery;
 	int whom;
 };
 
 static int longer_first(const void *left, const void *right)
 {
-	const struct proc_breach *a = ((const struct waiter *)left)->breach;
-	const struct proc_breach *b = ((const struct waiter *)right)->breach;
+	const struct proc_delivery *a = ((const struct waiter *)left)->delivery;
+	const struct proc_delivery *b = ((const struct waiter *)right)->delivery;
 
 	if (a->waited_ns != b->waited_ns)
 		return (a->waited_ns < b->waited_ns) - (a->waited_ns > b->waited_ns);
@@ -84,22 +84,22 @@ static int longer_first(const void *left, const void *right)
 }
 
 /*
- * No ranking of senders (proc/culprit.h): the kernel has each breach by itself, and of each CPU
+ * No ranking of senders (proc/ranked.h): the kernel has each deadline miss by itself, and of each CPU
  * that waited the one is shown that shows how long it may take.
  */
-static void add_waiter(struct waiter **waiters, size_t *count, const struct proc_breach *breach,
+static void add_waiter(struct waiter **waiters, size_t *count, const struct proc_delivery *delivery,
 		       int whom)
 {
 	struct waiter *waiter;
 	size_t i;
 
-	if (breach->sender_cpu < 0)
+	if (delivery->sender_cpu < 0)
 		return;
-	for (i = 0; i < *count && (*waiters)[i].breach->sender_cpu != breach->sender_cpu; i++)
+	for (i = 0; i < *count && (*waiters)[i].delivery->sender_cpu != delivery->sender_cpu; i++)
 		;
 	waiter = i < *count ? &(*waiters)[i] : ARRAY_ADD(*waiters, *count);
-	if (!waiter->breach || breach->waited_ns > waiter->breach->waited_ns)
-		*waiter = (struct waiter){ breach, whom };
+	if (!waiter->delivery || delivery->waited_ns > waiter->delivery->waited_ns)
+		*waiter = (struct waiter){ delivery, whom };
 }
 
 static void put_waiters(FILE *out, const struct state_view *view)
@@ -110,19 +110,19 @@ static void put_waiters(FILE *out, const struct state_view *view)
 	size_t count = 0;
 
 	for (size_t i = 0; i < now->nr_cpus; i++)
-		for (size_t k = 0; k < now->cpus[i].nr_breaches; k++)
-			add_waiter(&waiters, &count, &now->cpus[i].breaches[k],
+		for (size_t k = 0; k < now->cpus[i].nr_deliveries; k++)
+			add_waiter(&waiters, &count, &now->cpus[i].deliveries[k],
 				   now->cpus[i].cpu);
 	if (count) {
 		qsort(waiters, count, sizeof(*waiters), longer_first);
-		fputs("Longest wait of each CPU's senders, of those that ended in a breach:\n", out);
+		fputs("Longest wait of each CPU's senders, of those that ended in a deadline miss:\n", out);
 	}
 	for (size_t i = 0; i < count && i < WAITERS; i++) {
-		const struct proc_breach *breach = waiters[i].breach;
-		char *deed = culprit_deed(breach->comm, breach->kind, breach->callback);
+		const struct proc_delivery *delivery = waiters[i].delivery;
+		char *deed = sender_deed(delivery->comm, delivery->kind, delivery->callback);
 
-		fprintf(out, "  CPU %d waited %s for CPU %d: ", breach->sender_cpu,
-			term_time(time, breach->waited_ns), waiters[i].whom);
+		fprintf(out, "  CPU %d waited %s for CPU %d: ", delivery->sender_cpu,
+			term_time(time, delivery->waited_ns), waiters[i].whom);
 		term_put(out, deed);
 		fputc('\n', out);
 		free(deed);

@@ -5,7 +5,7 @@
 
 #include "base/term.h"
 #include "base/text.h"
-#include "proc/culprit.h"
+#include "proc/ranked.h"
 #include "proc/text.h"
 #include "status/state.h"
 
@@ -13,7 +13,7 @@
 #define REQUESTS 24	/* of them, in front of whose they are */
 
 /* As wide as the words above the numbers. */
-static const int widths[COUNTS] = { 8, 8, 7, 8, 6, 7, 7 };
+static const int widths[COUNTS] = { 8, 8, 6, 6, 9, 7, 7 };
 
 static void put_totals(FILE *out, const struct state_view *view, const struct proc_cpu *cpu)
 {
@@ -28,7 +28,7 @@ static void put_totals(FILE *out, const struct state_view *view, const struct pr
 		fprintf(out, " %*s", widths[i], count_names[i]);
 	fprintf(out, "  longest%s\n ", plain);
 	for (int i = 0; i < COUNTS; i++) {
-		bool red = i == BREACHED && cpu->total.n[i];
+		bool red = i == MISSED && cpu->total.n[i];
 
 		fprintf(out, " %s%*" PRIu64 "%s", term_style(view->colours && red, TERM_RED),
 			widths[i], cpu->total.n[i], term_style(view->colours && red, TERM_PLAIN));
@@ -48,7 +48,7 @@ static void put_totals(FILE *out, const struct state_view *view, const struct pr
 static void put_row(FILE *out, const struct state_view *view, char mark,
 		    const struct counts *counts, uint64_t longest_ns)
 {
-	bool red = view->colours && counts->n[BREACHED];
+	bool red = view->colours && counts->n[MISSED];
 	char *text = proc_text_counts(counts);
 	char time[TERM_TIME];
 
@@ -83,22 +83,22 @@ static void put_label(FILE *out, const struct proc_sender *sender)
 static void put_senders(FILE *out, const struct state_view *view, const struct proc_cpu *cpu)
 {
 	const struct proc_cpu *before = state_before(view, cpu);
-	struct culprits culprits = { 0 };
+	struct ranked_senders ranked = { 0 };
 
-	culprits_add(&culprits, cpu, NULL);
-	culprits_rank(&culprits);
-	for (size_t i = 0; i < culprits.count; i++) {
-		const struct culprit *culprit = &culprits.list[i];
-		const struct proc_sender *sender = culprit->sender;
+	ranked_add(&ranked, cpu, NULL);
+	ranked_rank(&ranked);
+	for (size_t i = 0; i < ranked.count; i++) {
+		const struct ranked_sender *entry = &ranked.list[i];
+		const struct proc_sender *sender = entry->sender;
 
 		if (view->top && i == view->top) {
-			fprintf(out, "  %zu more: --top 0 shows all\n", culprits.count - i);
+			fprintf(out, "  %zu more: --top 0 shows all\n", ranked.count - i);
 			break;
 		}
-		put_row(out, view, mark(sender, before), &culprit->counts, culprit->longest_ns);
+		put_row(out, view, mark(sender, before), &entry->counts, entry->longest_ns);
 		put_label(out, sender);
 	}
-	culprits_free(&culprits);
+	ranked_free(&ranked);
 }
 
 /* For a kernel that keeps callbacks, but no senders. */
@@ -121,9 +121,9 @@ static void put_longest(FILE *out, const struct proc_cpu *cpu)
 
 	if (!kind)
 		return;
-	fprintf(out, "  longest hold: %s", term_time(time, kind->longest_ns));
+	fprintf(out, "  longest wait: %s", term_time(time, kind->longest_ns));
 	if (sender) {
-		char *deed = culprit_deed(sender->comm, sender->kind, sender->callback);
+		char *deed = sender_deed(sender->comm, sender->kind, sender->callback);
 
 		fputs(", ", out);
 		term_put(out, deed);

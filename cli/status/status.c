@@ -176,7 +176,7 @@ static int run(int argc, char **argv)
 const struct command status_command = {
 	.name = "status",
 	.summary = "show which CPUs are isolated, by whom, and what is kept away",
-	.about = "Shows which CPUs may be isolated, which are, by whom and within which limits, and how often requests to each were deferred, excluded, held, breached, broken, refused and planned, the worst senders first. Where no CPU is allowed, or the kernel has no Isolator, it says what to do. Keys of --live: q quits, p pauses, up and down (k and j) or a digit choose a CPU.",
+	.about = "Shows which CPUs may be isolated, which are, by whom and within which limits, and how often requests to each were deferred, excluded, queued, missed, immediate, refused and planned, the worst senders first. Where no CPU is allowed, or the kernel has no Isolator, it says what to do. Keys of --live: q quits, p pauses, up and down (k and j) or a digit choose a CPU.",
 	.options = specs,
 	.examples = (const char *const []){
 		"sudo isolator status", "show all CPUs, with the names of senders",

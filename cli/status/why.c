@@ -47,7 +47,7 @@ static const struct option_spec specs[] = {
 
 size_t why_told(const struct why *why)
 {
-	return why->top && why->top < why->culprits.count ? why->top : why->culprits.count;
+	return why->top && why->top < why->ranked.count ? why->top : why->ranked.count;
 }
 
 /* Is @cpu one to be looked at?  Those that were isolated only if there is no other. */
@@ -67,21 +67,21 @@ static bool any(const struct proc_sample *sample, bool isolated)
 	return false;
 }
 
-/* Of @cpu's breaches, the first that is not among those of @before. */
-static size_t first_breach(const struct proc_cpu *cpu, const struct proc_cpu *before)
+/* Of @cpu's deliveries, the first that is not among those of @before. */
+static size_t first_delivery(const struct proc_cpu *cpu, const struct proc_cpu *before)
 {
 	uint64_t last = 0;
 	size_t i;
 
-	for (i = 0; before && i < before->nr_breaches; i++)
-		if (before->breaches[i].at_ns > last)
-			last = before->breaches[i].at_ns;
-	for (i = 0; i < cpu->nr_breaches && cpu->breaches[i].at_ns <= last; i++)
+	for (i = 0; before && i < before->nr_deliveries; i++)
+		if (before->deliveries[i].at_ns > last)
+			last = before->deliveries[i].at_ns;
+	for (i = 0; i < cpu->nr_deliveries && cpu->deliveries[i].at_ns <= last; i++)
 		;
 	return i;
 }
 
-/* What came to one CPU; true: a breach did. */
+/* What came to one CPU; true: a deadline miss did. */
 static bool look(struct why *why, const struct proc_cpu *cpu, const struct proc_sample *before)
 {
 	struct why_cpu *seen = ARRAY_ADD(why->cpus, why->nr_cpus);
@@ -91,9 +91,9 @@ static bool look(struct why *why, const struct proc_cpu *cpu, const struct proc_
 	seen->anew = !proc_since(cpu, seen->before, &seen->total) && before;
 	if (seen->anew)
 		seen->before = NULL;
-	seen->first_breach = first_breach(cpu, seen->before);
-	culprits_add(&why->culprits, cpu, seen->before);
-	return seen->total.n[BREACHED];
+	seen->first_delivery = first_delivery(cpu, seen->before);
+	ranked_add(&why->ranked, cpu, seen->before);
+	return seen->total.n[MISSED];
 }
 
 /* Reports on @now since @before, NULL for the beginning; returns the exit code. */
@@ -105,7 +105,7 @@ static int report(const struct proc_sample *now, const struct proc_sample *befor
 		.stacks = !options.no_stack,
 		.colours = term_colours(stdout),
 	};
-	bool breached = false;
+	bool missed = false;
 
 	if (before)
 		why.seconds = (double)(now->taken_ns - before->taken_ns) / 1e9;
@@ -116,16 +116,16 @@ static int report(const struct proc_sample *now, const struct proc_sample *befor
 		if (before ? proc_cpu(before, cpu->cpu) &&
 		    proc_cpu(before, cpu->cpu)->isolated &&
 		    selected(before, proc_cpu(before, cpu->cpu)) : selected(now, cpu))
-			breached |= look(&why, cpu, before);
+			missed |= look(&why, cpu, before);
 	}
-	culprits_rank(&why.culprits);
+	ranked_rank(&why.ranked);
 	if (options.json)
 		why_json(stdout, &why);
 	else
 		why_text(stdout, &why);
-	culprits_free(&why.culprits);
+	ranked_free(&why.ranked);
 	free(why.cpus);
-	return breached ? EXIT_EXCEEDED : EXIT_PASS;
+	return missed ? EXIT_EXCEEDED : EXIT_PASS;
 }
 
 /* There is no CPU to look at. */
@@ -181,7 +181,7 @@ static int run(int argc, char **argv)
 const struct command why_command = {
 	.name = "why",
 	.summary = "show who tried to interrupt an isolated CPU, the worst first",
-	.about = "Ranks the senders of requests to isolated CPUs: those of breaches first, then of breaks, then by the longest hold, then by count. For each it says what it asked for, what that means, what can be done, and from where it asked. Then it lists the interruptions that the kernel remembers.",
+	.about = "Ranks the senders of requests to isolated CPUs: those of deadline misses first, then of immediate deliveries, then by the longest wait, then by count. For each it says what it asked for, what that means, what can be done, and from where it asked. Then it lists the interruptions that the kernel remembers.",
 	.options = specs,
 	.examples = (const char *const []){
 		"isolator why", "show all since the isolation began",
@@ -190,9 +190,9 @@ const struct command why_command = {
 		NULL,
 	},
 	.exits = (const char *const []){
-		"0", "there was no breach",
+		"0", "there was no deadline miss",
 		"1", "an error, which says what to do about it",
-		"2", "a deadline was exceeded: there was a breach",
+		"2", "a deadline was exceeded: there was a deadline miss",
 		"3", "inconclusive: no such CPU is or was isolated",
 		NULL,
 	},

@@ -41,17 +41,17 @@ static void put_cpu(FILE *out, const struct why *why, const struct why_cpu *cpu)
 			INDENT, "");
 }
 
-static void put_culprit(FILE *out, const struct why *why, size_t rank)
+static void put_ranked(FILE *out, const struct why *why, size_t rank)
 {
-	const struct culprit *culprit = &why->culprits.list[rank];
-	const struct proc_sender *sender = culprit->sender;
-	bool red = culprit->counts.n[BREACHED];
-	char *words = culprit_words(culprit);
+	const struct ranked_sender *entry = &why->ranked.list[rank];
+	const struct proc_sender *sender = entry->sender;
+	bool red = entry->counts.n[MISSED];
+	char *words = sender_words(entry);
 
 	fprintf(out, "%2zu. %s", rank + 1,
 		term_style(why->colours, red ? TERM_RED : TERM_BOLD));
 	if (why->nr_cpus > 1)
-		fprintf(out, "CPU %d: ", culprit->cpu);
+		fprintf(out, "CPU %d: ", entry->cpu);
 	term_put(out, words);
 	fprintf(out, "%s\n%*s%s\n", term_style(why->colours, TERM_PLAIN), INDENT - 1, "",
 		hint(sender->kind, sender->callback));
@@ -60,48 +60,48 @@ static void put_culprit(FILE *out, const struct why *why, size_t rank)
 	free(words);
 }
 
-static void put_breach(FILE *out, const struct why *why, int cpu,
-		       const struct proc_breach *breach)
+static void put_delivery(FILE *out, const struct why *why, int cpu,
+			 const struct proc_delivery *delivery)
 {
 	char time[TERM_TIME];
 
 	fprintf(out, "%*sCPU %d: ", INDENT - 1, "", cpu);
-	if (breach->forced)
-		fputs("break, delivered at once", out);
+	if (delivery->immediate)
+		fputs("immediate", out);
 	else
-		fprintf(out, "breach, waited %s", term_time(time, breach->waited_ns));
-	if (breach->named) {
-		char *deed = culprit_deed(breach->comm, breach->kind, breach->callback);
+		fprintf(out, "deadline miss, waited %s", term_time(time, delivery->waited_ns));
+	if (delivery->named) {
+		char *deed = sender_deed(delivery->comm, delivery->kind, delivery->callback);
 
 		fputs(": ", out);
 		term_put(out, deed);
-		fprintf(out, ", pid %d on CPU %d", breach->pid, breach->sender_cpu);
-		if (breach->caller) {
+		fprintf(out, ", pid %d on CPU %d", delivery->pid, delivery->sender_cpu);
+		if (delivery->caller) {
 			fputs(", from ", out);
-			term_put(out, breach->caller);
+			term_put(out, delivery->caller);
 		}
 		free(deed);
 	} else {
-		fprintf(out, ", kind %s", breach->kind);
+		fprintf(out, ", kind %s", delivery->kind);
 	}
 	fputc('\n', out);
 	if (why->stacks)
-		put_stack(out, &breach->stack);
+		put_stack(out, &delivery->stack);
 }
 
-static void put_breaches(FILE *out, const struct why *why)
+static void put_deliveries(FILE *out, const struct why *why)
 {
 	bool begun = false;
 
 	for (size_t i = 0; i < why->nr_cpus; i++) {
 		const struct why_cpu *cpu = &why->cpus[i];
 
-		for (size_t k = cpu->first_breach; k < cpu->now->nr_breaches; k++) {
+		for (size_t k = cpu->first_delivery; k < cpu->now->nr_deliveries; k++) {
 			if (!begun)
 				fputs("\nInterruptions in user mode, of each CPU the last that the kernel remembers:\n",
 				      out);
 			begun = true;
-			put_breach(out, why, cpu->now->cpu, &cpu->now->breaches[k]);
+			put_delivery(out, why, cpu->now->cpu, &cpu->now->deliveries[k]);
 		}
 	}
 }
@@ -110,7 +110,7 @@ static void put_breaches(FILE *out, const struct why *why)
 static bool unrecorded(const struct why *why, size_t told)
 {
 	for (size_t i = 0; i < told; i++)
-		if (!strcmp(why->culprits.list[i].sender->comm, "(unrecorded)"))
+		if (!strcmp(why->ranked.list[i].sender->comm, "(unrecorded)"))
 			return true;
 	return false;
 }
@@ -124,15 +124,15 @@ static void put_all(FILE *out, const struct why *why)
 	if (told)
 		fputc('\n', out);
 	for (size_t i = 0; i < told; i++)
-		put_culprit(out, why, i);
-	if (told < why->culprits.count)
+		put_ranked(out, why, i);
+	if (told < why->ranked.count)
 		fprintf(out, "%*s%zu more: --top 0 shows all\n", INDENT - 1, "",
-			why->culprits.count - told);
+			why->ranked.count - told);
 	if (unrecorded(why, told))
 		fputs("\n(unrecorded): nobody waits for a deferred or excluded request, so the kernel does not\n"
 		      "record who made it. To see who does: trace-cmd record -e isolator:isolator_defer -e\n"
 		      "isolator:isolator_exclude\n", out);
-	put_breaches(out, why);
+	put_deliveries(out, why);
 	proc_text_names(out, why->now, "why");
 }
 

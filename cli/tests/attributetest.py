@@ -9,7 +9,7 @@ from typing import Any
 from tracegen import Recording
 
 MS, US = 1_000_000, 1000
-AT = 5_000 * MS  # when an excess begins
+AT = 5_000 * MS  # when an outlier begins
 SPIN = ("spin", 100, 98)
 IDLE = ("swapper/1", 0, 120)
 

@@ -67,8 +67,8 @@ def full(directory: Path) -> None:
     """Of the fixture busy a kernel that says everything."""
     status, stats = directory / "status", directory / "stats"
     status.write_text(status.read_text().replace(
-        "lend_ns 500000 user 1", "lend_ns 500000 beat_ns 0 auto_tick 1 owner 41 user 1"))
-    stats.write_text(stats.read_text() + "cpu 1 own ticks 700 lends 20 planned 4 entries 600\n")
+        "yield_ns 500000 user 1", "yield_ns 500000 batch_ns 0 auto_tick 1 owner 41 user 1"))
+    stats.write_text(stats.read_text() + "cpu 1 own ticks 700 yields 20 planned 4 entries 600\n")
 
 
 def machine(root: Path, name: str = "motor") -> Path:

@@ -185,35 +185,35 @@ def no_journal(root: Path) -> None:
 
 DEVICE = "dev/isolator"
 STATS = """\
-cpu 3 total deferred 5 excluded 1 held 9 breached {breached} broken 0 refused 0 planned {planned} \
+cpu 3 total deferred 5 excluded 1 queued 9 missed {missed} immediate 0 refused 0 planned {planned} \
 uncounted_callbacks 0
-cpu 3 own ticks {ticks}{entries} lends 2 planned {planned}
+cpu 3 own ticks {ticks}{entries} yields 2 planned {planned}
 cpu 3 kind call longest_ns 1200000
 """
 SENDERS = """\
-cpu 3 sender callback do_sync_core kind call deferred 5 excluded 1 held 0 breached 0 broken 0 \
+cpu 3 sender callback do_sync_core kind call deferred 5 excluded 1 queued 0 missed 0 immediate 0 \
 refused 0 planned 0 longest_ns 0 comm insmod
-cpu 3 sender callback flush_tlb_func kind call deferred 0 excluded 0 held 9 breached {breached} \
-broken 0 refused 0 planned {planned} longest_ns 1200000 comm worker-1
+cpu 3 sender callback flush_tlb_func kind call deferred 0 excluded 0 queued 9 missed {missed} \
+immediate 0 refused 0 planned {planned} longest_ns 1200000 comm worker-1
 """
 
-BREACH = """\
-cpu 3 breach kind call at_ns 81230514502 waited_ns 1000300000 callback flush_tlb_func caller \
-on_each_cpu_cond_mask+0x1f/0x30 sender_cpu 0 pid 77 comm worker-1
+MISS = """\
+cpu 3 deadline_miss kind call at_ns 81230514502 waited_ns 1000300000 callback flush_tlb_func \
+caller on_each_cpu_cond_mask+0x1f/0x30 sender_cpu 0 pid 77 comm worker-1
   smp_call_function_many_cond+0x31a/0x4f0
 """
 
 
-def files(breached: int = 0, ticks: int = 7, planned: int = 4,
+def files(missed: int = 0, ticks: int = 7, planned: int = 4,
           entries: int | None = None) -> Changes:
     """What a kernel with Isolator has besides, once something was isolated."""
-    counts = {"breached": breached, "ticks": ticks, "planned": planned,
+    counts = {"missed": missed, "ticks": ticks, "planned": planned,
               "entries": "" if entries is None else f" entries {entries}"}
     return {**STOCK, "/dev/isolator": "", "/proc/isolator/cpus": "\n",
             "/proc/isolator/status": "version 1\nallowed \nisolated \n",
             "/proc/isolator/stats": STATS.format(**counts),
             "/proc/isolator/senders": SENDERS.format(**counts),
-            "/proc/isolator/breaches": BREACH * breached}
+            "/proc/isolator/deliveries": MISS * missed}
 
 
 def asked(root: Path) -> list[str]:

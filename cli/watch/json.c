@@ -130,7 +130,7 @@ static void put_row(struct json *json, const struct interval *interval, enum loo
 {
 	static const char *const begins[] = {
 		[INTERRUPT_GOES_ON] = "before", [INTERRUPT_APPEARED] = "appeared",
-		[INTERRUPT_ANEW] = "anew",
+		[INTERRUPT_ANEW] = "restarted",
 	};
 	const struct interrupts *now = interval->span.lists[which].now;
 

@@ -125,7 +125,7 @@ def test_the_glossary_has_the_words_of_the_code() -> None:
                         (ROOT / "kernel/include/linux/isolator.h").read_text())
     assert len(counts) == 7
     for word in [*header.CLASSES, *map(str.lower, counts)]:
-        word = {"breached": "breach"}.get(word, word)
+        word = {"missed": "miss"}.get(word, word)
         assert any(re.search(rf"\b{word}\b", row) for row in rows), word
     for part in page.split("\n## ")[1:]:
         terms = re.findall(r"^\| ([^|]+) \|", part, re.MULTILINE)

@@ -57,12 +57,12 @@ int isolator_check_args(struct isolator_start_args *args)
 		args->spin_ns = min3(args->deadline_ns, ISOLATOR_SPIN_DEFAULT, spin);
 	if (args->spin_ns < ISOLATOR_DEADLINE_MIN || args->spin_ns > spin)
 		return -ERANGE;
-	if (!args->lend_ns)
-		args->lend_ns = ISOLATOR_LEND_DEFAULT;
-	if (args->lend_ns > ISOLATOR_LEND_MAX)
+	if (!args->yield_ns)
+		args->yield_ns = ISOLATOR_YIELD_DEFAULT;
+	if (args->yield_ns > ISOLATOR_YIELD_MAX)
 		return -ERANGE;
-	if (args->beat_ns && (args->beat_ns < ISOLATOR_DEADLINE_MIN ||
-			      args->beat_ns > ISOLATOR_DEADLINE_MAX))
+	if (args->batch_ns && (args->batch_ns < ISOLATOR_DEADLINE_MIN ||
+			       args->batch_ns > ISOLATOR_DEADLINE_MAX))
 		return -ERANGE;
 	return 0;
 }
@@ -72,7 +72,7 @@ int isolator_check_args(struct isolator_start_args *args)
  * @cpu: the CPU it is pinned to
  *
  * Returns 0, -EACCES, -EALREADY, -EBUSY, or -EAGAIN: see isolator_begin().
- * Context: process, the CPU's mutex held; sure with isolator_mutex, which keeps off other
+ * Context: process, the CPU's mutex queued; sure with isolator_mutex, which keeps off other
  * starts.
  */
 int isolator_check_cpu(int cpu)
@@ -91,7 +91,7 @@ int isolator_check_cpu(int cpu)
 		return -EALREADY;
 	if (ending || isolator_bypass())
 		return -EBUSY;
-	if (isolator_keeper_beside(cpu) < 0)
+	if (isolator_timekeeper_beside(cpu) < 0)
 		return -EBUSY;
 	return tick_isolator_ready() ? 0 : -EAGAIN;
 }

@@ -39,7 +39,7 @@ int isolator_affinity(struct task_struct *p, const struct cpumask *mask, bool us
 }
 
 /**
- * isolator_confines - would this affinity leave a user task isolated CPUs only?
+ * isolator_only_isolated - would this affinity leave a user task isolated CPUs only?
  * @p: the task that sched_setaffinity() was asked for
  * @mask: the new affinity, within its cpuset
  *
@@ -50,7 +50,7 @@ int isolator_affinity(struct task_struct *p, const struct cpumask *mask, bool us
  *
  * Context: process context.
  */
-bool isolator_confines(struct task_struct *p, const struct cpumask *mask)
+bool isolator_only_isolated(struct task_struct *p, const struct cpumask *mask)
 {
 	if (p->flags & PF_KTHREAD || cpumask_empty(mask) ||
 	    !cpumask_subset(mask, &isolator_cpumask))

@@ -6,7 +6,7 @@
  * restoration: a start waits for grace periods, and no task's own end waits for another
  * CPU's start.  Neither is taken with the hot-plug lock held.  isolator_lock guards who owns
  * a CPU, so that an end can come from any process context; the mutexes of the keys
- * and of the keeper are innermost.
+ * and of the timekeeper are innermost.
  */
 #include <linux/cpu.h>
 #include <linux/init.h>
@@ -34,7 +34,7 @@ bool isolator_is_owner(const struct task_struct *p)
 }
 
 /**
- * isolator_stay - stay on @cpu, if it is still the current task's
+ * isolator_pin_owner - stay on @cpu, if it is still the current task's
  * @cpu: the CPU that the current task isolates
  *
  * An end clears the owner before it, a cpuset or hot-plug moves the task.  So an
@@ -45,7 +45,7 @@ bool isolator_is_owner(const struct task_struct *p)
  * hot-plug of @cpu waits for it, so nothing that waits for hot-plug may be waited for
  * here.  False if the isolation was ended, and then the task is anywhere.
  */
-bool isolator_stay(int cpu)
+bool isolator_pin_owner(int cpu)
 {
 	migrate_disable();
 	if (isolator_owner(cpu) == current)
@@ -55,12 +55,12 @@ bool isolator_stay(int cpu)
 }
 
 /**
- * isolator_mine - the CPU that the current task has isolated, or NULL
+ * isolator_of_current - the CPU that the current task has isolated, or NULL
  *
  * One look, however many CPUs there are: an owner is on its CPU, and who is moved
  * between the two reads is none any more.  Context: any.
  */
-struct isolator_cpu *isolator_mine(void)
+struct isolator_cpu *isolator_of_current(void)
 {
 	struct isolator_cpu *here = isolator_of(raw_smp_processor_id());
 
@@ -75,7 +75,7 @@ struct isolator_cpu *isolator_mine(void)
  */
 struct isolator_cpu *isolator_current(void)
 {
-	struct isolator_cpu *mine = isolator_mine();
+	struct isolator_cpu *mine = isolator_of_current();
 	int cpu;
 
 	if (mine)
@@ -117,11 +117,11 @@ int isolator_set_allowed(const struct cpumask *mask)
 }
 
 /**
- * isolator_finish - ISOLATOR_IOC_STOP for the current task
+ * isolator_stop_one - ISOLATOR_IOC_STOP for the current task
  *
  * Returns 0, -EINVAL, -ESRCH, -ECANCELED.  Context: process, may sleep.
  */
-int isolator_finish(struct isolator_stop_args *args)
+int isolator_stop_one(struct isolator_stop_args *args)
 {
 	struct isolator_cpu *ic;
 	bool ours;
@@ -158,9 +158,9 @@ static int __init isolator_init(void)
 		raw_spin_lock_init(&ic->lock);
 		mutex_init(&ic->mutex);
 		INIT_WORK(&ic->end_work, isolator_end_work);
-		INIT_CSD(&ic->revive, isolator_revive, ic);
+		INIT_CSD(&ic->revive, isolator_restart_tick, ic);
 	}
-	ret = isolator_treat(isolator_revive, ISOLATOR_EXCLUDE);
+	ret = isolator_set_policy(isolator_restart_tick, ISOLATOR_EXCLUDE);
 	if (ret)
 		return ret;
 	isolator_watch_init();

@@ -21,19 +21,19 @@ static struct hrtimer isolator_watch_timer;
 static u64 isolator_watch_period;
 
 /*
- * A thread of the CPU waits: the next interrupt lends the CPU to it, for @budget at
+ * A thread of the CPU waits: the next interrupt yields the CPU to it, for @budget at
  * most, or for more that was asked for before. An interrupt alone runs no kworker
  * under a FIFO task, nor what runs the timers of a tick on PREEMPT_RT. The CPU's
  * lock is held.
  */
-static void isolator_force_lend(struct isolator_cpu *ic, u64 budget)
+static void isolator_require_yield(struct isolator_cpu *ic, u64 budget)
 {
-	WRITE_ONCE(ic->lend_forced, max(READ_ONCE(ic->lend_forced), budget));
+	WRITE_ONCE(ic->yield_required, max(READ_ONCE(ic->yield_required), budget));
 	isolator_left(ic->cpu); /* before the interrupt */
 }
 
 /**
- * isolator_breach - deliver what has waited longer than its bound
+ * isolator_check_deadline - deliver what has waited longer than its bound
  * @ic: the isolated CPU
  * @kind: what to look at
  * @bound: ns; ISOLATOR_DEADLINE_NEVER: it is never delivered
@@ -42,8 +42,8 @@ static void isolator_force_lend(struct isolator_cpu *ic, u64 budget)
  * Whoever clears the stamp under the lock is the one that counts and sends.
  * Returns true if it did.  Context: any but NMI, no rq lock.
  */
-bool isolator_breach(struct isolator_cpu *ic, enum isolator_kind kind, u64 bound,
-		     bool stack)
+bool isolator_check_deadline(struct isolator_cpu *ic, enum isolator_kind kind, u64 bound,
+			     bool stack)
 {
 	struct isolator_request *req = &ic->requests[kind];
 	u64 since = READ_ONCE(req->since), waited;
@@ -63,19 +63,19 @@ bool isolator_breach(struct isolator_cpu *ic, enum isolator_kind kind, u64 bound
 	}
 	func = req->func;
 	isolator_note_wait(ic, kind, waited);
-	isolator_count_locked(ic, ISOLATOR_COUNT_BREACHED, kind, func, req->comm);
-	isolator_record(ic, kind, req, waited, stack, false);
+	isolator_count_locked(ic, ISOLATOR_COUNT_MISSED, kind, func, req->comm);
+	isolator_record_delivery(ic, kind, req, waited, stack, false);
 	req->since = 0;
 	if (kind == ISOLATOR_KIND_TIMER) {
-		WRITE_ONCE(ic->tick_forced, true);
-		isolator_force_lend(ic, ISOLATOR_LEND_FORCED);
+		WRITE_ONCE(ic->tick_required, true);
+		isolator_require_yield(ic, ISOLATOR_YIELD_REQUIRED);
 	}
 	/* It may hold what others wait for: it gets what it needs, for as long as it waited. */
 	if (kind == ISOLATOR_KIND_THREAD)
-		isolator_force_lend(ic, bound);
+		isolator_require_yield(ic, bound);
 	raw_spin_unlock_irqrestore(&ic->lock, flags);
 
-	trace_isolator_breach(ic->cpu, kind, func, waited);
+	trace_isolator_deadline_miss(ic->cpu, kind, func, waited);
 	isolator_deliver(ic->cpu);
 	return true;
 }
@@ -86,7 +86,7 @@ static void isolator_watch_timers(struct isolator_cpu *ic, u64 now)
 	u64 next = min(READ_ONCE(ic->timer_next), timers_isolator_next(ic->cpu));
 
 	if (next <= now && !READ_ONCE(ic->requests[ISOLATOR_KIND_TIMER].since))
-		isolator_stamp(ic, ISOLATOR_KIND_TIMER, NULL, _RET_IP_, NULL);
+		isolator_note_queued(ic, ISOLATOR_KIND_TIMER, NULL, _RET_IP_, NULL);
 }
 
 static bool isolator_cpu_timers(const struct posix_cputimers *timers)
@@ -116,17 +116,17 @@ static void isolator_watch_limits(struct isolator_cpu *ic)
 }
 
 /*
- * The beat: what is due by now is delivered together, threads too: those that the
- * lend of an entry is too short for would wait beat after beat, until a breach.
- * What has waited for less than its bound is no breach, and this was asked for: it
+ * A batch: what is due by now is delivered together, threads too: those that the
+ * yield of an entry is too short for would wait batch after batch, until a deadline miss.
+ * What has waited for less than its bound is no deadline miss, and this was asked for: it
  * is counted as planned.
  */
-static bool isolator_beat(struct isolator_cpu *ic, u64 now)
+static bool isolator_deliver_batch(struct isolator_cpu *ic, u64 now)
 {
-	u64 beat = READ_ONCE(ic->beat);
+	u64 batch = READ_ONCE(ic->batch_ns);
 	int kind;
 
-	if (!beat || now - ic->beaten < beat || !isolator_is_due(ic))
+	if (!batch || now - ic->last_batch < batch || !isolator_is_due(ic))
 		return false;
 	raw_spin_lock(&ic->lock);
 	for (kind = 0; kind < ISOLATOR_KINDS; kind++) {
@@ -137,10 +137,10 @@ static bool isolator_beat(struct isolator_cpu *ic, u64 now)
 					      req->func, req->comm);
 	}
 	if (ic->requests[ISOLATOR_KIND_THREAD].since)
-		isolator_force_lend(ic, ISOLATOR_LEND_FORCED);
+		isolator_require_yield(ic, ISOLATOR_YIELD_REQUIRED);
 	raw_spin_unlock(&ic->lock);
 	isolator_own_inc(ic, &ic->own.planned);
-	ic->beaten = now;
+	ic->last_batch = now;
 	isolator_deliver(ic->cpu);
 	return true;
 }
@@ -159,16 +159,16 @@ static void isolator_watch_cpu(struct isolator_cpu *ic, u64 now)
 	isolator_watch_timers(ic, now);
 	if (sched_isolator_waiting(ic->cpu) &&
 	    !READ_ONCE(ic->requests[ISOLATOR_KIND_THREAD].since))
-		isolator_stamp(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, NULL);
+		isolator_note_queued(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, NULL);
 	isolator_watch_limits(ic);
 	sched_isolator_charge(ic->cpu);
-	if (isolator_beat(ic, now))
+	if (isolator_deliver_batch(ic, now))
 		return;
 	/* Who spins is its own watchdog, and has the stack to show: it comes first. */
 	for (kind = 0; kind < ISOLATOR_KIND_CLOCK; kind++)
-		isolator_breach(ic, kind, kind == ISOLATOR_KIND_CALL ?
-				READ_ONCE(ic->spin) + READ_ONCE(isolator_watch_period) :
-				deadline, false);
+		isolator_check_deadline(ic, kind, kind == ISOLATOR_KIND_CALL ?
+					READ_ONCE(ic->spin) + READ_ONCE(isolator_watch_period) :
+					deadline, false);
 }
 
 static enum hrtimer_restart isolator_watch_tick(struct hrtimer *timer)
@@ -193,7 +193,7 @@ static void isolator_watch_here(void *unused)
  *
  * Its period is an eighth of the shortest bound; it runs on the CPU that keeps
  * the time, which is never an isolated one.
- * Context: process, the keeper's mutex held, may sleep.
+ * Context: process, the timekeeper's mutex held, may sleep.
  */
 void isolator_watch(void)
 {
@@ -205,8 +205,8 @@ void isolator_watch(void)
 		struct isolator_cpu *ic = isolator_of(cpu);
 
 		bound = min3(bound, ic->deadline, ic->spin);
-		if (ic->beat)
-			bound = min(bound, ic->beat);
+		if (ic->batch_ns)
+			bound = min(bound, ic->batch_ns);
 	}
 	if (cpumask_empty(&isolator_cpumask))
 		return;

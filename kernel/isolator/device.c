@@ -11,8 +11,8 @@
 #include "internal.h"
 
 /* What every version has. */
-#define ISOLATOR_START_FIRST	offsetofend(struct isolator_start_args, beat_ns)
-#define ISOLATOR_TICK_FIRST	offsetofend(struct isolator_tick_args, lent_ns)
+#define ISOLATOR_START_FIRST	offsetofend(struct isolator_start_args, batch_ns)
+#define ISOLATOR_TICK_FIRST	offsetofend(struct isolator_tick_args, yielded_ns)
 #define ISOLATOR_STOP_FIRST	offsetofend(struct isolator_stop_args, depth)
 #define ISOLATOR_TASK_FIRST	(offsetof(struct isolator_task_args, start) + \
 				 ISOLATOR_START_FIRST)
@@ -67,7 +67,7 @@ static long isolator_ioctl_start(void __user *arg, size_t size)
 		/* The caller cannot know what it got: undo it. */
 		struct isolator_stop_args stop = { .size = sizeof(stop) };
 
-		isolator_finish(&stop);
+		isolator_stop_one(&stop);
 	}
 	return ret;
 }
@@ -94,7 +94,7 @@ static long isolator_ioctl_stop(void __user *arg, size_t size)
 	ret = isolator_copy_in(&args, sizeof(args), ISOLATOR_STOP_FIRST, arg, size);
 	if (ret)
 		return ret;
-	ret = isolator_finish(&args);
+	ret = isolator_stop_one(&args);
 	if (ret)
 		return ret;
 	return isolator_copy_out(arg, size, &args, sizeof(args));

@@ -27,9 +27,9 @@ static void isolator_local_off(void *info)
 	hot->armed = false;
 	while (atomic_read_acquire(&hot->senders))
 		cpu_relax();
-	atomic_andnot(ISOLATOR_WORK_HELD, &hot->work);
+	atomic_andnot(ISOLATOR_WORK_QUEUED, &hot->work);
 	for (kind = 0; kind < ISOLATOR_KINDS; kind++)
-		isolator_settle(ic, kind);
+		isolator_note_taken(ic, kind);
 	arch_send_call_function_single_ipi(ic->cpu);
 	isolator_unmute();
 	isolator_start_tick(ic);
@@ -40,8 +40,8 @@ static void isolator_local_off(void *info)
 	vtime_isolator(false);
 }
 
-/** isolator_revive - the tick comes back in the kernel, when something may wait for it */
-void isolator_revive(void *info)
+/** isolator_restart_tick - the tick comes back in the kernel, when something may wait for it */
+void isolator_restart_tick(void *info)
 {
 	isolator_start_tick(info);
 }
@@ -74,7 +74,7 @@ bool isolator_disarm(struct isolator_cpu *ic, const struct task_struct *whose,
 		ic->last_start = owner->start_time;
 		ic->ending = true;
 		WRITE_ONCE(ic->owner, NULL);
-		/* From here on the gate holds and spares nothing. */
+		/* From here on senders queue and avoid nothing. */
 		WRITE_ONCE(ic->mask, 0);
 	}
 	raw_spin_unlock_irqrestore(&isolator_lock, flags);
@@ -84,7 +84,7 @@ bool isolator_disarm(struct isolator_cpu *ic, const struct task_struct *whose,
 	}
 
 	/*
-	 * Through the gate, as the CPU is still in the mask: what is held already
+	 * As a sender, as the CPU is still in the mask: what is queued already
 	 * would make a plain call believe that an interrupt is under way.
 	 */
 	smp_call_function_single(ic->cpu, isolator_local_off, ic, 1);
@@ -123,7 +123,7 @@ void isolator_restore(struct isolator_cpu *ic)
 	lockdep_assert_held(&ic->mutex);
 	if (!ic->ending)
 		return;
-	isolator_elect_keeper(-1);
+	isolator_elect_timekeeper(-1);
 	isolator_clock_restore(ic->cpu);
 	isolator_move_irqs(ic->cpu);
 	isolator_mm_put(ic->mm);
@@ -210,7 +210,7 @@ void isolator_end_async(int cpu, const struct task_struct *whose, enum isolator_
 /* The current task exits or executes: its isolation ends with it. */
 void __isolator_task_end(enum isolator_end why)
 {
-	struct isolator_cpu *ic = isolator_mine();
+	struct isolator_cpu *ic = isolator_of_current();
 
 	if (ic)
 		isolator_end(ic, current, why);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Isolator: the isolated CPU's side.  Kernel entry catches up and takes what was
- * held; the return to user mode makes the CPU quiet again.
+ * queued; the return to user mode makes the CPU quiet again.
  */
 #include <linux/entry-common.h>
 #include <linux/irq_work.h>
@@ -21,27 +21,27 @@
  *
  * The bits are cleared before the work is done: a sender that sets one in between
  * may look at the state when this CPU is back in user mode, and then counts on
- * the bit.  What was cleared is owed until it is done, so that an NMI in between
+ * the bit.  What was cleared stays pending until it is done, so that an NMI in between
  * does it first rather than run on stale state.
  */
-noinstr void __isolator_catch_up(void)
+noinstr void __isolator_run_deferred(void)
 {
 	struct isolator_hot *hot = raw_cpu_ptr(&isolator_hot);
-	int work = raw_atomic_read(&hot->work) & ISOLATOR_WORK_CATCH_UP;
+	int work = raw_atomic_read(&hot->work) & ISOLATOR_WORK_DEFERRED;
 
-	WRITE_ONCE(hot->owed, hot->owed | work);
+	WRITE_ONCE(hot->pending, hot->pending | work);
 	raw_atomic_andnot(work, &hot->work);
-	if (isolator_fault(ISOLATOR_FAULT_SKIP_CATCHUP))
+	if (isolator_fault(ISOLATOR_FAULT_SKIP_DEFERRED))
 		return;
-	work = READ_ONCE(hot->owed);
+	work = READ_ONCE(hot->pending);
 	if (work & ISOLATOR_WORK_TEXT)
 		arch_isolator_sync_text();
 	if (work & ISOLATOR_WORK_TLB)
 		arch_isolator_flush_tlb();
-	WRITE_ONCE(hot->owed, 0);
+	WRITE_ONCE(hot->pending, 0);
 }
 
-static void isolator_undue(struct isolator_cpu *ic, u32 bits)
+static void isolator_clear_due(struct isolator_cpu *ic, u32 bits)
 {
 	struct isolator_page *page = ic->page;
 
@@ -50,24 +50,24 @@ static void isolator_undue(struct isolator_cpu *ic, u32 bits)
 }
 
 /*
- * Make real what was held: a self-interrupt, taken as soon as the entry code
+ * Make real what was queued: a self-interrupt, taken as soon as the entry code
  * enables interrupts, before the kernel takes a lock or sleeps for this entry.
  *
  * A marked sender that saw user mode may not have stamped its request yet; it
  * has interrupts off, so wait for it rather than leave a stamp behind.
  */
-static void isolator_take_held(struct isolator_hot *hot, struct isolator_cpu *ic)
+static void isolator_take_queued(struct isolator_hot *hot, struct isolator_cpu *ic)
 {
 	int work;
 
 	while (atomic_read_acquire(&hot->senders))
 		cpu_relax();
-	work = atomic_fetch_andnot(ISOLATOR_WORK_HELD, &hot->work);
-	isolator_settle(ic, ISOLATOR_KIND_CALL);
-	isolator_settle(ic, ISOLATOR_KIND_WAKE);
-	isolator_settle(ic, ISOLATOR_KIND_RESCHED);
-	isolator_settle(ic, ISOLATOR_KIND_SIGNAL);
-	isolator_undue(ic, ISOLATOR_DUE_CALL | ISOLATOR_DUE_SIGNAL);
+	work = atomic_fetch_andnot(ISOLATOR_WORK_QUEUED, &hot->work);
+	isolator_note_taken(ic, ISOLATOR_KIND_CALL);
+	isolator_note_taken(ic, ISOLATOR_KIND_WAKE);
+	isolator_note_taken(ic, ISOLATOR_KIND_RESCHED);
+	isolator_note_taken(ic, ISOLATOR_KIND_SIGNAL);
+	isolator_clear_due(ic, ISOLATOR_DUE_CALL | ISOLATOR_DUE_SIGNAL);
 	/* One under way does it; the return to user mode waits until it has come. */
 	if ((work & ISOLATOR_WORK_CALL) && !isolator_fault(ISOLATOR_FAULT_LOSE_WAKEUP) &&
 	    !atomic_xchg(&hot->kick, 1))
@@ -90,17 +90,17 @@ void __isolator_user_exit(void)
 	struct isolator_hot *hot = this_cpu_ptr(&isolator_hot);
 	struct isolator_cpu *ic;
 
-	/* The catch-up must have run by now: instrumentable code begins here. */
-	if (WARN_ON_ONCE(hot->owed))
-		hot->owed = 0;
+	/* The deferred work must have run by now: instrumentable code begins here. */
+	if (WARN_ON_ONCE(hot->pending))
+		hot->pending = 0;
 	ic = this_cpu_ptr(&isolator_cpus);
 	if (hot->armed && ic->auto_tick && isolator_is_due(ic)) {
 		ic->tick_now = true;
 		hot->left = true;
 	}
 	/* Armed or not: whatever a sender took this task for, its request is taken. */
-	if (atomic_read(&hot->work) & ISOLATOR_WORK_HELD)
-		isolator_take_held(hot, ic);
+	if (atomic_read(&hot->work) & ISOLATOR_WORK_QUEUED)
+		isolator_take_queued(hot, ic);
 	isolator_unmute();
 }
 
@@ -165,10 +165,10 @@ void __isolator_arrived(void)
 static void isolator_note_waiting(struct isolator_cpu *ic)
 {
 	if (!sched_isolator_waiting(ic->cpu)) {
-		isolator_settle(ic, ISOLATOR_KIND_THREAD);
-		isolator_undue(ic, ISOLATOR_DUE_RESCHED);
+		isolator_note_taken(ic, ISOLATOR_KIND_THREAD);
+		isolator_clear_due(ic, ISOLATOR_DUE_RESCHED);
 	} else if (!READ_ONCE(ic->requests[ISOLATOR_KIND_THREAD].since)) {
-		isolator_stamp(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, NULL);
+		isolator_note_queued(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, NULL);
 	} else {
 		isolator_due(ic, ISOLATOR_DUE_RESCHED);
 	}
@@ -177,26 +177,26 @@ static void isolator_note_waiting(struct isolator_cpu *ic)
 }
 
 /*
- * Lends what a deadline, a beat or the start asked for.  A signal wakes the owner
- * early: the rest is lent once that has been dealt with, on this same way to user
+ * Yields what a deadline, a batch or the start asked for.  A signal wakes the owner
+ * early: the rest is yielded once that has been dealt with, on this same way to user
  * mode, or a thread would wait another deadline for each signal.
  */
-static void isolator_lend_forced(struct isolator_cpu *ic)
+static void isolator_yield_required(struct isolator_cpu *ic)
 {
-	u64 budget = 0, lent;
+	u64 budget = 0, yielded;
 
 	/* Ended meanwhile, what there is may be meant for another owner. */
 	local_irq_disable();
 	if (isolator_running(ic))
-		budget = xchg(&ic->lend_forced, 0);
+		budget = xchg(&ic->yield_required, 0);
 	local_irq_enable();
 	if (!budget)
 		return;
-	lent = isolator_lend(ic, max(ic->lend, budget));
+	yielded = isolator_yield(ic, max(ic->yield_ns, budget));
 	local_irq_disable();
-	if (lent < budget && signal_pending(current) && isolator_running(ic) &&
+	if (yielded < budget && signal_pending(current) && isolator_running(ic) &&
 	    sched_isolator_waiting(ic->cpu))
-		cmpxchg(&ic->lend_forced, 0, budget - lent);
+		cmpxchg(&ic->yield_required, 0, budget - yielded);
 	local_irq_enable();
 }
 
@@ -207,7 +207,7 @@ static void isolator_lend_forced(struct isolator_cpu *ic)
  */
 static bool isolator_make_quiet(struct isolator_cpu *ic)
 {
-	int keeper = isolator_timekeeper();
+	int timekeeper = isolator_timekeeper();
 	u64 left = KTIME_MAX;
 	bool changed = false;
 
@@ -218,28 +218,28 @@ static bool isolator_make_quiet(struct isolator_cpu *ic)
 		local_irq_disable();
 		return false;
 	}
-	if (ic->tick_forced) {
-		ic->tick_forced = false;
+	if (ic->tick_required) {
+		ic->tick_required = false;
 		local_irq_enable();
 		isolator_run_timers(ic);
 		local_irq_disable();
 		return false;
 	}
-	if (READ_ONCE(ic->lend_forced) || isolator_local_dirty()) {
+	if (READ_ONCE(ic->yield_required) || isolator_local_dirty()) {
 		local_irq_enable();
 		isolator_local_drain();
-		isolator_lend_forced(ic);
+		isolator_yield_required(ic);
 		local_irq_disable();
 		return false;
 	}
 	/* Moved to itself, a timer would never be gone, and this never through. */
-	if ((ic->mask & ISOLATOR_MASK_CLOCK) && keeper != ic->cpu) {
+	if ((ic->mask & ISOLATOR_MASK_CLOCK) && timekeeper != ic->cpu) {
 		changed |= tick_isolator_stop();
 		if (!ic->tick_off)
 			ic->ran_since = jiffies;
 		ic->tick_off = true;
-		changed |= timers_isolator_move(keeper);
-		changed |= hrtimers_isolator_move(keeper, &left);
+		changed |= timers_isolator_move(timekeeper);
+		changed |= hrtimers_isolator_move(timekeeper, &left);
 		if (!ic->timers_away)
 			ic->timers_away = timers_isolator_leave();
 		changed |= !ic->timers_away;

@@ -15,7 +15,7 @@
 struct file;
 struct seq_file;
 
-#define ISOLATOR_BREACHES	32	/* remembered per CPU */
+#define ISOLATOR_DELIVERIES	32	/* remembered per CPU */
 #define ISOLATOR_CALLBACKS	64	/* counted apart, per CPU */
 #define ISOLATOR_SENDERS	1024	/* counted apart, per isolated CPU */
 #define ISOLATOR_STACK		16	/* frames of a waiting sender */
@@ -28,10 +28,10 @@ struct seq_file;
 #define ISOLATOR_DEADLINE_MAX		((u64)3600 * NSEC_PER_SEC)
 #define ISOLATOR_SPIN_DEFAULT		((u64)100 * NSEC_PER_MSEC)
 #define ISOLATOR_SPIN_MAX		((u64)NSEC_PER_SEC)
-#define ISOLATOR_LEND_DEFAULT		(500 * NSEC_PER_USEC)
-/* At start and at a beat: until the threads are through, or this. */
-#define ISOLATOR_LEND_FORCED	((u64)(10 * NSEC_PER_MSEC))
-#define ISOLATOR_LEND_MAX		NSEC_PER_SEC
+#define ISOLATOR_YIELD_DEFAULT		(500 * NSEC_PER_USEC)
+/* At start and in a batch: until the threads are through, or this. */
+#define ISOLATOR_YIELD_REQUIRED	((u64)(10 * NSEC_PER_MSEC))
+#define ISOLATOR_YIELD_MAX		NSEC_PER_SEC
 #define ISOLATOR_DEADLINE_MIN		((u64)NSEC_PER_MSEC)
 
 /* What can be pending, by what ends it and by which deadline bounds it. */
@@ -42,7 +42,7 @@ enum isolator_kind {
 	ISOLATOR_KIND_SIGNAL,	/* signal, ptrace, task work: D */
 	ISOLATOR_KIND_THREAD,	/* a thread of this CPU is runnable: D */
 	ISOLATOR_KIND_TIMER,	/* a timer of this CPU has expired: D */
-	ISOLATOR_KIND_CLOCK,	/* limits or CPU timers to check: never a breach */
+	ISOLATOR_KIND_CLOCK,	/* limits or CPU timers to check: never a deadline miss */
 	ISOLATOR_KINDS,
 };
 
@@ -70,38 +70,38 @@ struct isolator_request {
 };
 
 /**
- * struct isolator_breach - a deadline that passed, or a request always delivered
+ * struct isolator_delivery - a deadline that passed, or a request always delivered
  * @when: ktime of the delivery
- * @waited: how long the request had waited, in ns; 0 for what is never held
+ * @waited: how long the request had waited, in ns; 0 for what is never queued
  * @stack: frames of the sender, if it still waited; else @nr_stack is 0
  */
-struct isolator_breach {
+struct isolator_delivery {
 	u64			when;
 	u64			waited;
 	enum isolator_kind	kind;
-	bool			forced;
+	bool			immediate;
 	struct isolator_request	request;
 	unsigned int		nr_stack;
 	unsigned long		stack[ISOLATOR_STACK];
 };
 
 /**
- * struct isolator_rule - a callback that is not held, and what becomes of it
+ * struct isolator_rule - a callback that is not queued, and what becomes of it
  *
  * An entry of the table, which only grows.
  */
 struct isolator_rule {
 	void			*func;
-	enum isolator_treatment	treatment;
+	enum isolator_policy	policy;
 };
 
 /**
- * struct isolator_tally - what one CPU has spared an isolated one, by rule
+ * struct isolator_tally - what one CPU has avoided an isolated one, by rule
  *
  * Only that CPU writes it, so that senders share neither a lock nor a cache line.
  */
 struct isolator_tally {
-	u64	spared[ISOLATOR_RULES];
+	u64	avoided[ISOLATOR_RULES];
 };
 
 struct isolator_callback {
@@ -124,32 +124,32 @@ struct isolator_shared {
  * struct isolator_own - what the isolated task itself, or its start, asked for
  * @ticks: ticks that entered the kernel
  * @entries: of them, kernel entries that were made for something else
- * @lends: how often the CPU was lent
- * @planned: interruptions by the beat
+ * @yields: how often the CPU was yielded
+ * @planned: planned interruptions, one a batch period
  */
 struct isolator_own {
 	u64	ticks;
 	u64	entries;
-	u64	lends;
+	u64	yields;
 	u64	planned;
 };
 
 /**
  * struct isolator_cpu - the rest of an isolated CPU's state; constant size
- * @lock: requests, breaches and callbacks; taken with interrupts off, innermost
+ * @lock: requests, deadline misses and callbacks; taken with interrupts off, innermost
  * @mutex: its start and its restoration, one at a time
  * @owner: the isolated task; set and cleared by start and end only
  * @mm: its memory, of which others keep off
  * @page: the shared page; @shared holds one reference, each mapping another
  * @mask: ISOLATOR_MASK_* in force
  * @depth: starts to be undone
- * @beat: period of planned interruptions, 0 for none; the last was @beaten
+ * @batch_ns: period of planned interruptions, 0 for none; the last was at @last_batch
  * @auto_tick: a kernel entry with something due is a tick
  * @tick_now: this entry is one, and has not been yet; only the owner's CPU
  * @timer_next: ktime of the first timer left behind on this CPU
- * @tick_forced: a deadline passed for a timer of this CPU: run what a tick runs
- * @lend_forced: so many ns are to be lent at once, threads of this CPU waiting
- * @lending: the owner lends the CPU right now
+ * @tick_required: a deadline passed for a timer of this CPU: run what a tick runs
+ * @yield_required: so many ns are to be yielded at once, threads of this CPU waiting
+ * @yielding: the owner yields the CPU right now
  * @waiter: the last thread of this CPU that became runnable, with its name
  * @tick_off: the periodic tick was stopped for the owner's user mode
  * @timers_away: the CPU has left the timer migration hierarchy; only with @tick_off
@@ -157,7 +157,7 @@ struct isolator_own {
  * @end: why the last isolation ended
  * @ending: an end has begun and not been restored
  * @senders: who asked for what since the last start; NULL before the first
- * @tally: what was spared, by sending CPU; NULL before the first start, then for good
+ * @tally: what was avoided, by sending CPU; NULL before the first start, then for good
  * @tally_base: its sums at the last start
  * @last: the task whose isolation ended, with @last_start
  */
@@ -174,16 +174,16 @@ struct isolator_cpu {
 	u32			depth;
 	u64			deadline;
 	u64			spin;
-	u64			lend;
+	u64			yield_ns;
 	u64			started;
-	u64			beat;
-	u64			beaten;
+	u64			batch_ns;
+	u64			last_batch;
 	bool			auto_tick;
 	bool			tick_now;
 	u64			timer_next;
-	bool			tick_forced;
-	u64			lend_forced;
-	bool			lending;
+	bool			tick_required;
+	u64			yield_required;
+	bool			yielding;
 	bool			tick_off;
 	bool			timers_away;
 	unsigned long		ran_since;
@@ -197,8 +197,8 @@ struct isolator_cpu {
 	u64			longest[ISOLATOR_KINDS];
 	u64			counts[ISOLATOR_COUNTS];
 	struct isolator_own	own;
-	unsigned int		nr_breaches;
-	struct isolator_breach	breaches[ISOLATOR_BREACHES];
+	unsigned int		nr_deliveries;
+	struct isolator_delivery	deliveries[ISOLATOR_DELIVERIES];
 	struct isolator_callback callbacks[ISOLATOR_CALLBACKS];
 	u64			callbacks_lost;
 	struct isolator_senders	*senders;
@@ -240,24 +240,24 @@ static inline bool isolator_running(struct isolator_cpu *ic)
 
 /* requests.c */
 void isolator_due(struct isolator_cpu *ic, u32 bits);
-void isolator_stamp(struct isolator_cpu *ic, enum isolator_kind kind,
-		    void *func, unsigned long caller, struct task_struct *p);
-void isolator_settle(struct isolator_cpu *ic, enum isolator_kind kind);
+void isolator_note_queued(struct isolator_cpu *ic, enum isolator_kind kind,
+			  void *func, unsigned long caller, struct task_struct *p);
+void isolator_note_taken(struct isolator_cpu *ic, enum isolator_kind kind);
 
-/* gate.c */
+/* ipi.c */
 extern atomic_t isolator_bypassed;
 bool isolator_bypass(void);
 bool isolator_in_user(int cpu);
 bool isolator_quiet(int cpu);
 void isolator_deliver(int cpu);
-void isolator_finish_calls(void);
+void isolator_flush_queued_calls(void);
 
-/* treat.c */
+/* policy.c */
 unsigned int isolator_rule_slot(const struct isolator_rule *rule);
 const struct isolator_rule *isolator_rule_at(unsigned int slot);
 
-/* break.c */
-void isolator_count_broken(struct isolator_cpu *ic, enum isolator_kind kind, void *func);
+/* immediate.c */
+void isolator_count_immediate(struct isolator_cpu *ic, enum isolator_kind kind, void *func);
 
 /* entry.c */
 bool isolator_is_due(struct isolator_cpu *ic);
@@ -269,15 +269,15 @@ void isolator_count_locked(struct isolator_cpu *ic, enum isolator_count what,
 			   enum isolator_kind kind, void *func, const char *comm);
 struct isolator_callback *isolator_callback_slot(struct isolator_callback *callbacks,
 						 void *func);
-void isolator_count_spared(struct isolator_cpu *ic, const struct isolator_rule *rule);
+void isolator_count_avoided(struct isolator_cpu *ic, const struct isolator_rule *rule);
 u64 isolator_tally_since(struct isolator_cpu *ic, unsigned int slot);
 enum isolator_count isolator_rule_count(const struct isolator_rule *rule);
 void isolator_reset_tally(struct isolator_cpu *ic);
 void isolator_note_wait(struct isolator_cpu *ic, enum isolator_kind kind,
 			u64 waited);
-void isolator_record(struct isolator_cpu *ic, enum isolator_kind kind,
-		     const struct isolator_request *request, u64 waited,
-		     bool stack, bool forced);
+void isolator_record_delivery(struct isolator_cpu *ic, enum isolator_kind kind,
+			      const struct isolator_request *request, u64 waited,
+			      bool stack, bool immediate);
 void isolator_own_inc(struct isolator_cpu *ic, u64 *count);
 void isolator_reset_longest(struct isolator_cpu *ic);
 void isolator_reset_stats(struct isolator_cpu *ic);
@@ -286,7 +286,7 @@ int isolator_stats_show(struct seq_file *m, void *v);
 int isolator_stats_init(void);
 
 /* senders.c */
-pid_t isolator_who(char *comm);
+pid_t isolator_sender_name(char *comm);
 struct isolator_senders *isolator_senders_make(void);
 void isolator_senders_reset_longest(struct isolator_cpu *ic);
 void isolator_sender_count(struct isolator_cpu *ic, enum isolator_count what,
@@ -299,8 +299,8 @@ void isolator_senders_forget(struct isolator_cpu *ic, const struct module *modul
 /* deadline.c */
 void isolator_watch(void);
 void isolator_watch_init(void);
-bool isolator_breach(struct isolator_cpu *ic, enum isolator_kind kind, u64 bound,
-		     bool stack);
+bool isolator_check_deadline(struct isolator_cpu *ic, enum isolator_kind kind, u64 bound,
+			     bool stack);
 
 /* start.c */
 int isolator_begin(struct isolator_start_args *args);
@@ -310,8 +310,8 @@ int isolator_begin_admitted(struct isolator_start_args *args,
 /* core.c */
 extern struct mutex isolator_mutex;
 extern raw_spinlock_t isolator_lock;
-int isolator_finish(struct isolator_stop_args *args);
-struct isolator_cpu *isolator_mine(void);
+int isolator_stop_one(struct isolator_stop_args *args);
+struct isolator_cpu *isolator_of_current(void);
 struct isolator_cpu *isolator_current(void);
 int isolator_set_allowed(const struct cpumask *mask);
 
@@ -328,7 +328,7 @@ void isolator_end_work(struct work_struct *work);
 bool isolator_end(struct isolator_cpu *ic, const struct task_struct *whose,
 		  enum isolator_end why);
 bool isolator_end_task(const struct task_struct *task, enum isolator_end why);
-void isolator_revive(void *info);
+void isolator_restart_tick(void *info);
 
 /* admit.c */
 extern struct cpumask isolator_allowed;
@@ -337,9 +337,9 @@ bool isolator_may_lock(void);
 int isolator_check_args(struct isolator_start_args *args);
 int isolator_check_cpu(int cpu);
 
-/* keeper.c */
-int isolator_keeper_beside(int cpu);
-void isolator_elect_keeper(int leaving);
+/* timekeeper.c */
+int isolator_timekeeper_beside(int cpu);
+void isolator_elect_timekeeper(int leaving);
 
 /* system.c */
 int isolator_system_init(void);
@@ -347,7 +347,7 @@ int isolator_system_init(void);
 /* tick.c */
 int isolator_do_tick(struct isolator_tick_args *args);
 void isolator_run_timers(struct isolator_cpu *ic);
-u64 isolator_lend(struct isolator_cpu *ic, u64 budget);
+u64 isolator_yield(struct isolator_cpu *ic, u64 budget);
 void isolator_auto_tick(struct isolator_cpu *ic);
 
 /* arm.c */

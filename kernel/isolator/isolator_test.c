@@ -35,23 +35,23 @@ static struct isolator_cpu *isolator_test_cpu(struct kunit *test)
 	return ic;
 }
 
-static void isolator_test_stamp(struct isolator_cpu *ic, enum isolator_kind kind,
-				void *func)
+static void isolator_test_note_queued(struct isolator_cpu *ic, enum isolator_kind kind,
+				      void *func)
 {
 	unsigned long flags;
 
 	local_irq_save(flags);
-	isolator_stamp(ic, kind, func, _RET_IP_,
-		       kind == ISOLATOR_KIND_THREAD ? current : NULL);
+	isolator_note_queued(ic, kind, func, _RET_IP_,
+			     kind == ISOLATOR_KIND_THREAD ? current : NULL);
 	local_irq_restore(flags);
 }
 
-static void isolator_test_settle(struct isolator_cpu *ic, enum isolator_kind kind)
+static void isolator_test_note_taken(struct isolator_cpu *ic, enum isolator_kind kind)
 {
 	unsigned long flags;
 
 	local_irq_save(flags);
-	isolator_settle(ic, kind);
+	isolator_note_taken(ic, kind);
 	local_irq_restore(flags);
 }
 
@@ -109,13 +109,13 @@ static void isolator_test_rule_table(struct kunit *test)
 {
 	const struct isolator_rule *rule;
 
-	KUNIT_ASSERT_EQ(test, isolator_treat(isolator_test_a, ISOLATOR_EXCLUDE), 0);
-	KUNIT_EXPECT_EQ(test, isolator_treat(isolator_test_a, ISOLATOR_EXCLUDE), 0);
-	KUNIT_EXPECT_EQ(test, isolator_treat(isolator_test_a, ISOLATOR_CATCH_UP_TLB),
+	KUNIT_ASSERT_EQ(test, isolator_set_policy(isolator_test_a, ISOLATOR_EXCLUDE), 0);
+	KUNIT_EXPECT_EQ(test, isolator_set_policy(isolator_test_a, ISOLATOR_EXCLUDE), 0);
+	KUNIT_EXPECT_EQ(test, isolator_set_policy(isolator_test_a, ISOLATOR_DEFER_TLB),
 			-EEXIST);
 	rule = __isolator_rule(isolator_test_a);
 	KUNIT_ASSERT_NOT_NULL(test, rule);
-	KUNIT_EXPECT_EQ(test, rule->treatment, ISOLATOR_EXCLUDE);
+	KUNIT_EXPECT_EQ(test, rule->policy, ISOLATOR_EXCLUDE);
 	KUNIT_EXPECT_PTR_EQ(test, isolator_rule_at(isolator_rule_slot(rule)), rule);
 	KUNIT_EXPECT_NULL(test, isolator_rule_at(ISOLATOR_RULES));
 	KUNIT_EXPECT_NULL(test, __isolator_rule(isolator_test_b));
@@ -127,13 +127,13 @@ static void isolator_test_free_tally(void *tally)
 }
 
 /* Whichever CPU spares it, and however often that CPU was isolated before. */
-static void isolator_test_spared(struct kunit *test)
+static void isolator_test_avoided(struct kunit *test)
 {
 	struct isolator_cpu *ic = isolator_test_cpu(test);
 	const struct isolator_rule *rule;
 	unsigned int slot, cpu, cpus = 0, lines;
 
-	KUNIT_ASSERT_EQ(test, isolator_treat(isolator_test_a, ISOLATOR_EXCLUDE), 0);
+	KUNIT_ASSERT_EQ(test, isolator_set_policy(isolator_test_a, ISOLATOR_EXCLUDE), 0);
 	rule = __isolator_rule(isolator_test_a);
 	slot = isolator_rule_slot(rule);
 	KUNIT_EXPECT_EQ(test, isolator_tally_since(ic, slot), 0);
@@ -142,14 +142,14 @@ static void isolator_test_spared(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, isolator_test_free_tally,
 							(void __force *)ic->tally), 0);
 	for_each_possible_cpu(cpu) {
-		per_cpu_ptr(ic->tally, cpu)->spared[slot]++;
+		per_cpu_ptr(ic->tally, cpu)->avoided[slot]++;
 		cpus++;
 	}
 	isolator_reset_tally(ic);
 	KUNIT_EXPECT_EQ(test, isolator_tally_since(ic, slot), 0);
 	preempt_disable();
-	isolator_count_spared(ic, rule);
-	isolator_count_spared(ic, rule);
+	isolator_count_avoided(ic, rule);
+	isolator_count_avoided(ic, rule);
 	preempt_enable();
 	KUNIT_EXPECT_EQ(test, ic->tally_base[slot], cpus);
 	KUNIT_EXPECT_EQ(test, isolator_tally_since(ic, slot), 2);
@@ -165,30 +165,30 @@ static void isolator_test_request_oldest(struct kunit *test)
 	struct isolator_request *req = &ic->requests[ISOLATOR_KIND_CALL];
 	u64 first;
 
-	isolator_test_stamp(ic, ISOLATOR_KIND_CALL, isolator_test_a);
+	isolator_test_note_queued(ic, ISOLATOR_KIND_CALL, isolator_test_a);
 	first = req->since;
 	KUNIT_EXPECT_NE(test, first, 0);
 	usleep_range(10, 20);
-	isolator_test_stamp(ic, ISOLATOR_KIND_CALL, isolator_test_b);
+	isolator_test_note_queued(ic, ISOLATOR_KIND_CALL, isolator_test_b);
 	KUNIT_EXPECT_EQ(test, req->since, first);
 	KUNIT_EXPECT_EQ(test, req->count, 2);
 	KUNIT_EXPECT_PTR_EQ(test, req->func, (void *)isolator_test_a);
 	KUNIT_EXPECT_EQ(test, req->pid, current->pid);
 	KUNIT_EXPECT_EQ(test, ic->page->due, ISOLATOR_DUE_CALL);
-	KUNIT_EXPECT_EQ(test, ic->page->held, 2);
+	KUNIT_EXPECT_EQ(test, ic->page->queued, 2);
 }
 
 static void isolator_test_request_settled(struct kunit *test)
 {
 	struct isolator_cpu *ic = isolator_test_cpu(test);
 
-	isolator_test_stamp(ic, ISOLATOR_KIND_WAKE, isolator_test_a);
+	isolator_test_note_queued(ic, ISOLATOR_KIND_WAKE, isolator_test_a);
 	usleep_range(10, 20);
-	isolator_test_settle(ic, ISOLATOR_KIND_WAKE);
+	isolator_test_note_taken(ic, ISOLATOR_KIND_WAKE);
 	KUNIT_EXPECT_EQ(test, ic->requests[ISOLATOR_KIND_WAKE].since, 0);
 	KUNIT_EXPECT_GE(test, ic->longest[ISOLATOR_KIND_WAKE], 10 * NSEC_PER_USEC);
 	/* Nothing pending: nothing to settle. */
-	isolator_test_settle(ic, ISOLATOR_KIND_WAKE);
+	isolator_test_note_taken(ic, ISOLATOR_KIND_WAKE);
 	KUNIT_EXPECT_EQ(test, ic->requests[ISOLATOR_KIND_WAKE].since, 0);
 }
 
@@ -209,7 +209,7 @@ static void isolator_test_kinds_apart(struct kunit *test)
 		struct isolator_cpu *ic = isolator_test_cpu(test);
 		int other;
 
-		isolator_test_stamp(ic, kind, NULL);
+		isolator_test_note_queued(ic, kind, NULL);
 		KUNIT_EXPECT_EQ_MSG(test, ic->page->due, due[kind], "kind %s",
 				    isolator_kind_names[kind]);
 		for (other = 0; other < ISOLATOR_KINDS; other++)
@@ -225,13 +225,13 @@ static void isolator_test_callbacks_bounded(struct kunit *test)
 
 	raw_spin_lock_irq(&ic->lock);
 	for (i = 1; i <= 2 * ISOLATOR_CALLBACKS; i++)
-		isolator_count_locked(ic, ISOLATOR_COUNT_HELD, ISOLATOR_KIND_CALL,
+		isolator_count_locked(ic, ISOLATOR_COUNT_QUEUED, ISOLATOR_KIND_CALL,
 				      (void *)(i * 64), current->comm);
 	raw_spin_unlock_irq(&ic->lock);
-	KUNIT_EXPECT_EQ(test, ic->counts[ISOLATOR_COUNT_HELD], 2 * ISOLATOR_CALLBACKS);
+	KUNIT_EXPECT_EQ(test, ic->counts[ISOLATOR_COUNT_QUEUED], 2 * ISOLATOR_CALLBACKS);
 	KUNIT_EXPECT_EQ(test, ic->callbacks_lost, ISOLATOR_CALLBACKS);
 	for (i = 0; i < ISOLATOR_CALLBACKS; i++)
-		KUNIT_EXPECT_EQ(test, ic->callbacks[i].counts[ISOLATOR_COUNT_HELD], 1);
+		KUNIT_EXPECT_EQ(test, ic->callbacks[i].counts[ISOLATOR_COUNT_QUEUED], 1);
 }
 
 static void isolator_test_free_senders(void *senders)
@@ -249,10 +249,10 @@ static void isolator_test_senders_complete(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, isolator_test_free_senders,
 							ic->senders), 0);
 	for (i = 0; i < 5; i++) {
-		isolator_test_stamp(ic, ISOLATOR_KIND_CALL, isolator_test_a);
-		isolator_test_stamp(ic, ISOLATOR_KIND_RESCHED, NULL);
+		isolator_test_note_queued(ic, ISOLATOR_KIND_CALL, isolator_test_a);
+		isolator_test_note_queued(ic, ISOLATOR_KIND_RESCHED, NULL);
 	}
-	KUNIT_EXPECT_EQ(test, isolator_test_shown(test, ic, " held ", &lines), 10);
+	KUNIT_EXPECT_EQ(test, isolator_test_shown(test, ic, " queued ", &lines), 10);
 	KUNIT_EXPECT_EQ(test, lines, 2);
 
 	/* More of them than there is room for: none is lost from the sum. */
@@ -285,32 +285,32 @@ static void isolator_test_module_goes(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, ic->senders);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, isolator_test_free_senders,
 							ic->senders), 0);
-	isolator_test_stamp(ic, ISOLATOR_KIND_CALL, func);
-	isolator_test_stamp(ic, ISOLATOR_KIND_CALL, isolator_test_a);
+	isolator_test_note_queued(ic, ISOLATOR_KIND_CALL, func);
+	isolator_test_note_queued(ic, ISOLATOR_KIND_CALL, isolator_test_a);
 	isolator_forget_module(ic, module);
-	isolator_test_stamp(ic, ISOLATOR_KIND_CALL, func);
-	isolator_test_stamp(ic, ISOLATOR_KIND_CALL, isolator_test_a);
+	isolator_test_note_queued(ic, ISOLATOR_KIND_CALL, func);
+	isolator_test_note_queued(ic, ISOLATOR_KIND_CALL, isolator_test_a);
 	/* Two entries of the module's function, one of the kernel's. */
-	KUNIT_EXPECT_EQ(test, isolator_test_shown(test, ic, " held ", &lines), 4);
+	KUNIT_EXPECT_EQ(test, isolator_test_shown(test, ic, " queued ", &lines), 4);
 	KUNIT_EXPECT_EQ(test, lines, 3);
 }
 
-static void isolator_test_breaches_bounded(struct kunit *test)
+static void isolator_test_deliveries_bounded(struct kunit *test)
 {
 	struct isolator_cpu *ic = isolator_test_cpu(test);
 	struct isolator_request req = { .func = isolator_test_a, .cpu = 1 };
 	int i;
 
 	raw_spin_lock_irq(&ic->lock);
-	for (i = 0; i < ISOLATOR_BREACHES + 3; i++) {
+	for (i = 0; i < ISOLATOR_DELIVERIES + 3; i++) {
 		req.pid = i;
-		isolator_record(ic, ISOLATOR_KIND_CALL, &req, i, false, false);
+		isolator_record_delivery(ic, ISOLATOR_KIND_CALL, &req, i, false, false);
 	}
 	raw_spin_unlock_irq(&ic->lock);
-	KUNIT_EXPECT_EQ(test, ic->nr_breaches, ISOLATOR_BREACHES + 3);
+	KUNIT_EXPECT_EQ(test, ic->nr_deliveries, ISOLATOR_DELIVERIES + 3);
 	/* The three oldest fell out, the newest is at its place. */
-	KUNIT_EXPECT_EQ(test, ic->breaches[2].request.pid, ISOLATOR_BREACHES + 2);
-	KUNIT_EXPECT_EQ(test, ic->breaches[3].request.pid, 3);
+	KUNIT_EXPECT_EQ(test, ic->deliveries[2].request.pid, ISOLATOR_DELIVERIES + 2);
+	KUNIT_EXPECT_EQ(test, ic->deliveries[3].request.pid, 3);
 }
 
 static void isolator_test_start_refuses(struct kunit *test)
@@ -339,12 +339,12 @@ static void isolator_test_start_refuses(struct kunit *test)
 	args.deadline_ns = 1;
 	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -ERANGE);
 	args = good;
-	args.lend_ns = ISOLATOR_LEND_MAX + 1;
+	args.yield_ns = ISOLATOR_YIELD_MAX + 1;
 	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -ERANGE);
 	args = good;
-	args.beat_ns = ISOLATOR_DEADLINE_MIN - 1;
+	args.batch_ns = ISOLATOR_DEADLINE_MIN - 1;
 	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -ERANGE);
-	args.beat_ns = ISOLATOR_DEADLINE_MAX + 1;
+	args.batch_ns = ISOLATOR_DEADLINE_MAX + 1;
 	KUNIT_EXPECT_EQ(test, isolator_begin(&args), -ERANGE);
 }
 
@@ -354,7 +354,7 @@ static void isolator_test_without_start(struct kunit *test)
 	struct isolator_stop_args stop = { .size = sizeof(stop) };
 
 	KUNIT_EXPECT_EQ(test, isolator_do_tick(&tick), -ESRCH);
-	KUNIT_EXPECT_EQ(test, isolator_finish(&stop), -ESRCH);
+	KUNIT_EXPECT_EQ(test, isolator_stop_one(&stop), -ESRCH);
 	tick.flags = ISOLATOR_TICK_ALL + 1;
 	KUNIT_EXPECT_EQ(test, isolator_do_tick(&tick), -EINVAL);
 }
@@ -420,14 +420,14 @@ static struct kunit_case isolator_cases[] = {
 	KUNIT_CASE(isolator_test_timer_next),
 	KUNIT_CASE(isolator_test_rule_default),
 	KUNIT_CASE(isolator_test_rule_table),
-	KUNIT_CASE(isolator_test_spared),
+	KUNIT_CASE(isolator_test_avoided),
 	KUNIT_CASE(isolator_test_request_oldest),
 	KUNIT_CASE(isolator_test_request_settled),
 	KUNIT_CASE(isolator_test_kinds_apart),
 	KUNIT_CASE(isolator_test_callbacks_bounded),
 	KUNIT_CASE(isolator_test_senders_complete),
 	KUNIT_CASE(isolator_test_module_goes),
-	KUNIT_CASE(isolator_test_breaches_bounded),
+	KUNIT_CASE(isolator_test_deliveries_bounded),
 	KUNIT_CASE(isolator_test_start_refuses),
 	KUNIT_CASE(isolator_test_without_start),
 	KUNIT_CASE(isolator_test_untracked),

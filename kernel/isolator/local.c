@@ -4,7 +4,7 @@
  * to ask this CPU for it later.
  *
  * What is left behind after such a drain (a page fault, a system call) makes a
- * request wait as any other that needs a thread of this CPU: it is lent the CPU
+ * request wait as any other that needs a thread of this CPU: it gets the CPU
  * at a tick.  So these are about being asked rarely, not about correctness.
  */
 #include <linux/buffer_head.h>
@@ -29,7 +29,7 @@ bool isolator_local_dirty(void)
 }
 
 /**
- * isolator_stats_dirty - does this CPU hold back counts of memory statistics?
+ * isolator_stats_dirty - does this CPU keep back counts of memory statistics?
  *
  * Asked for by vm.stat_refresh only, and dearer to answer: every zone's counts
  * are looked at.
@@ -75,7 +75,7 @@ void isolator_local_drain(void)
  */
 void isolator_local_start(int cpu)
 {
-	if (!isolator_stay(cpu))
+	if (!isolator_pin_owner(cpu))
 		return;
 	vmstat_local_cancel();
 	slab_local_flush();

@@ -3,7 +3,7 @@
  * Isolator: leaves the memory of isolated threads alone.
  *
  * A flush of user translations cannot be deferred: until it is done, freed
- * pages can be read by their old owner.  So it is held, and to make it rare
+ * pages can be read by their old owner.  So it is queued, and to make it rare
  * everything optional that changes the page tables of such an mm is refused
  * while isolator_mm() holds.
  *
@@ -15,7 +15,7 @@
  *    gets -EBUSY after some tries.
  *  - Bounded: what cannot be reclaimed is the memory of a process that may lock all of
  *    it, by CAP_IPC_LOCK of who asked for the start or by its RLIMIT_MEMLOCK. One that
- *    is larger is treated like any other, and its flushes are held. Its memcg limit
+ *    is larger is treated like any other, and its flushes are queued. Its memcg limit
  *    and the OOM killer, whose SIGKILL is always delivered, hold as for mlockall().
  *  - KSM, khugepaged, MADV_COLLAPSE, NUMA balancing skip it; clearing
  *    soft-dirty bits and another process's process_madvise() get -EBUSY.
@@ -26,7 +26,7 @@
  *    write-protected already: the first write is the task's own COW fault.
  *
  * What remains is asked for by the process itself (munmap, mprotect, writeback
- * of its shared file mappings): held, at most D_spin.
+ * of its shared file mappings): queued, at most D_spin.
  */
 #include <linux/hugetlb.h>
 #include <linux/isolator.h>
@@ -69,7 +69,7 @@ bool __isolator_mm(struct mm_struct *mm)
  *
  * Post: nothing that holds the mmap lock (KSM, khugepaged, fork, soft-dirty)
  * works with the old state any more.  An rmap walk that began before may still
- * flush; such a flush is delivered or held as any other.
+ * flush; such a flush is delivered or queued as any other.
  *
  * Context: process context, may sleep, takes the mmap lock for writing.  Whoever can
  * make the process wait for a page decides how long: no lock that others need is held.

@@ -5,7 +5,7 @@
  * The scheduler asks here only after it chose an isolated CPU.  A task whose
  * affinity names isolated CPUs and nothing else stays where it was put: the
  * administrator asked for that, and it runs whenever the owner is in the kernel
- * and lends its CPU.
+ * and yields its CPU.
  */
 #include <linux/cpuset.h>
 #include <linux/isolator.h>
@@ -56,13 +56,13 @@ int isolator_place(struct task_struct *p, const struct cpumask *allowed, int cpu
 }
 
 /**
- * isolator_takes - may a task go to one of these CPUs that is not isolated?
+ * isolator_accepts_task - may a task go to one of these CPUs that is not isolated?
  * @p: the task
  * @cpus: the CPUs
  *
  * Context: any; @p's affinity is stable or a stale answer does no harm.
  */
-bool isolator_takes(struct task_struct *p, const struct cpumask *cpus)
+bool isolator_accepts_task(struct task_struct *p, const struct cpumask *cpus)
 {
 	int i;
 
@@ -75,7 +75,7 @@ bool isolator_takes(struct task_struct *p, const struct cpumask *cpus)
 }
 
 /**
- * isolator_fork - gives a child of an owner the CPUs of its cpuset
+ * isolator_reset_child_affinity - gives a child of an owner the CPUs of its cpuset
  * @p: the child, not yet woken for the first time
  *
  * An owner is pinned to one CPU, and a child inherits that.  Isolation is not
@@ -88,7 +88,7 @@ bool isolator_takes(struct task_struct *p, const struct cpumask *cpus)
  * cpuset allows.  If there is no memory for a mask the child keeps the
  * inherited one and runs when its parent sleeps or ticks.
  */
-void isolator_fork(struct task_struct *p)
+void isolator_reset_child_affinity(struct task_struct *p)
 {
 	cpumask_var_t mask;
 	unsigned long flags;
@@ -196,7 +196,7 @@ int isolator_push_tasks(int cpu)
 
 	lockdep_assert_preemption_enabled();
 	for (pass = 0; pass < PUSH_PASSES; pass++) {
-		if (!isolator_stay(cpu))
+		if (!isolator_pin_owner(cpu))
 			return -ECANCELED;
 		push_pass(cpu, &busy, &stay);
 		migrate_enable();

@@ -110,8 +110,8 @@ static int isolator_status_show(struct seq_file *m, void *v)
 				seq_puts(m, " deadline_ns never");
 			else
 				seq_printf(m, " deadline_ns %llu", ic->deadline);
-			seq_printf(m, " spin_ns %llu lend_ns %llu beat_ns %llu auto_tick %d",
-				   ic->spin, ic->lend, ic->beat, ic->auto_tick);
+			seq_printf(m, " spin_ns %llu yield_ns %llu batch_ns %llu auto_tick %d",
+				   ic->spin, ic->yield_ns, ic->batch_ns, ic->auto_tick);
 			seq_printf(m, " owner %d", isolator_owner_pid(ic));
 			/* Sampled by others it would tell when the task makes system calls. */
 			if (isolator_admin(m->file))
@@ -136,13 +136,13 @@ static int isolator_proc_senders(struct seq_file *m, void *v)
 	return 0;
 }
 
-static void isolator_show_breach(struct seq_file *m, int cpu,
-				 const struct isolator_breach *b)
+static void isolator_show_delivery(struct seq_file *m, int cpu,
+				   const struct isolator_delivery *b)
 {
 	unsigned int i;
 
 	seq_printf(m, "cpu %d %s kind %s at_ns %llu waited_ns %llu", cpu,
-		   b->forced ? "break" : "breach", isolator_kind_names[b->kind],
+		   b->immediate ? "immediate" : "deadline_miss", isolator_kind_names[b->kind],
 		   b->when, b->waited);
 	if (!isolator_admin(m->file)) {
 		seq_putc(m, '\n');
@@ -158,9 +158,9 @@ static void isolator_show_breach(struct seq_file *m, int cpu,
 		seq_printf(m, "  %pS\n", (void *)b->stack[i]);
 }
 
-static int isolator_breaches_show(struct seq_file *m, void *v)
+static int isolator_deliveries_show(struct seq_file *m, void *v)
 {
-	struct isolator_breach *copy;
+	struct isolator_delivery *copy;
 	int cpu;
 
 	copy = kmalloc(sizeof(*copy), GFP_KERNEL);
@@ -168,14 +168,14 @@ static int isolator_breaches_show(struct seq_file *m, void *v)
 		return -ENOMEM;
 	for_each_possible_cpu(cpu) {
 		struct isolator_cpu *ic = isolator_of(cpu);
-		unsigned int i, last = READ_ONCE(ic->nr_breaches);
+		unsigned int i, last = READ_ONCE(ic->nr_deliveries);
 
-		i = last > ISOLATOR_BREACHES ? last - ISOLATOR_BREACHES : 0;
+		i = last > ISOLATOR_DELIVERIES ? last - ISOLATOR_DELIVERIES : 0;
 		for (; i < last; i++) {
 			raw_spin_lock_irq(&ic->lock);
-			*copy = ic->breaches[i % ISOLATOR_BREACHES];
+			*copy = ic->deliveries[i % ISOLATOR_DELIVERIES];
 			raw_spin_unlock_irq(&ic->lock);
-			isolator_show_breach(m, cpu, copy);
+			isolator_show_delivery(m, cpu, copy);
 		}
 	}
 	kfree(copy);
@@ -213,8 +213,8 @@ static int isolator_limits_show(struct seq_file *m, void *v)
 	seq_printf(m, "deadline_ns %llu\nspin_ns %llu\nperf %s\nmsr %s\n",
 		   READ_ONCE(isolator_limits.deadline),
 		   READ_ONCE(isolator_limits.spin),
-		   READ_ONCE(isolator_limits.refuse_perf) ? "refuse" : "hold",
-		   READ_ONCE(isolator_limits.refuse_msr) ? "refuse" : "hold");
+		   READ_ONCE(isolator_limits.refuse_perf) ? "refuse" : "queue",
+		   READ_ONCE(isolator_limits.refuse_msr) ? "refuse" : "queue");
 	return 0;
 }
 
@@ -244,7 +244,7 @@ static int isolator_write_limits(char *text)
 	if (!strcmp(name, "spin_ns"))
 		return isolator_write_limit(&isolator_limits.spin, text,
 					    ISOLATOR_SPIN_MAX);
-	if (strcmp(text, "refuse") && strcmp(text, "hold"))
+	if (strcmp(text, "refuse") && strcmp(text, "queue"))
 		return -EINVAL;
 	if (!strcmp(name, "perf"))
 		WRITE_ONCE(isolator_limits.refuse_perf, !strcmp(text, "refuse"));
@@ -289,7 +289,7 @@ static int isolator_write_stop(char *text)
 
 	if (*text)
 		return -EINVAL;
-	return isolator_finish(&args);
+	return isolator_stop_one(&args);
 }
 
 #ifdef CONFIG_ISOLATOR_FAULTS
@@ -297,15 +297,15 @@ enum isolator_fault isolator_planted_fault;
 
 static const char *const isolator_fault_names[ISOLATOR_FAULTS] = {
 	[ISOLATOR_FAULT_NONE]		= "none",
-	[ISOLATOR_FAULT_SKIP_CATCHUP]	= "skip_catchup",
-	[ISOLATOR_FAULT_DROP_HELD]	= "drop_held",
+	[ISOLATOR_FAULT_SKIP_DEFERRED]	= "skip_deferred",
+	[ISOLATOR_FAULT_DROP_QUEUED]	= "drop_queued",
 	[ISOLATOR_FAULT_LOSE_WAKEUP]	= "lose_wakeup",
-	[ISOLATOR_FAULT_NO_LEND]	= "no_lend",
+	[ISOLATOR_FAULT_NO_YIELD]	= "no_yield",
 	[ISOLATOR_FAULT_LEAVE_CALLBACK]	= "leave_callback",
-	[ISOLATOR_FAULT_HOLD_EXCLUDED]	= "hold_excluded",
+	[ISOLATOR_FAULT_QUEUE_EXCLUDED]	= "queue_excluded",
 	[ISOLATOR_FAULT_KEEP_REMOTE]	= "keep_remote",
 	[ISOLATOR_FAULT_ALLOW_READERS]	= "allow_readers",
-	[ISOLATOR_FAULT_HOLD_BREAK]	= "hold_break",
+	[ISOLATOR_FAULT_QUEUE_IMMEDIATE]	= "queue_immediate",
 	[ISOLATOR_FAULT_SLOW_START]	= "slow_start",
 };
 
@@ -344,7 +344,7 @@ static const struct isolator_file isolator_files[] = {
 	{ "status",	0444, isolator_status_show,	NULL },
 	{ "stats",	0644, isolator_stats_show,	isolator_write_stats },
 	{ "senders",	0400, isolator_proc_senders,	NULL },
-	{ "breaches",	0444, isolator_breaches_show,	NULL },
+	{ "deliveries",	0444, isolator_deliveries_show,	NULL },
 	{ "cpus",	0644, isolator_cpus_show,	isolator_write_cpus },
 	{ "limits",	0644, isolator_limits_show,	isolator_write_limits },
 	{ "start",	0200, isolator_nothing_show,	isolator_write_start, true },

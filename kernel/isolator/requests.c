@@ -29,7 +29,7 @@ static const u32 isolator_due_bits[ISOLATOR_KINDS] = {
 };
 
 /**
- * isolator_stamp - note a pending request: its age, its origin, its number
+ * isolator_note_queued - note a pending request: its age, its origin, its number
  * @ic: the isolated CPU
  * @kind: what waits
  * @func: callback, or NULL
@@ -40,8 +40,8 @@ static const u32 isolator_due_bits[ISOLATOR_KINDS] = {
  * Constant work and no allocation, whatever is pending.
  * Context: interrupts off; may hold rq and timer base locks.
  */
-void isolator_stamp(struct isolator_cpu *ic, enum isolator_kind kind,
-		    void *func, unsigned long caller, struct task_struct *p)
+void isolator_note_queued(struct isolator_cpu *ic, enum isolator_kind kind,
+			  void *func, unsigned long caller, struct task_struct *p)
 {
 	struct isolator_request *req = &ic->requests[kind];
 	char comm[TASK_COMM_LEN];
@@ -49,7 +49,7 @@ void isolator_stamp(struct isolator_cpu *ic, enum isolator_kind kind,
 
 	raw_spin_lock(&ic->lock);
 	if (kind != ISOLATOR_KIND_THREAD) {
-		pid = isolator_who(comm);
+		pid = isolator_sender_name(comm);
 	} else {
 		pid = p ? p->pid : ic->waiter;
 		memcpy(comm, p ? p->comm : ic->waiter_comm, sizeof(comm));
@@ -64,18 +64,18 @@ void isolator_stamp(struct isolator_cpu *ic, enum isolator_kind kind,
 		req->count = 0;
 	}
 	req->count++;
-	isolator_count_locked(ic, ISOLATOR_COUNT_HELD, kind, func, comm);
+	isolator_count_locked(ic, ISOLATOR_COUNT_QUEUED, kind, func, comm);
 	raw_spin_unlock(&ic->lock);
 	isolator_due(ic, isolator_due_bits[kind]);
 }
 
 /**
- * isolator_settle - what was pending of @kind is being dealt with now
+ * isolator_note_taken - what was pending of @kind is being dealt with now
  *
  * Called before the requests themselves are run, so that one that comes later
  * is stamped anew.  Context: interrupts off, on the isolated CPU or at its end.
  */
-void isolator_settle(struct isolator_cpu *ic, enum isolator_kind kind)
+void isolator_note_taken(struct isolator_cpu *ic, enum isolator_kind kind)
 {
 	struct isolator_request *req = &ic->requests[kind];
 

@@ -2,7 +2,7 @@
 /*
  * Isolator: who asked for what, and from where.  One entry for each callback, kind
  * and name of a sender, in a table of constant size; what finds no place in it is
- * counted as "others", so that the sums stay right.  Who asked for what was spared is
+ * counted as "others", so that the sums stay right.  Who asked for what was avoided is
  * not recorded: nobody waits for that, and its sender takes no lock.
  */
 #include <linux/isolator.h>
@@ -50,13 +50,13 @@ struct isolator_senders {
 };
 
 /**
- * isolator_who - the name of who asks right now
+ * isolator_sender_name - the name of who asks right now
  * @comm: TASK_COMM_LEN bytes, filled
  *
  * Returns its pid.  In an interrupt the task below it has nothing to do with it:
  * 0 then.  Context: any.
  */
-pid_t isolator_who(char *comm)
+pid_t isolator_sender_name(char *comm)
 {
 	if (!in_task()) {
 		strscpy_pad(comm, "(interrupt)", TASK_COMM_LEN);
@@ -214,21 +214,21 @@ static void isolator_show_sender(struct seq_file *m, int cpu,
 }
 
 /* What was deferred or excluded: tracepoints tell who asked for it. */
-static void isolator_show_spared(struct seq_file *m, struct isolator_cpu *ic)
+static void isolator_show_avoided(struct seq_file *m, struct isolator_cpu *ic)
 {
 	const struct isolator_rule *rule;
 	struct isolator_sender s;
 	unsigned int slot;
 
 	for (slot = 0; (rule = isolator_rule_at(slot)); slot++) {
-		u64 spared = isolator_tally_since(ic, slot);
+		u64 avoided = isolator_tally_since(ic, slot);
 
-		if (!spared)
+		if (!avoided)
 			continue;
 		memset(&s, 0, sizeof(s));
 		s.kind = ISOLATOR_KIND_CALL;
 		s.func = rule->func;
-		s.counts[isolator_rule_count(rule)] = spared;
+		s.counts[isolator_rule_count(rule)] = avoided;
 		strscpy(s.comm, "(unrecorded)", sizeof(s.comm));
 		isolator_show_sender(m, ic->cpu, &s, false);
 	}
@@ -255,5 +255,5 @@ void isolator_senders_show(struct seq_file *m, struct isolator_cpu *ic)
 		if (memcmp(copy.counts, none, sizeof(none)))
 			isolator_show_sender(m, ic->cpu, &copy, i == ISOLATOR_SENDERS);
 	}
-	isolator_show_spared(m, ic);
+	isolator_show_avoided(m, ic);
 }

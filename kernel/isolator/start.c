@@ -24,7 +24,7 @@ static void isolator_local_on(struct isolator_cpu *ic)
 {
 	struct isolator_hot *hot = this_cpu_ptr(&isolator_hot);
 
-	hot->owed = 0;
+	hot->pending = 0;
 	hot->left = true;
 	hot->ticks = ic->auto_tick;
 	/* One from before the key was on is not heard; at worst one more is sent. */
@@ -33,7 +33,7 @@ static void isolator_local_on(struct isolator_cpu *ic)
 	ct_isolator(true);
 }
 
-static void isolator_answer(struct isolator_cpu *ic, struct isolator_start_args *args)
+static void isolator_fill_result(struct isolator_cpu *ic, struct isolator_start_args *args)
 {
 	args->achieved = ic->mask;
 	args->got = ic->got;
@@ -41,8 +41,8 @@ static void isolator_answer(struct isolator_cpu *ic, struct isolator_start_args 
 	args->depth = ic->depth;
 	args->deadline_ns = ic->deadline;
 	args->spin_ns = ic->spin;
-	args->lend_ns = ic->lend;
-	args->beat_ns = ic->beat;
+	args->yield_ns = ic->yield_ns;
+	args->batch_ns = ic->batch_ns;
 }
 
 /* The restoration undoes it, should the isolation end meanwhile: the CPU's mutex held. */
@@ -50,7 +50,7 @@ static void isolator_stop_clocks(struct isolator_cpu *ic)
 {
 	if (lockup_detector_isolate(ic->cpu))
 		ic->got |= ISOLATOR_GOT_WATCHDOG;
-	if (isolator_stay(ic->cpu)) {
+	if (isolator_pin_owner(ic->cpu)) {
 		sched_isolator_fair_server(ic->cpu, false);
 		migrate_enable();
 	}
@@ -69,10 +69,10 @@ static int isolator_nest(struct isolator_cpu *ic, struct isolator_start_args *ar
 {
 	bool ours;
 
-	if (asked->flags || (asked->beat_ns && asked->beat_ns != ic->beat) ||
+	if (asked->flags || (asked->batch_ns && asked->batch_ns != ic->batch_ns) ||
 	    (asked->deadline_ns && asked->deadline_ns != ic->deadline) ||
 	    (asked->spin_ns && asked->spin_ns != ic->spin) ||
-	    (asked->lend_ns && asked->lend_ns != ic->lend))
+	    (asked->yield_ns && asked->yield_ns != ic->yield_ns))
 		return -EINVAL;
 	if (ic->depth == U32_MAX)
 		return -EOVERFLOW;
@@ -90,7 +90,7 @@ static int isolator_nest(struct isolator_cpu *ic, struct isolator_start_args *ar
 	if (!ours)
 		return -EBUSY;
 	isolator_left(ic->cpu);
-	isolator_answer(ic, args);
+	isolator_fill_result(ic, args);
 	return 0;
 }
 
@@ -125,16 +125,16 @@ static int isolator_take_cpu(struct isolator_cpu *ic, struct isolator_shared *sh
 	ic->depth = 1;
 	ic->deadline = args->deadline_ns;
 	ic->spin = args->spin_ns;
-	ic->lend = args->lend_ns;
-	ic->beat = args->beat_ns;
-	ic->beaten = 0;
-	ic->auto_tick = args->beat_ns || (args->flags & ISOLATOR_START_AUTO_TICK);
+	ic->yield_ns = args->yield_ns;
+	ic->batch_ns = args->batch_ns;
+	ic->last_batch = 0;
+	ic->auto_tick = args->batch_ns || (args->flags & ISOLATOR_START_AUTO_TICK);
 	ic->tick_now = false;
 	ic->started = ktime_get_ns();
 	ic->timer_next = KTIME_MAX;
-	ic->tick_forced = false;
-	ic->lend_forced = 0;
-	ic->lending = false;
+	ic->tick_required = false;
+	ic->yield_required = 0;
+	ic->yielding = false;
 	ic->end = ISOLATOR_END_NONE;
 	ic->last = 0;
 
@@ -159,7 +159,7 @@ static int isolator_take_cpu(struct isolator_cpu *ic, struct isolator_shared *sh
 	smp_rmb(); /* pairs with isolator_hotplug_end() */
 	if (!cpumask_test_cpu(ic->cpu, &isolator_allowed))
 		ret = -EACCES;
-	if (isolator_keeper_beside(ic->cpu) < 0) {
+	if (isolator_timekeeper_beside(ic->cpu) < 0) {
 		/* At once: who goes round the CPUs outside of the mask finds one. */
 		cpumask_clear_cpu(ic->cpu, &isolator_cpumask);
 		ret = -EBUSY;
@@ -173,12 +173,12 @@ static int isolator_take_cpu(struct isolator_cpu *ic, struct isolator_shared *sh
  * Everything that lives on the CPU and is not ours goes elsewhere.
  *
  * Each sleep may see the end of the isolation, and after it the task may be on another
- * CPU.  What acts on this CPU looks for that by itself, with isolator_stay(); the rest
+ * CPU.  What acts on this CPU looks for that by itself, with isolator_pin_owner(); the rest
  * is undone by the restoration, which waits for the CPU's mutex.
  */
 static void isolator_clear_cpu(struct isolator_cpu *ic, u32 mask)
 {
-	isolator_elect_keeper(-1);
+	isolator_elect_timekeeper(-1);
 	ic->got |= ISOLATOR_GOT_TIMEKEEPER;
 	/*
 	 * Senders that looked at isolator_cpumask before this CPU was in it have
@@ -239,7 +239,7 @@ static void isolator_unprepare(struct isolator_shared *shared,
 }
 
 /*
- * The CPU's counters of what it is spared, made once and kept: a sender may have them in
+ * The CPU's counters of what it is avoided, made once and kept: a sender may have them in
  * hand at any time.  -ENOMEM.  The CPU's mutex held.
  */
 static int isolator_make_tally(struct isolator_cpu *ic)
@@ -286,12 +286,12 @@ static int isolator_begin_locked(struct isolator_cpu *ic, struct isolator_shared
 		ic->got |= ISOLATOR_GOT_LOCKED;
 	isolator_clear_cpu(ic, args->mask);
 	/* Threads that all this woke here run before the first return. */
-	WRITE_ONCE(ic->lend_forced, ISOLATOR_LEND_FORCED);
+	WRITE_ONCE(ic->yield_required, ISOLATOR_YIELD_REQUIRED);
 	local_irq_disable();
 	if (isolator_running(ic))
 		isolator_local_on(ic);
 	local_irq_enable();
-	isolator_answer(ic, args);
+	isolator_fill_result(ic, args);
 	trace_isolator_start(ic->cpu, ic->mask, ic->got);
 	return 0;
 }

@@ -25,9 +25,9 @@ const char *const isolator_kind_names[ISOLATOR_KINDS] = {
 const char *const isolator_count_names[ISOLATOR_COUNTS] = {
 	[ISOLATOR_COUNT_DEFERRED]	= "deferred",
 	[ISOLATOR_COUNT_EXCLUDED]	= "excluded",
-	[ISOLATOR_COUNT_HELD]		= "held",
-	[ISOLATOR_COUNT_BREACHED]	= "breached",
-	[ISOLATOR_COUNT_BROKEN]		= "broken",
+	[ISOLATOR_COUNT_QUEUED]		= "queued",
+	[ISOLATOR_COUNT_MISSED]	= "missed",
+	[ISOLATOR_COUNT_IMMEDIATE]		= "immediate",
 	[ISOLATOR_COUNT_REFUSED]	= "refused",
 	[ISOLATOR_COUNT_PLANNED]	= "planned",
 };
@@ -66,26 +66,26 @@ static struct isolator_callback *isolator_slot(struct isolator_cpu *ic, void *fu
 }
 
 /* The page stays while preemption is off: see struct isolator_shared. */
-static void isolator_page_inc(struct isolator_cpu *ic, enum isolator_treatment treatment)
+static void isolator_page_inc(struct isolator_cpu *ic, enum isolator_policy policy)
 {
 	struct isolator_page *page = READ_ONCE(ic->page);
 
 	if (page)
-		atomic64_inc(treatment == ISOLATOR_EXCLUDE ? (atomic64_t *)&page->excluded :
+		atomic64_inc(policy == ISOLATOR_EXCLUDE ? (atomic64_t *)&page->excluded :
 			     (atomic64_t *)&page->deferred);
 }
 
 /**
- * isolator_count_spared - one more call that @rule spared the CPU
+ * isolator_count_avoided - one more call that @rule avoided the CPU
  *
  * Takes no lock and looks nothing up.  Who asked is for the tracepoints: nobody waits
- * for what is spared, so that there is nobody to be named later.
+ * for what is avoided, so that there is nobody to be named later.
  * Context: any but NMI, preemption off; the CPU has been isolated.
  */
-void isolator_count_spared(struct isolator_cpu *ic, const struct isolator_rule *rule)
+void isolator_count_avoided(struct isolator_cpu *ic, const struct isolator_rule *rule)
 {
-	this_cpu_inc(ic->tally->spared[isolator_rule_slot(rule)]);
-	isolator_page_inc(ic, rule->treatment);
+	this_cpu_inc(ic->tally->avoided[isolator_rule_slot(rule)]);
+	isolator_page_inc(ic, rule->policy);
 }
 
 static u64 isolator_tally_sum(struct isolator_cpu *ic, unsigned int slot)
@@ -96,12 +96,12 @@ static u64 isolator_tally_sum(struct isolator_cpu *ic, unsigned int slot)
 	if (!ic->tally)
 		return 0;
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(ic->tally, cpu)->spared[slot]);
+		sum += READ_ONCE(per_cpu_ptr(ic->tally, cpu)->avoided[slot]);
 	return sum;
 }
 
 /**
- * isolator_reset_tally - what is spared from here on counts from zero
+ * isolator_reset_tally - what is avoided from here on counts from zero
  *
  * Others' counters are not written: one they add to just now would be lost.  Without the
  * lock, as it goes round all CPUs: what is shown meanwhile is of before or of after.
@@ -137,9 +137,9 @@ void isolator_count_locked(struct isolator_cpu *ic, enum isolator_count what,
 		isolator_page_inc(ic, ISOLATOR_EXCLUDE);
 	if (!page)
 		return;
-	WRITE_ONCE(page->held, ic->counts[ISOLATOR_COUNT_HELD]);
-	WRITE_ONCE(page->breaches, ic->counts[ISOLATOR_COUNT_BREACHED]);
-	WRITE_ONCE(page->breaks, ic->counts[ISOLATOR_COUNT_BROKEN]);
+	WRITE_ONCE(page->queued, ic->counts[ISOLATOR_COUNT_QUEUED]);
+	WRITE_ONCE(page->missed, ic->counts[ISOLATOR_COUNT_MISSED]);
+	WRITE_ONCE(page->immediate, ic->counts[ISOLATOR_COUNT_IMMEDIATE]);
 }
 
 /**
@@ -172,35 +172,35 @@ void isolator_count(int cpu, enum isolator_count what, void *func)
 	char comm[TASK_COMM_LEN];
 	unsigned long flags;
 
-	isolator_who(comm);
+	isolator_sender_name(comm);
 	raw_spin_lock_irqsave(&ic->lock, flags);
 	isolator_count_locked(ic, what, ISOLATOR_KIND_CALL, func, comm);
 	raw_spin_unlock_irqrestore(&ic->lock, flags);
 }
 
 /**
- * isolator_record - remember a breach or a break, the oldest falling out
+ * isolator_record_delivery - remember a deadline miss or a break, the oldest falling out
  * @ic: the CPU; its lock is held
  * @kind: what was delivered
  * @request: who asked for it
  * @waited: ns it had waited
  * @stack: the current task is the sender and still waits: keep its stack
- * @forced: always delivered at once, no deadline passed
+ * @immediate: always delivered at once, no deadline passed
  */
-void isolator_record(struct isolator_cpu *ic, enum isolator_kind kind,
-		     const struct isolator_request *request, u64 waited,
-		     bool stack, bool forced)
+void isolator_record_delivery(struct isolator_cpu *ic, enum isolator_kind kind,
+			      const struct isolator_request *request, u64 waited,
+			      bool stack, bool immediate)
 {
-	struct isolator_breach *breach;
+	struct isolator_delivery *delivery;
 
-	breach = &ic->breaches[ic->nr_breaches++ % ISOLATOR_BREACHES];
-	breach->when = ktime_get_mono_fast_ns();
-	breach->waited = waited;
-	breach->kind = kind;
-	breach->forced = forced;
-	breach->request = *request;
-	breach->nr_stack = stack ? stack_trace_save(breach->stack,
-						    ISOLATOR_STACK, 2) : 0;
+	delivery = &ic->deliveries[ic->nr_deliveries++ % ISOLATOR_DELIVERIES];
+	delivery->when = ktime_get_mono_fast_ns();
+	delivery->waited = waited;
+	delivery->kind = kind;
+	delivery->immediate = immediate;
+	delivery->request = *request;
+	delivery->nr_stack = stack ? stack_trace_save(delivery->stack,
+						      ISOLATOR_STACK, 2) : 0;
 }
 
 /**
@@ -219,7 +219,7 @@ void isolator_own_inc(struct isolator_cpu *ic, u64 *count)
 	(*count)++;
 	if (ic->page) {
 		WRITE_ONCE(ic->page->ticks, ic->own.ticks);
-		WRITE_ONCE(ic->page->lends, ic->own.lends);
+		WRITE_ONCE(ic->page->yields, ic->own.yields);
 		WRITE_ONCE(ic->page->planned, ic->own.planned);
 	}
 	raw_spin_unlock_irqrestore(&ic->lock, flags);
@@ -244,14 +244,14 @@ void isolator_reset_stats(struct isolator_cpu *ic)
 	memset(ic->longest, 0, sizeof(ic->longest));
 	memset(ic->counts, 0, sizeof(ic->counts));
 	memset(&ic->own, 0, sizeof(ic->own));
-	memset(ic->breaches, 0, sizeof(ic->breaches));
+	memset(ic->deliveries, 0, sizeof(ic->deliveries));
 	memset(ic->callbacks, 0, sizeof(ic->callbacks));
-	ic->nr_breaches = 0;
+	ic->nr_deliveries = 0;
 	ic->callbacks_lost = 0;
 }
 
 /**
- * isolator_tally_since - calls spared by the rule at a place of the table since the start
+ * isolator_tally_since - calls avoided by the rule at a place of the table since the start
  *
  * Context: any.
  */
@@ -263,33 +263,33 @@ u64 isolator_tally_since(struct isolator_cpu *ic, unsigned int slot)
 /** isolator_rule_count - where the totals count what @rule spares */
 enum isolator_count isolator_rule_count(const struct isolator_rule *rule)
 {
-	return rule->treatment == ISOLATOR_EXCLUDE ? ISOLATOR_COUNT_EXCLUDED :
+	return rule->policy == ISOLATOR_EXCLUDE ? ISOLATOR_COUNT_EXCLUDED :
 	       ISOLATOR_COUNT_DEFERRED;
 }
 
 /*
- * Adds what the CPU was spared to what is counted under its lock.  @callbacks: of the
+ * Adds what the CPU was avoided to what is counted under its lock.  @callbacks: of the
  * same CPU, or NULL; one without a place among them is missing there, not in @counts.
  */
-static void isolator_add_spared(struct isolator_cpu *ic, u64 *counts,
-				struct isolator_callback *callbacks, u64 *lost)
+static void isolator_add_avoided(struct isolator_cpu *ic, u64 *counts,
+				 struct isolator_callback *callbacks, u64 *lost)
 {
 	const struct isolator_rule *rule;
 	unsigned int slot;
 
 	for (slot = 0; (rule = isolator_rule_at(slot)); slot++) {
 		enum isolator_count what = isolator_rule_count(rule);
-		u64 spared = isolator_tally_since(ic, slot);
+		u64 avoided = isolator_tally_since(ic, slot);
 		struct isolator_callback *cb;
 
-		counts[what] += spared;
-		if (!callbacks || !spared)
+		counts[what] += avoided;
+		if (!callbacks || !avoided)
 			continue;
 		cb = isolator_callback_slot(callbacks, rule->func);
 		if (cb)
-			cb->counts[what] += spared;
+			cb->counts[what] += avoided;
 		else
-			*lost += spared;
+			*lost += avoided;
 	}
 }
 
@@ -344,14 +344,14 @@ int isolator_stats_show(struct seq_file *m, void *v)
 		if (callbacks)
 			memcpy(callbacks, ic->callbacks, sizeof(ic->callbacks));
 		raw_spin_unlock_irq(&ic->lock);
-		isolator_add_spared(ic, counts, callbacks, &lost);
+		isolator_add_avoided(ic, counts, callbacks, &lost);
 
 		seq_printf(m, "cpu %d total", cpu);
 		for (i = 0; i < ISOLATOR_COUNTS; i++)
 			seq_printf(m, " %s %llu", isolator_count_names[i], counts[i]);
 		seq_printf(m, " uncounted_callbacks %llu\n", lost);
-		seq_printf(m, "cpu %d own ticks %llu entries %llu lends %llu planned %llu\n",
-			   cpu, own.ticks, own.entries, own.lends, own.planned);
+		seq_printf(m, "cpu %d own ticks %llu entries %llu yields %llu planned %llu\n",
+			   cpu, own.ticks, own.entries, own.yields, own.planned);
 		for (i = 0; i < ISOLATOR_KINDS; i++)
 			seq_printf(m, "cpu %d kind %s longest_ns %llu\n", cpu,
 				   isolator_kind_names[i], longest[i]);
@@ -391,7 +391,7 @@ static int isolator_module_goes(struct notifier_block *nb, unsigned long state, 
 	if (state != MODULE_STATE_GOING)
 		return NOTIFY_DONE;
 	/* Its own may be among them; free_module() has the grace period. */
-	isolator_finish_calls();
+	isolator_flush_queued_calls();
 	for_each_possible_cpu(cpu)
 		isolator_forget_module(isolator_of(cpu), module);
 	return NOTIFY_OK;

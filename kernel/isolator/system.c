@@ -29,21 +29,21 @@ static void isolator_end_all_wait(void)
 }
 
 /**
- * isolator_hotplug_begin - cpus_write_lock() is held: hold nothing any more
+ * isolator_hotplug_begin - cpus_write_lock() is queued: queue nothing any more
  *
- * What is held already is delivered: hot-plug may wait for it.
+ * What is queued already is delivered: hot-plug may wait for it.
  */
 void isolator_hotplug_begin(void)
 {
 	int cpu;
 
 	atomic_inc(&isolator_bypassed);
-	smp_mb__after_atomic(); /* before the read of what is held, as in the gate */
+	smp_mb__after_atomic(); /* before the read of what is queued, as of each sender */
 	if (!isolator_enabled())
 		return;
 	for_each_cpu(cpu, &isolator_cpumask) {
 		if (atomic_read(&per_cpu(isolator_hot, cpu).work) &
-		    ISOLATOR_WORK_HELD)
+		    ISOLATOR_WORK_QUEUED)
 			isolator_deliver(cpu);
 	}
 }
@@ -76,7 +76,7 @@ void isolator_cpu_down(unsigned int cpu)
 		for_each_cpu(other, &isolator_cpumask)
 			isolator_end_async(other, NULL, ISOLATOR_END_HOTPLUG);
 	}
-	isolator_elect_keeper(cpu);
+	isolator_elect_timekeeper(cpu);
 }
 
 static int isolator_pm_notify(struct notifier_block *nb, unsigned long action,

@@ -5,25 +5,25 @@
  *   sender                                target
  *   queue the request                     entry: state = KERNEL
  *   mark itself, set the work bit         ---- full barrier ----
- *   ---- full barrier ----                read the work bits, catch up, run
+ *   ---- full barrier ----                read the work bits, do what was deferred, run
  *   read the target's state
- *   USER: hold    KERNEL: interrupt it    exit: state = USER
+ *   USER: queue    KERNEL: interrupt it    exit: state = USER
  *   unmark itself                         ---- full barrier ----
  *                                         wait for marks to go, look again
  *
  * Four processes beside the target: two senders of cross-calls that are caught
- * up with, excluded or held; one client of a kernel thread of that CPU; the
+ * up with, excluded or queued; one client of a kernel thread of that CPU; the
  * watcher of the deadline D.  A sender that spins is its own watcher (D_spin).
  *
  * Safety (assertions):
  *   stale	 kernel code that may be patched or unmapped never runs on state
  *		 that a sender was told is synchronised; nor in a walk that one was
  *		 told is over
- *   quiet	 no interrupt in user mode but a breach
- *   lost	 what was held before a kernel entry has run when it returns; what a
+ *   quiet	 no interrupt in user mode but a deadline miss
+ *   lost	 what was queued before a kernel entry has run when it returns; what a
  *		 sender takes for done has run
- *   spared	 what user mode has no need of is never held
- *   lent	 a thread that waited before a tick has run when the tick returns
+ *   avoided	 what user mode has no need of is never queued
+ *   yielded  a thread that waited before a tick has run when the tick returns
  *   drained	 nothing is left behind on the CPU at the return to user mode
  * Liveness (ltl, weak fairness): every request ends, every thread runs, nothing
  * stays on the CPU.
@@ -35,10 +35,10 @@
  *   LATE_ARRIVAL	an interrupt reaches its CPU some time after it was sent
  *   KICK_ONCE		a flag for the interrupt under way instead of counters
  *   OTHER_TASK		the isolated task sleeps at times, and another runs in user mode
- * Which fault, see kernel/model/check: SKIP_CATCHUP, DROP_HELD, LOSE_WAKEUP,
- * NO_LEND, LEAVE_CALLBACK, NO_SENDER_MARK, NO_SENDER_BARRIER, NO_ENTRY_BARRIER,
+ * Which fault, see kernel/model/check: SKIP_DEFERRED, DROP_QUEUED, LOSE_WAKEUP,
+ * NO_YIELD, LEAVE_CALLBACK, NO_SENDER_MARK, NO_SENDER_BARRIER, NO_ENTRY_BARRIER,
  * NO_EXIT_BARRIER (store buffer of the target's state), COUNT_FIRST,
- * CLEAR_AFTER, CLEAR_FIRST, NMI_USER_ONLY, HOLD_SPARED, ARMED_FIRST, ARMED_TAKES.
+ * CLEAR_AFTER, CLEAR_FIRST, NMI_USER_ONLY, QUEUE_AVOIDED, ARMED_FIRST, ARMED_TAKES.
  *
  * Left out: start and end, the bypass of panic and hot-plug, and two targets
  * (they share nothing but senders).  Memory is sequentially consistent but for
@@ -47,7 +47,7 @@
  */
 #define N 2
 
-/* Which sender sends what: one that is synchronised with, one that is held. */
+/* Which sender sends what: one that is synchronised with, one that is queued. */
 #if defined(TEXTS)
 #define SYNC(i)	true
 #define HELD(i)	false
@@ -69,20 +69,20 @@ mtype = { TEXT, WALK, CALL, ASYNC };
 mtype state = USER;
 bool armed = true;		/* the task that runs is the isolated one, made quiet */
 byte senders;			/* marks */
-bool work_text, work_held;	/* work bits */
+bool work_text, work_queued;	/* work bits */
 bool queued[N], done[N];
 bool unseen;			/* hot->sent != hot->seen */
 bool kick;			/* KICK_ONCE: an interrupt is under way */
 bool due;			/* the page's due word */
 bool since, thread_since;	/* stamps, under one lock: changed in one step */
-bool lend_forced;
+bool yield_required;
 bool thread_waits;		/* a kthread of the target's CPU is runnable */
 
-/* The interrupt controller: sent for itself, by an NMI's doing, by a breach. */
-bool wire, wire_excused, latched, latched_excused, latched_breach, latched_self;
+/* The interrupt controller: sent for itself, by an NMI's doing, by a deadline miss. */
+bool wire, wire_excused, latched, latched_excused, latched_miss, latched_self;
 
 /* The target's own. */
-bool owed;			/* taken from work_text, not yet done */
+bool pending;			/* taken from work_text, not yet done */
 bool in_nmi;			/* ... on top of user mode */
 
 /* Ghosts: what is true, whatever the code believes. */
@@ -90,7 +90,7 @@ bool stale[N];			/* the target has not synchronised since the change */
 bool must[N];			/* ... and its sender was told that it is done */
 bool body;			/* patched or unmapped things may be touched */
 bool old_walk[N];		/* a walk that began before the request goes on */
-bool ran[N], held_before[N], held[N];
+bool ran[N], queued_before[N], queued[N];
 bool thread_before, local_state;
 bool requested[N];
 bool user_mode;

@@ -61,7 +61,7 @@ inline look()
 #endif
 }
 
-/* Hold or send.  Interrupts are off from the mark to the unmark. */
+/* Queue or send.  Interrupts are off from the mark to the unmark. */
 inline gate(i)
 {
 #ifndef NO_SENDER_MARK
@@ -69,15 +69,15 @@ inline gate(i)
 #endif
 #ifdef NO_SENDER_BARRIER
 	look();
-	work_held = true;
+	work_queued = true;
 #else
 #ifdef LOSE_WAKEUP
 	if
 	:: state == USER
-	:: else -> work_held = true
+	:: else -> work_queued = true
 	fi;
 #else
-	work_held = true;
+	work_queued = true;
 #endif
 	look();
 #endif
@@ -85,9 +85,9 @@ inline gate(i)
 	:: seen == USER && was_armed ->
 		/* Stamp it: the page says due, the watchers see its age. */
 		d_step {
-			assert(kind == CALL || kind == ASYNC);	/* spared */
+			assert(kind == CALL || kind == ASYNC);	/* avoided */
 			since = true; due = true;
-			held[i] = queued[i]
+			queued[i] = queued[i]
 		}
 	:: else ->
 #ifdef COUNT_FIRST
@@ -105,15 +105,15 @@ inline gate(i)
 
 /*
  * A request that user mode has no need of, which saw the kernel at first: looked at
- * again under the mark, so that it is done or sent, but never held.
+ * again under the mark, so that it is done or sent, but never queued.
  */
-inline spare_or_send(i, spared)
+inline avoid_or_send(i, avoided)
 {
 	senders++;
 	work_text = work_text || kind == TEXT;
 	d_step { seen = state; saw_nmi = in_nmi };
 	if
-	:: seen == USER -> told(i); spared = true
+	:: seen == USER -> told(i); avoided = true
 	:: else ->
 		queued[i] = true;
 		send(); unseen = true
@@ -121,19 +121,19 @@ inline spare_or_send(i, spared)
 	d_step { senders--; seen = 0; saw_nmi = false }
 }
 
-/* What a breach sends: it may interrupt user mode. */
+/* What a deadline miss sends: it may interrupt user mode. */
 inline deliver()
 {
 	d_step {
 		if
 		:: KICKED
-		:: else -> kick = KICKS; latched_breach = true
+		:: else -> kick = KICKS; latched_miss = true
 		fi
 	}
 }
 
 /* A deadline has passed with the request pending and the target quiet. */
-inline breach()
+inline deadline_miss()
 {
 	d_step { since && ISOLATED_USER -> since = false };
 	deliver()
@@ -142,7 +142,7 @@ inline breach()
 proctype sender(byte i)
 {
 	mtype kind, seen;
-	bool saw_nmi, spared, was_armed;
+	bool saw_nmi, avoided, was_armed;
 
 end:	do
 	:: atomic { true ->
@@ -171,16 +171,16 @@ end:	do
 			:: seen == USER -> told(i); goto next
 			:: else -> seen = 0
 			fi;
-#ifndef HOLD_SPARED
-			spare_or_send(i, spared);
+#ifndef QUEUE_AVOIDED
+			avoid_or_send(i, avoided);
 			if
-			:: spared -> goto next
+			:: avoided -> goto next
 			:: else -> goto sent
 			fi
 #endif
 		:: else
 		fi;
-#ifdef DROP_HELD
+#ifdef DROP_QUEUED
 		if
 		:: kind == ASYNC && state == USER -> done[i] = true
 		:: else -> queued[i] = true; gate(i)
@@ -195,7 +195,7 @@ sent:
 #ifndef NO_DEADLINE
 		:: kind != ASYNC && !done[i] && since && ISOLATED_USER ->
 			if
-			:: breach()
+			:: deadline_miss()
 			:: !since || !ISOLATED_USER
 			fi
 #endif
@@ -205,7 +205,7 @@ next:		skip;
 		d_step {
 			requested[i] = false; old_walk[i] = false;
 			done[i] = false; ran[i] = false; seen = 0; kind = 0;
-			spared = false
+			avoided = false
 		}
 	od
 }
@@ -229,7 +229,7 @@ active proctype watcher()
 end:	do
 	:: since && ISOLATED_USER ->
 		if
-		:: breach()
+		:: deadline_miss()
 		:: !since || !ISOLATED_USER
 		fi
 	od
@@ -240,7 +240,7 @@ active proctype thread_watcher()
 {
 end:	do
 	:: d_step { thread_since && ISOLATED_USER ->
-		   thread_since = false; lend_forced = true };
+		   thread_since = false; yield_required = true };
 		deliver()
 	od
 }

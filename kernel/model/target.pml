@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The isolated CPU: kernel entry, catch-up, what was held, the return; NMIs. */
+/* The isolated CPU: kernel entry, deferred work, what was queued, the return; NMIs. */
 
-/* --- the target: catch-up, NMI --- */
+/* --- the target: deferred work, NMI --- */
 
 /* sync_core() or a TLB flush: all changes made before are seen from here on. */
 inline synchronise()
@@ -15,7 +15,7 @@ inline begin_body()
 	assert(!must[0] && !must[1])	/* stale */
 }
 
-/* An NMI, where `from_user`: on top of user mode.  Only catch-up runs in it. */
+/* An NMI, where `from_user`: on top of user mode.  Only deferred work runs in it. */
 inline nmi(from_user)
 {
 #ifdef NMI
@@ -28,14 +28,14 @@ inline nmi(from_user)
 	   };
 #ifdef NMI_USER_ONLY
 	   if
-	   :: from_user && work_text -> d_step { owed = true; work_text = false };
-		d_step { synchronise(); owed = false }
+	   :: from_user && work_text -> d_step { pending = true; work_text = false };
+		d_step { synchronise(); pending = false }
 	   :: else
 	   fi;
 #else
 	   if
-	   :: work_text || owed -> d_step { owed = true; work_text = false };
-		d_step { synchronise(); owed = false }
+	   :: work_text || pending -> d_step { pending = true; work_text = false };
+		d_step { synchronise(); pending = false }
 	   :: else
 	   fi;
 #endif
@@ -56,12 +56,12 @@ inline nmi(from_user)
 
 /*
  * First thing in the kernel.  The bits are taken before the work is done, so that
- * one set again is seen again; `owed` tells an NMI in between what is not done.
+ * one set again is seen again; `pending` tells an NMI in between what is not done.
  */
 inline catch_up()
 {
 	nmi(false);
-#ifdef SKIP_CATCHUP
+#ifdef SKIP_DEFERRED
 	skip;
 #else
 	if
@@ -73,11 +73,11 @@ inline catch_up()
 #ifdef CLEAR_FIRST
 		d_step { drain(); work_text = false };
 #else
-		d_step { owed = true };
+		d_step { pending = true };
 		d_step { drain(); work_text = false };
 #endif
 		nmi(false);
-		d_step { synchronise(); owed = false }
+		d_step { synchronise(); pending = false }
 #endif
 	:: else
 	fi;
@@ -85,7 +85,7 @@ inline catch_up()
 	d_step { begin_body(); body = true }
 }
 
-/* --- the target: held requests and interrupts --- */
+/* --- the target: queued requests and interrupts --- */
 
 /* The call-function interrupt: the whole queue, in the kernel, interrupts off. */
 inline run_queue()
@@ -94,13 +94,13 @@ inline run_queue()
 		drain();
 		if
 		:: queued[0] -> queued[0] = false; ran[0] = true; old_walk[0] = false;
-			done[0] = true; held[0] = false; held_before[0] = false;
+			done[0] = true; queued[0] = false; queued_before[0] = false;
 			stale[0] = false
 		:: else
 		fi;
 		if
 		:: queued[1] -> queued[1] = false; ran[1] = true; old_walk[1] = false;
-			done[1] = true; held[1] = false; held_before[1] = false;
+			done[1] = true; queued[1] = false; queued_before[1] = false;
 			stale[1] = false
 		:: else
 		fi
@@ -109,16 +109,16 @@ inline run_queue()
 
 /* What the exit path looks at when it looks again. */
 #ifdef KICK_ONCE
-#define RACED	(work_held || kick)
+#define RACED	(work_queued || kick)
 #define KICKED	kick		/* one under way will do: send no other */
 #define KICKS	true
 #else
-#define RACED	(work_held || unseen)
+#define RACED	(work_queued || unseen)
 #define KICKED	false
 #define KICKS	false
 #endif
 
-#define LATCHED (latched || latched_excused || latched_breach || latched_self)
+#define LATCHED (latched || latched_excused || latched_miss || latched_self)
 
 /* Interrupts are on for a moment: what is latched is taken. */
 inline window()
@@ -132,7 +132,7 @@ inline window()
 		d_step {
 			drain();
 			latched = false; latched_excused = false;
-			latched_breach = false; latched_self = false;
+			latched_miss = false; latched_self = false;
 			kick = false
 		};
 		run_queue()
@@ -140,16 +140,16 @@ inline window()
 	fi
 }
 
-/* After an entry from user mode: what was held becomes a self-interrupt. */
-inline take_held()
+/* After an entry from user mode: what was queued becomes a self-interrupt. */
+inline take_queued()
 {
 	if
-	:: work_held ->
+	:: work_queued ->
 		/* A marked sender may not have stamped yet. */
 		senders == 0;
 		d_step {
 			drain();
-			work_held = false; since = false;
+			work_queued = false; since = false;
 			due = thread_waits;
 			if	/* one that is under way will do */
 			:: KICKED
@@ -161,9 +161,9 @@ inline take_held()
 }
 
 /* The CPU goes to its threads until none waits. */
-inline lend()
+inline yield_cpu()
 {
-#ifdef NO_LEND
+#ifdef NO_YIELD
 	skip
 #else
 	d_step {
@@ -175,7 +175,7 @@ inline lend()
 
 /*
  * The isolated task sleeps: another one runs, which interrupts are taken from and
- * whose returns look at nothing.  What was held for it by a mistake runs at its next
+ * whose returns look at nothing.  What was queued for it by a mistake runs at its next
  * entry all the same, unless only the isolated task's entries take it.
  */
 inline another_task()
@@ -187,15 +187,15 @@ inline another_task()
 		state_user()
 	   };
 	   atomic {
-		held_before[0] = held[0]; held_before[1] = held[1];
+		queued_before[0] = queued[0]; queued_before[1] = queued[1];
 		state_kernel()
 	   };
 	   catch_up();
 #ifndef ARMED_TAKES
-	   take_held();
+	   take_queued();
 #endif
 	   window();
-	   assert(!held_before[0] && !held_before[1])		/* lost */
+	   assert(!queued_before[0] && !queued_before[1])		/* lost */
 	:: break
 	od
 }
@@ -223,15 +223,15 @@ end_user:
 
 	atomic {
 		user_mode = false;
-		held_before[0] = held[0]; held_before[1] = held[1];
+		queued_before[0] = queued[0]; queued_before[1] = queued[1];
 		thread_before = thread_waits;
 		state_kernel()
 	};
 	catch_up();
-	take_held();
+	take_queued();
 	window();
 	if
-	:: tick && thread_waits -> lend()
+	:: tick && thread_waits -> yield_cpu()
 	:: else
 	fi;
 #ifdef OTHER_TASK
@@ -249,7 +249,7 @@ end_user:
 
 quiet:	/* Make the CPU quiet again. */
 	if
-	:: lend_forced -> lend_forced = false; lend()
+	:: yield_required -> yield_required = false; yield_cpu()
 	:: else
 	fi;
 #ifndef LEAVE_CALLBACK
@@ -270,15 +270,15 @@ quiet:	/* Make the CPU quiet again. */
 	:: RACED ->
 		set_state(KERNEL);
 		catch_up();
-		take_held();
+		take_queued();
 		unseen = false;
 		window();
 		goto quiet
 	:: else
 	fi;
 	d_step {
-		assert(!held_before[0] && !held_before[1]);		/* lost */
-		assert(!(tick && thread_before));	/* lent */
+		assert(!queued_before[0] && !queued_before[1]);		/* lost */
+		assert(!(tick && thread_before));	/* yielded */
 		assert(!local_state);					/* drained */
 		thread_before = false
 	};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What waits for an isolated CPU gets it at a tick; without a tick, at the deadline, by an
- * interrupt that is counted as a breach.
+ * interrupt that is counted as a deadline miss.
  */
 #define _GNU_SOURCE
 #include "helpers.h"
@@ -41,27 +41,27 @@ static bool flush(void)
 	return !munmap(p, 4096);
 }
 
-TEST_F(deadline, held_until_a_tick)
+TEST_F(deadline, queued_until_a_tick)
 {
 	struct worker *w = self->worker;
-	__u64 begin, held;
+	__u64 begin, queued;
 
 	w->tick_ns = PERIOD;
 	/* A virtual CPU's turn may come late: that is not what is tested. */
 	w->asked.spin_ns = SEC;
 	ASSERT_EQ(0, worker_thread(w));
-	held = seen(w->page->held);
+	queued = seen(w->page->queued);
 	begin = now_ns();
 	for (int i = 0; i < ROUNDS; i++)
 		EXPECT_TRUE(flush());
-	held = seen(w->page->held) - held;
+	queued = seen(w->page->queued) - queued;
 	/*
 	 * One that finds the task in the kernel does not wait. Of the others the first may
 	 * find a tick that is about to come, each other waits for one.
 	 */
-	EXPECT_LE(1, held);
-	EXPECT_GE(now_ns() - begin + 2 * PERIOD, held * PERIOD);
-	EXPECT_EQ(0, seen(w->page->breaches));
+	EXPECT_LE(1, queued);
+	EXPECT_GE(now_ns() - begin + 2 * PERIOD, queued * PERIOD);
+	EXPECT_EQ(0, seen(w->page->missed));
 	worker_end(w);
 }
 
@@ -75,8 +75,8 @@ TEST_F(deadline, delivered_without_a_tick)
 	begin = now_ns();
 	EXPECT_TRUE(flush());
 	EXPECT_GE(now_ns() - begin, SPIN);
-	EXPECT_LE(1, seen(w->page->breaches));
-	EXPECT_TRUE(file_has(FILES "breaches", " breach kind call "));
+	EXPECT_LE(1, seen(w->page->missed));
+	EXPECT_TRUE(file_has(FILES "deliveries", " deadline_miss kind call "));
 	worker_end(w);
 }
 

@@ -172,7 +172,7 @@ struct worker {
 	struct isolator_start_args asked;
 	struct isolator_page *page;
 	int error;
-	__u64 breaches;
+	__u64 missed;
 	/* Between the worker and who waits for it. */
 	bool stop;
 	int state;
@@ -204,7 +204,7 @@ static inline void *worker_run(void *data)
 		}
 	}
 	if (w->page)
-		w->breaches = seen(w->page->breaches);
+		w->missed = seen(w->page->missed);
 	/* Closing does not end it, its thread does. */
 	if (fd >= 0) {
 		stop(fd);

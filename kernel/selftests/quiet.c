@@ -95,7 +95,7 @@ TEST_F(quiet, isolated)
 	self->worker->asked.spin_ns = SEC;
 	ASSERT_EQ(0, count(self->worker, &found));
 	EXPECT_EQ(0, found);
-	EXPECT_EQ(0, self->worker->breaches);
+	EXPECT_EQ(0, self->worker->missed);
 }
 
 TEST_HARNESS_MAIN

@@ -135,8 +135,8 @@ TEST_F(refusals, arguments)
 		{ -EINVAL, { .mask = ISOLATOR_MASK_ALL, .reserved = 1 } },
 		{ -ERANGE, { .mask = ISOLATOR_MASK_ALL, .deadline_ns = 1 } },
 		{ -ERANGE, { .mask = ISOLATOR_MASK_ALL, .spin_ns = 2 * SEC } },
-		{ -ERANGE, { .mask = ISOLATOR_MASK_ALL, .lend_ns = 2 * SEC } },
-		{ -ERANGE, { .mask = ISOLATOR_MASK_ALL, .beat_ns = 1 } },
+		{ -ERANGE, { .mask = ISOLATOR_MASK_ALL, .yield_ns = 2 * SEC } },
+		{ -ERANGE, { .mask = ISOLATOR_MASK_ALL, .batch_ns = 1 } },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -43,7 +43,7 @@ TEST_F(isolation, start_answers)
 	EXPECT_EQ(wanted, self->args.got & wanted);
 	EXPECT_NE(0, self->args.deadline_ns);
 	EXPECT_NE(0, self->args.spin_ns);
-	EXPECT_NE(0, self->args.lend_ns);
+	EXPECT_NE(0, self->args.yield_ns);
 }
 
 TEST_F(isolation, page_says_so)
@@ -71,7 +71,7 @@ TEST_F(isolation, nested)
 
 	EXPECT_EQ(0, start(self->fd, &again));
 	EXPECT_EQ(2, again.depth);
-	again = (struct isolator_start_args){ .mask = ISOLATOR_MASK_ALL, .lend_ns = 1 };
+	again = (struct isolator_start_args){ .mask = ISOLATOR_MASK_ALL, .yield_ns = 1 };
 	EXPECT_EQ(-EINVAL, start(self->fd, &again));
 	EXPECT_EQ(1, stop(self->fd));
 	EXPECT_EQ(ISOLATOR_STATE_ON, seen(self->page->state));

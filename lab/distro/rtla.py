@@ -119,7 +119,7 @@ def isolator(cause: str, size: int) -> dict[str, Any]:
     said, _ = process.communicate(timeout=60)
     found = json.loads(OUTPUT.read_text())
     offset = time.time_ns() - time.monotonic_ns()
-    during = [e for e in (found["attribution"] or {"excesses": []})["excesses"]
+    during = [e for e in (found["attribution"] or {"outliers": []})["outliers"]
               if made["happened"] and
               meets(made, utc_ns(e["at"]) - offset, e["value_ns"])]
     if not during:

@@ -281,9 +281,9 @@ static void copy_page(struct worker *w)
 		return;
 	w->due = p->due;
 	w->end = p->end;
-	w->held = p->held;
-	w->breaches = p->breaches;
-	w->lends = p->lends;
+	w->queued = p->queued;
+	w->missed = p->missed;
+	w->yields = p->yields;
 }
 
 static void worker_loop(struct worker *w)
@@ -411,11 +411,11 @@ bool worker_tick(struct worker *w, unsigned int ms)
 	return w->ticked == want;
 }
 
-void show_breaches(void)
+void show_deliveries(void)
 {
 	char text[8192];
 
-	if (get_file("/proc/isolator/breaches", text, sizeof(text)))
+	if (get_file("/proc/isolator/deliveries", text, sizeof(text)))
 		return;
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
 		diag("%s", line);

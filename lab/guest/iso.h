@@ -89,7 +89,7 @@ struct worker {
 	_Atomic unsigned int ticked;	/* follows tick_now */
 	_Atomic uint64_t rounds, ticks, due_seen;
 	_Atomic unsigned int due, end;	/* copies for other processes */
-	_Atomic uint64_t held, breaches, lends;
+	_Atomic uint64_t queued, missed, yields;
 	struct isolator_tick_args last;
 	pthread_t thread;
 };
@@ -103,8 +103,8 @@ bool worker_process(struct worker *w);
 void worker_end(struct worker *w);
 /* One tick of the worker's, waited for at most ms; false: it did not come. */
 bool worker_tick(struct worker *w, unsigned int ms);
-/* /proc/isolator/breaches as TAP comments, when a test did not want any. */
-void show_breaches(void);
+/* /proc/isolator/deliveries as TAP comments, when a test did not want any. */
+void show_deliveries(void);
 /* Until *value is at least want, at most ms. */
 bool wait_for(_Atomic uint64_t *value, uint64_t want, unsigned int ms);
 

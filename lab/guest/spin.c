@@ -88,12 +88,12 @@ static void count(uint64_t now)
 	if (!p)
 		return;
 	spin.now.page[0] = p->ticks;
-	spin.now.page[1] = p->held;
+	spin.now.page[1] = p->queued;
 	spin.now.page[2] = p->deferred;
 	spin.now.page[3] = p->excluded;
-	spin.now.page[4] = p->breaches;
-	spin.now.page[5] = p->breaks;
-	spin.now.page[6] = p->lends;
+	spin.now.page[4] = p->missed;
+	spin.now.page[5] = p->immediate;
+	spin.now.page[6] = p->yields;
 }
 
 static void tick(void)

@@ -30,7 +30,7 @@ struct spin_count {
 	uint64_t ticks;		/* looked at the due word */
 	uint64_t ticks_due;	/* and found something: entered the kernel */
 	uint64_t tick_errors;
-	uint64_t page[8];	/* ticks held deferred excluded breaches breaks lends */
+	uint64_t page[8];	/* ticks queued deferred excluded missed immediate yields */
 };
 
 /*

@@ -119,8 +119,8 @@ static void command_control(FILE *out, const char *args)
 static void command_endwindow(FILE *out)
 {
 	static const char *const names[] = {
-		"page_ticks", "held", "deferred", "excluded", "breaches",
-		"breaks", "lends",
+		"page_ticks", "queued", "deferred", "excluded", "missed",
+		"immediate", "yields",
 	};
 	bool notick = spin.notick;
 
@@ -152,15 +152,15 @@ static void command_status(FILE *out)
 		atomic_load(&spin.signals), spin.now.loops, spin.now.tick_errors);
 	if (spin.page)
 		fprintf(out, ",\"achieved\":%u,\"got\":%u,\"deadline_ns\":%llu,"
-			"\"spin_ns\":%llu,\"lend_ns\":%llu,\"state\":%u,\"end\":%u,\"due\":%u,"
-			"\"held\":%llu,\"deferred\":%llu,\"excluded\":%llu,"
-			"\"breaches\":%llu,\"breaks\":%llu,\"lends\":%llu",
+			"\"spin_ns\":%llu,\"yield_ns\":%llu,\"state\":%u,\"end\":%u,\"due\":%u,"
+			"\"queued\":%llu,\"deferred\":%llu,\"excluded\":%llu,"
+			"\"missed\":%llu,\"immediate\":%llu,\"yields\":%llu",
 			spin.start.achieved, spin.start.got, spin.start.deadline_ns,
-			spin.start.spin_ns, spin.start.lend_ns,
+			spin.start.spin_ns, spin.start.yield_ns,
 			spin.page->state, spin.page->end,
-			spin.page->due, spin.page->held, spin.page->deferred,
-			spin.page->excluded, spin.page->breaches,
-			spin.page->breaks, spin.page->lends);
+			spin.page->due, spin.page->queued, spin.page->deferred,
+			spin.page->excluded, spin.page->missed,
+			spin.page->immediate, spin.page->yields);
 	fprintf(out, "}\n");
 }
 

@@ -31,7 +31,7 @@ class Row:
     trigger: str
     arch: tuple[str, ...]
     stock: str
-    treatment: str
+    policy: str
     how: str
     untriggered: str
     note: str
@@ -84,7 +84,9 @@ def _isolated(cell: dict[str, Any] | None) -> str:
     if cell is None:
         return ""
     parts = [
-        f"{cell[c]} {c}" for c in ("deferred", "excluded", "held", "refused", "broken") if cell[c]
+        f"{cell[c]} {c}"
+        for c in ("deferred", "excluded", "queued", "refused", "immediate")
+        if cell[c]
     ]
     text = _measured(cell)
     return f"{text}: {', '.join(parts)}" if parts else text
@@ -131,7 +133,7 @@ def _section(title: str, matrix_rows: list[dict[str, Any]]) -> list[str]:
             f"- Caused by: {entry.trigger}",
             f"- Stock, a busy `nohz_full` CPU: {SPARED[entry.stock]}"
             + (f" ({', '.join(entry.arch)})" if entry.arch else ""),
-            f"- Isolator: **{entry.treatment}**. {entry.how}",
+            f"- Isolator: **{entry.policy}**. {entry.how}",
         ]
         if entry.note:
             lines.append(f"- Note: {entry.note}")

@@ -11,7 +11,7 @@ from . import term
 from .paths import LAB
 
 _LINE = re.compile(r"^(?:#|//|/?\s*\*)\s*([a-z0-9-]+):\s*(.*?)\s*$")
-CLASSES = ("catch-up", "exclude", "hold", "quiesce", "lend", "remote", "refuse", "break")
+CLASSES = ("defer", "exclude", "queue", "quiesce", "yield", "remote", "refuse", "immediate")
 KINDS = ("script", "program", "self")
 USES = ("run", "check")
 WIRES = ("bare", "tree")

@@ -93,15 +93,15 @@ def _table(configs: dict[str, Any]) -> str:
                 f'<span class="dim">{html.escape(table.vectors(t))}; '
                 f"{t['seconds']:.2f} s</span></td>"
             )
-        breaches = "" if last["breaches"] is None else last["breaches"]
-        hold = "" if last["longest_hold_s"] is None else f"{last['longest_hold_s'] * 1000:.1f} ms"
+        missed = "" if last["missed"] is None else last["missed"]
+        hold = "" if last["longest_wait_s"] is None else f"{last['longest_wait_s'] * 1000:.1f} ms"
         rows.append(
             f'<tr title="{html.escape(trigger["about"])}"><td>{trigger["name"]}</td>'
-            f'<td>{trigger["class"]}</td>{"".join(cells)}<td class="n">{breaches}</td>'
+            f'<td>{trigger["class"]}</td>{"".join(cells)}<td class="n">{missed}</td>'
             f'<td class="n">{hold}</td><td>{last["outcome"]}</td></tr>'
         )
     return (
-        f"<table><tr><th>event</th><th>class</th>{head}<th>breaches</th><th>longest hold</th>"
+        f"<table><tr><th>event</th><th>class</th>{head}<th>misses</th><th>longest wait</th>"
         f"<th>outcome</th></tr>{''.join(rows)}</table>"
     )
 

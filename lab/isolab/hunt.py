@@ -73,7 +73,7 @@ def slices(seed: int) -> Iterator[Slice]:
     names = sorted(
         t.name
         for t in header.triggers()
-        if t.kind != "self" and t.cls != "break" and not t.append and t.cpus == 2
+        if t.kind != "self" and t.cls != "immediate" and not t.append and t.cpus == 2
     )
     while True:
         draw = rng.random()
@@ -109,7 +109,7 @@ def _job(batch: list[Slice], slower: float = 1.0) -> str:
                 ],
             ),
             f"run causes.{i} 10000 exec causes end",
-            f"file breaches.{i} /proc/isolator/breaches",
+            f"file deliveries.{i} /proc/isolator/deliveries",
         ]
     lines += [
         "file status /proc/isolator/status",
@@ -128,7 +128,7 @@ def _read(part: Slice, i: int, outcome: Outcome, log: str) -> dict[str, Any] | N
         return None
     text = said["out"] or ""
     page = campaign.page(outcome, str(i))
-    listed = (outcome.event("file", f"breaches.{i}") or {}).get("text") or ""
+    listed = (outcome.event("file", f"deliveries.{i}") or {}).get("text") or ""
     return {
         "about": part.about,
         "command": part.command,
@@ -138,11 +138,11 @@ def _read(part: Slice, i: int, outcome: Outcome, log: str) -> dict[str, Any] | N
         "exit": ran["exit"],
         "seconds": ran["seconds"],
         "refused": refused(ran),
-        "breaches": page.get("breaches"),
-        "longest_hold_s": campaign.longest(text),
+        "missed": page.get("missed"),
+        "longest_wait_s": campaign.longest(text),
         "causes": cells.causes(text),
         "unaccounted": cells.accounted(text),
-        "breach_list": listed.splitlines()[:40] if page.get("breaches") else [],
+        "deliveries": listed.splitlines()[:40] if page.get("missed") else [],
         "entry_log": window["log"][:10],
         "kernel_log": [f.text for f in dmesg.scan(dmesg.between(log, f"slice.{i}"))[:10]],
     }
@@ -195,11 +195,11 @@ def faults(part: dict[str, Any]) -> list[str]:
         bad.append(f"{part['kernel_entries']} kernel entries: {part['entries_by_vector']}")
     if not part["returned"]:
         bad.append(f"did not come back in {part['seconds']:.0f} s")
-    held_s = part["longest_hold_s"]
-    if held_s is None or held_s > matrixclaims.MAX_HOLD_S:
-        bad.append(f"held {held_s} s, not at most {matrixclaims.MAX_HOLD_S} s")
-    if part["breaches"] != 0:
-        bad.append(f"{part['breaches']} breaches")
+    held_s = part["longest_wait_s"]
+    if held_s is None or held_s > matrixclaims.MAX_WAIT_S:
+        bad.append(f"held {held_s} s, not at most {matrixclaims.MAX_WAIT_S} s")
+    if part["missed"] != 0:
+        bad.append(f"{part['missed']} deadline misses")
     bad += [f"not accounted for: {text}" for text in part["unaccounted"]]
     bad += [f"kernel log: {line}" for line in part["kernel_log"][:3]]
     return [f"{part['about']}: {text}" for text in bad]
@@ -220,8 +220,8 @@ def _text(report: dict[str, Any]) -> str:
         f"{len(report['slices'])} slices, {report['seconds_hunted']:.0f} s, seed {report['seed']}"
     ]
     entries = sum(p["kernel_entries"] for p in report["slices"])
-    breaches = sum(p["breaches"] or 0 for p in report["slices"])
-    lines.append(f"{entries} kernel entries, {breaches} breaches; held longest:")
+    missed = sum(p["missed"] or 0 for p in report["slices"])
+    lines.append(f"{entries} kernel entries, {missed} deadline misses; held longest:")
     for cause in report["longest"]:
         what = cause["callback"] if cause["callback"] != "-" else cause["kind"]
         lines.append(

@@ -37,7 +37,7 @@ LEFT_OUT = {
     "klog": "clears the kernel log, which the lab must read",
 }
 # These write to whatever file of the kernel they may, and physpage stops the machine to
-# set memory types, a break each time: not with root's rights.
+# set memory types, an immediate delivery each time: not with root's rights.
 UNPRIVILEGED = (
     "sysfs",
     "procfs",

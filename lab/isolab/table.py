@@ -37,7 +37,7 @@ def _cell(item: dict[str, Any] | None) -> str:
 
 def _ticks(window: dict[str, Any]) -> str:
     """The entries that an isolated task asked for itself, and the longest one's instructions."""
-    if window["breaches"] is None:
+    if window["missed"] is None:
         return ""
     most = window["tick_kernel_instructions_max"]
     return f"{window['tick_entries']}" + (f" ({most / 1000:.0f}k insn)" if most else "")
@@ -60,14 +60,14 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, ...]]:
     for i, trigger in enumerate(first["triggers"]):
         items = [c["triggers"][i] for c in configs.values()]
         last = items[-1]
-        hold = last["longest_hold_s"]
+        hold = last["longest_wait_s"]
         rows.append(
             (
                 trigger["name"],
                 trigger["class"],
                 *(_cell(t) for t in items),
                 _ticks(last),
-                "" if last["breaches"] is None else str(last["breaches"]),
+                "" if last["missed"] is None else str(last["missed"]),
                 "" if hold is None else f"{hold * 1000:.1f}",
                 last["outcome"]
                 if last["worked"] and last["returned"]
@@ -86,7 +86,7 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, ...]]:
                 *blank,
                 _cell(configs["isolator"]["no_tick"]),
                 _ticks(configs["isolator"]["no_tick"]),
-                str(configs["isolator"]["no_tick"]["breaches"]),
+                str(configs["isolator"]["no_tick"]["missed"]),
                 "",
                 "",
                 "",
@@ -125,8 +125,8 @@ def text(report: dict[str, Any]) -> str:
         "class",
         *(f"{n}: entries" for n in configs),
         "own ticks",
-        "breaches",
-        "hold ms",
+        "missed",
+        "wait ms",
         "outcome",
         "seconds",
     )

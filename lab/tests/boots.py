@@ -16,10 +16,10 @@ from isolab.matrix import matrix
 from test_attempt import NO_CLOCKS, NOT_READY, event, oops, outcome, window
 
 KERNEL = Kernel("isolator-rt", Path("/nowhere/rt-1"))
-PAGE = {"breaches": 0, "held": 1, "deferred": 1, "excluded": 1}
-STATS = "cpu 1 total deferred 0 held 0\ncpu 1 kind call longest_ns 0"
+PAGE = {"missed": 0, "queued": 1, "deferred": 1, "excluded": 1}
+STATS = "cpu 1 total deferred 0 queued 0\ncpu 1 kind call longest_ns 0"
 CAUSES = "\n".join(
-    f"{when} cpu 1 total deferred 0 excluded 0 held 0 breached 0 broken 0 refused 0 planned 0"
+    f"{when} cpu 1 total deferred 0 excluded 0 queued 0 missed 0 immediate 0 refused 0 planned 0"
     for when in ("begin", "begun", "end", "ended")
 ) + "\ncpu 1 kind call longest_ns 0"
 WARNING = "[   30.0] WARNING: CPU: 0 PID: 7 at kernel/isolator/core.c:1\n"
@@ -59,7 +59,7 @@ def of_job(job: str, **more: Any) -> Outcome:
         elif word == "run" and name not in ("facts",):
             events.append(event("run", name, out='{"worked":true,"findings":[]}'))
         elif word == "file":
-            events.append(event("file", name, text="" if "breaches" in name else STATS))
+            events.append(event("file", name, text="" if "deliveries" in name else STATS))
     return outcome("[1] fine\n", events=events, windows=windows, **more)
 
 

@@ -255,10 +255,10 @@ def test_closed_windows_are_judged_whatever_comes_after() -> None:
 
 
 def test_breaches_of_closed_windows_count_too() -> None:
-    ends = [event("ctl", f"end.{n}", answer={"window": n, "breaches": n % 2}) for n in (1, 2, 101)]
+    ends = [event("ctl", f"end.{n}", answer={"window": n, "missed": n % 2}) for n in (1, 2, 101)]
     void = outcome(oops(), events=ends, died=ENDED)
-    assert attempt.entered(void) == ["window 1: 1 breaches", "window 101: 1 breaches"]
-    assert attempt.entered(void, {101}) == ["window 1: 1 breaches"]
+    assert attempt.entered(void) == ["window 1: 1 deadline misses", "window 101: 1 deadline misses"]
+    assert attempt.entered(void, {101}) == ["window 1: 1 deadline misses"]
 
 
 def test_nothing_else_may_come_in_the_control() -> None:

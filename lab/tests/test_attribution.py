@@ -20,7 +20,7 @@ from isolab.rivals import attribution, causes, naming, schedule
 from isolator_report import schemafile
 
 
-def _excess(at_ns: int, *named: tuple[str, int]) -> dict[str, Any]:
+def _outlier(at_ns: int, *named: tuple[str, int]) -> dict[str, Any]:
     return {
         "at_ns": OFFSET + at_ns,
         "value_ns": sum(ns for _, ns in named),
@@ -47,22 +47,22 @@ def test_times_are_read_to_the_nanosecond() -> None:
     ],
 )
 def test_only_what_begins_in_the_window_counts(at: int, counts: bool) -> None:
-    found = _judged(made_window("hog"), _excess(at, ("preemption", 1_000_001)))
+    found = _judged(made_window("hog"), _outlier(at, ("preemption", 1_000_001)))
     assert found["judged"]["hits"] == [counts]
-    assert found["judged"]["excesses"] == int(counts)
+    assert found["judged"]["outliers"] == int(counts)
 
 
 def test_a_cause_must_have_taken_the_most() -> None:
     window = made_window("hog")
-    right = _excess(1_050_000_000, ("preemption", 9), ("timer", 8))
-    wrong = _excess(1_050_000_000, ("preemption", 8), ("timer", 9))
+    right = _outlier(1_050_000_000, ("preemption", 9), ("timer", 8))
+    wrong = _outlier(1_050_000_000, ("preemption", 8), ("timer", 9))
     assert _judged(window, right)["judged"]["hits"] == [True]
     assert _judged(window, wrong)["judged"]["hits"] == [False]
     assert _judged(window)["judged"] == {
         "named": {},
         "tops": ["nothing"],
         "hits": [False],
-        "excesses": 0,
+        "outliers": 0,
         "longest_ns": 0,
         "invented": False,
     }
@@ -71,8 +71,8 @@ def test_a_cause_must_have_taken_the_most() -> None:
 def test_of_a_pair_each_has_its_own_time() -> None:
     """From 1.01 to 1.03 s and from 1.05 to 1.07 s."""
     window = made_window("hog", "pause")
-    first = _excess(1_020_000_000, ("preemption", MS))
-    second = _excess(1_060_000_000, ("hardware", 10 * MS))
+    first = _outlier(1_020_000_000, ("preemption", MS))
+    second = _outlier(1_060_000_000, ("hardware", 10 * MS))
     assert _judged(window, first, second)["judged"]["hits"] == [True, True]
     assert _judged(window, first)["judged"]["hits"] == [True, False]
     assert _judged(window, second)["judged"]["hits"] == [False, True]
@@ -82,28 +82,28 @@ def test_of_a_pair_each_has_its_own_time() -> None:
 
 
 def test_what_the_emulator_takes_itself_is_no_cause() -> None:
-    small = _excess(1_050_000_000, ("hardware", naming.FLOOR_NS - 1), ("text patch", 20_000))
+    small = _outlier(1_050_000_000, ("hardware", naming.FLOOR_NS - 1), ("text patch", 20_000))
     assert _judged(made_window("text"), small)["judged"]["hits"] == [True]
     assert _judged(made_window("text"), *[small] * 20)["judged"]["hits"] == [True]
-    large = _excess(1_050_000_000, ("hardware", naming.FLOOR_NS), ("text patch", 20_000))
+    large = _outlier(1_050_000_000, ("hardware", naming.FLOOR_NS), ("text patch", 20_000))
     assert _judged(made_window("text"), large)["judged"]["hits"] == [False]
 
 
 def test_what_the_host_took_is_no_cause() -> None:
-    found = _excess(1_050_000_000, ("hardware", 4 * MS), ("page fault", MS))
+    found = _outlier(1_050_000_000, ("hardware", 4 * MS), ("page fault", MS))
     assert _judged({**made_window("fault"), "taken_ns": 4 * MS}, found)["judged"]["hits"] == [True]
     assert _judged({**made_window("fault"), "taken_ns": 2 * MS}, found)["judged"]["hits"] == [False]
 
 
 def test_what_an_injection_brings_along_is_left_out() -> None:
-    found = _excess(1_050_000_000, ("ipi", 300_000), ("page fault", 100_000))
+    found = _outlier(1_050_000_000, ("ipi", 300_000), ("page fault", 100_000))
     assert _judged(made_window("fault"), found)["judged"]["hits"] == [True]
     assert _judged(made_window("tlb"), found)["judged"]["hits"] == [True]
     assert _judged(made_window("irq"), found)["judged"]["tops"] == ["ipi"]
 
 
 def test_a_thread_is_right_for_an_interrupt_on_preempt_rt_only() -> None:
-    found = _excess(1_050_000_000, ("thread", 5))
+    found = _outlier(1_050_000_000, ("thread", 5))
     assert _judged(made_window("irq"), found, rt=True)["judged"]["hits"] == [True]
     assert _judged(made_window("irq"), found)["judged"]["hits"] == [False]
 
@@ -115,7 +115,7 @@ def _report(windows: list[dict[str, Any]], sample: bool = False) -> list[str]:
 def _all_named(times: int = 20, controls: int = 40) -> list[dict[str, Any]]:
     """Every cause named rightly, nothing in the controls."""
     windows = [
-        _judged(made_window(c.name), _excess(1_050_000_000, (c.kinds[0], MS)))
+        _judged(made_window(c.name), _outlier(1_050_000_000, (c.kinds[0], MS)))
         for c in causes.CAUSES
         for _ in range(times)
     ]
@@ -148,7 +148,7 @@ def test_a_sample_may_miss_one() -> None:
 
 def test_causes_invented_on_controls_fail() -> None:
     windows = _all_named()
-    false = _judged(made_window(), _excess(1_050_000_000, ("kworker", 5)))
+    false = _judged(made_window(), _outlier(1_050_000_000, ("kworker", 5)))
     windows[-2:] = [false, false]
     assert _report(windows) == []
     windows[-3] = false
@@ -161,7 +161,7 @@ def test_causes_invented_on_controls_fail() -> None:
 
 
 def test_what_the_observer_saw_too_is_no_invention() -> None:
-    found = _excess(1_050_000_000, ("timer", 100_000), ("ipi", 50_000))
+    found = _outlier(1_050_000_000, ("timer", 100_000), ("ipi", 50_000))
     entries = {"sysvec_apic_timer_interrupt": 2, "sysvec_call_function_single": 1}
     windows = _all_named()
     windows[-10:] = [_judged({**made_window(), "entries": entries}, found)] * 10
@@ -170,13 +170,13 @@ def test_what_the_observer_saw_too_is_no_invention() -> None:
     for less in ({"sysvec_apic_timer_interrupt": 2}, {**entries, "sysvec_call_function_single": 0}):
         windows[-10:] = [_judged({**made_window(), "entries": less}, found)] * 10
         assert _report(windows) == ["10 of 40 quiet windows were given a cause"]
-    thread = _excess(1_050_000_000, ("thread", 100_000))
+    thread = _outlier(1_050_000_000, ("thread", 100_000))
     windows[-10:] = [_judged({**made_window(), "entries": entries}, thread)] * 10
     assert _report(windows) == ["10 of 40 quiet windows were given a cause"]
 
 
 def test_that_the_host_took_the_cpu_is_no_invention() -> None:
-    stood = _excess(1_050_000_000, ("hardware", 10 * MS))
+    stood = _outlier(1_050_000_000, ("hardware", 10 * MS))
     windows = _all_named()
     windows[-10:] = [_judged({**made_window(), "taken_ns": 10 * MS}, stood)] * 10
     assert _report(windows) == []
@@ -188,8 +188,8 @@ def test_that_the_host_took_the_cpu_is_no_invention() -> None:
 def test_confusion_counts_each_injection() -> None:
     table = naming.confusion(
         [
-            _judged(made_window("irq"), _excess(1_050_000_000, ("softirq", 5))),
-            _judged(made_window("irq", "hog"), _excess(1_020_000_000, ("softirq", 5))),
+            _judged(made_window("irq"), _outlier(1_050_000_000, ("softirq", 5))),
+            _judged(made_window("irq", "hog"), _outlier(1_020_000_000, ("softirq", 5))),
             _judged(made_window()),
         ]
     )
@@ -250,7 +250,7 @@ def _packed(text: str, pieces: int = 1) -> Outcome:
 
 
 def test_a_result_without_attribution_is_none() -> None:
-    cut_off = _packed('{"attribution": {"excesses": []}}', 2)
+    cut_off = _packed('{"attribution": {"outliers": []}}', 2)
     del cut_off.events[1]
     for outcome in (Outcome(), _packed("[]"), _packed('{"attribution": null}'), cut_off):
         with pytest.raises(term.LabError, match="isolator measure"):
@@ -258,7 +258,7 @@ def test_a_result_without_attribution_is_none() -> None:
 
 
 def test_a_result_comes_in_parts() -> None:
-    text = '{"attribution": {"excesses": []}}'
+    text = '{"attribution": {"outliers": []}}'
     assert attribution.document(_packed(text, 3)) == json.loads(text)
 
 

@@ -17,15 +17,15 @@ from isolab.rivals import attribution, schedule
 
 
 def _part(numbers: Iterable[int], *taken: int) -> attribution.Part:
-    """The excess of 4 ms in each says of 3 that they were the host's."""
+    """The outlier of 4 ms in each says of 3 that they were the host's."""
     windows = [
         {**made_window(), "number": number, "taken_ns": ns}
         for number, ns in zip(numbers, taken, strict=True)
     ]
     at = datetime.datetime.fromtimestamp((OFFSET + 1_050_000_000) / 1e9, datetime.UTC)
     causes = [{"kind": "hardware", "ns": 3 * MS}, {"kind": "timer", "ns": MS}]
-    excess = {"at": at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), "causes": causes}
-    return attribution.Part(windows, {"attribution": {"excesses": [excess]}}, 1.0, [])
+    outlier = {"at": at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), "causes": causes}
+    return attribution.Part(windows, {"attribution": {"outliers": [outlier]}}, 1.0, [])
 
 
 def test_windows_that_show_the_host_are_made_again() -> None:

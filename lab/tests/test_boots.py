@@ -75,7 +75,7 @@ EACH = pytest.mark.parametrize(("those", "code"), TABLE)
 @EACH
 def test_matrix(boots: Any, monkeypatch: pytest.MonkeyPatch, those: list[Boot], code: int) -> None:
     boots(those)
-    name = next(t.name for t in header.triggers() if t.cls == "catch-up" and not t.append)
+    name = next(t.name for t in header.triggers() if t.cls == "defer" and not t.append)
     assert matrix.main([name], ["isolator"], ["rt"], False, False) == code
 
 

@@ -138,7 +138,7 @@ def test_matrix_forgets_no_boot_of_a_kernel_whose_cells_it_keeps(
         ("causes.static-keys", "out", UNACCOUNTED),
         ("causes.static-keys", "out", CAUSES.replace("longest_ns 0", "longest_ns 1600000000")),
         ("causes.static-keys", "out", CAUSES.replace("longest_ns 0", "")),
-        ("end.static-keys", "answer", {**PAGE, "breaches": 1, "window": campaign.TRIGGER}),
+        ("end.static-keys", "answer", {**PAGE, "missed": 1, "window": campaign.TRIGGER}),
     ],
 )
 def test_matrix_judges_what_an_excused_boot_did_before(boots: Any, told: Any) -> None:

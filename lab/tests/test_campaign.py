@@ -39,21 +39,21 @@ def test_the_sums_are_those_of_all_windows(config: campaign.Config) -> None:
     assert said["entries_by_vector"] == {"sysvec_call_function": (1 << len(numbers)) - 1}
     assert said["control"] == instrument.BREAKPOINTS
     if config.isolates:
-        assert said["breaches"] == 0 and said["breach_list"] == []
+        assert said["missed"] == 0 and said["deliveries"] == []
 
 
 def test_breaches_of_each_window_are_summed() -> None:
     found = _outcome()
     for e in found.events:
         if e["name"] in ("end.quiet", "end.load", "end.no-tick", f"end.{TRIGGERS[0].name}"):
-            e["answer"] = {**e["answer"], "breaches": 1}
-        if e["name"] == "breaches-no-tick":
-            e["text"] = "cpu 1 breach kind call\n"
+            e["answer"] = {**e["answer"], "missed": 1}
+        if e["name"] == "deliveries-no-tick":
+            e["text"] = "cpu 1 deadline_miss kind call\n"
     said = campaign.result(ISOLATOR, TRIGGERS, found)
-    assert said["breaches"] == 4 and said["breach_list"] == ["cpu 1 breach kind call"]
-    found.events = [e for e in found.events if e["name"] != "breaches-no-tick"]
-    assert campaign.result(ISOLATOR, TRIGGERS, found)["breach_list"] == [
-        "/proc/isolator/breaches was not read"
+    assert said["missed"] == 4 and said["deliveries"] == ["cpu 1 deadline_miss kind call"]
+    found.events = [e for e in found.events if e["name"] != "deliveries-no-tick"]
+    assert campaign.result(ISOLATOR, TRIGGERS, found)["deliveries"] == [
+        "/proc/isolator/deliveries was not read"
     ]
 
 
@@ -131,7 +131,7 @@ def test_the_recipe_is_audited(out: str | None, expected: list[str]) -> None:
 def test_held_is_waited() -> None:
     items = campaign.result(ISOLATOR, TRIGGERS, _outcome())["triggers"]
     assert {i["outcome"] for i in items} == {"waited"}
-    assert all(i["held"] == i["deferred"] == i["excluded"] == 1 for i in items)
+    assert all(i["queued"] == i["deferred"] == i["excluded"] == 1 for i in items)
     items = campaign.result(STOCK, TRIGGERS, _outcome(STOCK))["triggers"]
     assert {i["outcome"] for i in items} == {"done"}
 

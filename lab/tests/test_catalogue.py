@@ -13,7 +13,7 @@ from isolab.paths import LAB
 ARCH = {"x86", "arm64", "other"}
 TREATMENTS = {*header.CLASSES, "none"}
 TEXTS = ("source", "what", "trigger", "how")
-KEYS = {"number", "arch", "stock", "treatment", "untriggered", "note", *TEXTS}
+KEYS = {"number", "arch", "stock", "policy", "untriggered", "note", *TEXTS}
 
 
 def _file(name: str) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def test_a_row_says_everything_in_known_words(row: dict[str, Any]) -> None:
     assert row["arch"]
     assert set(row["arch"]) <= ARCH
     assert row["stock"] in catalogue.SPARED
-    assert row["treatment"] in TREATMENTS
+    assert row["policy"] in TREATMENTS
     for key in TEXTS:
         assert row[key].strip(), key
         # The page is Markdown: an angle bracket begins a tag.

@@ -11,7 +11,7 @@ import pytest
 from isolab.matrix import cells
 from isolab.paths import LAB
 
-LINE = "cpu 1 sender callback {0} kind call deferred {1} held {2} longest_ns {3} comm {4}\n"
+LINE = "cpu 1 sender callback {0} kind call deferred {1} queued {2} longest_ns {3} comm {4}\n"
 
 
 def _said(where: Path, before: list[str], after: list[str]) -> str:
@@ -51,5 +51,5 @@ def test_two_entries_of_one_sender_are_one_cause(tmp_path: Path) -> None:
                  [LINE.format("f[kvm]", 0, 1, 0, "modprobe"),
                   LINE.format("f[kvm]", 0, 1, 20, "modprobe")])
     (cause,) = cells.causes(said)
-    assert cause["counts"] == {"held": 1}
+    assert cause["counts"] == {"queued": 1}
     assert cause["longest_ns"] == 20

@@ -30,7 +30,7 @@ def _window(entries: int = 0, isolated: bool = True) -> dict[str, Any]:
         "probes": 4,
         "probes_seen": 4,
         "user_per_s": 4 * 10**8,
-        "breaches": 0 if isolated else None,
+        "missed": 0 if isolated else None,
     }
 
 
@@ -39,17 +39,17 @@ def _trigger(name: str, isolated: bool, entries: int) -> dict[str, Any]:
         **_window(entries, isolated),
         "name": name,
         "row": "1",
-        "class": "catch-up",
+        "class": "defer",
         "about": "a <trigger>",
         "worked": True,
         "returned": True,
         "outcome": "done",
         "seconds": 0.1,
         "detail": "",
-        "held": 0 if isolated else None,
+        "queued": 0 if isolated else None,
         "deferred": 3 if isolated else None,
         "excluded": 0 if isolated else None,
-        "longest_hold_s": 0.0 if isolated else None,
+        "longest_wait_s": 0.0 if isolated else None,
     }
 
 
@@ -67,7 +67,7 @@ def _config(isolated: bool) -> dict[str, Any]:
         "user_instructions": 18 * 10**9,
         "user_instructions_per_second_min": 3 * 10**8,
         "entries_by_vector": {},
-        "breaches": 0 if isolated else None,
+        "missed": 0 if isolated else None,
         "probes": 4,
         "probes_seen": 4,
         "control": 5,
@@ -93,7 +93,7 @@ def _config(isolated: bool) -> dict[str, Any]:
             "window_s": 30.0,
             "triggers": [fired],
         }
-        config["breach_list"] = []
+        config["deliveries"] = []
     return config
 
 
@@ -143,8 +143,8 @@ def _set(*path: str | int, to: object) -> Callable[[dict[str, Any]], None]:
         _set("isolator", "load", "kernel_entries", to=1),
         _set("isolator", "no_tick", "kernel_entries", to=1),
         _set("isolator", "triggers", 7, "kernel_entries", to=1),
-        _set("isolator", "triggers", 7, "breaches", to=1),
-        _set("isolator", "triggers", 7, "breaches", to=None),
+        _set("isolator", "triggers", 7, "missed", to=1),
+        _set("isolator", "triggers", 7, "missed", to=None),
         _set("isolator", "triggers", 7, "worked", to=False),
         _set("isolator", "triggers", 7, "returned", to=False),
         _set("isolator", "triggers", 7, "outcome", to="refused"),
@@ -152,19 +152,19 @@ def _set(*path: str | int, to: object) -> Callable[[dict[str, Any]], None]:
         _set("isolator", "no_tick", "triggers", 0, "worked", to=False),
         _set("isolator", "no_tick", "window_s", to=12.0),
         _set("isolator", "no_tick", "ticks", to=1),
-        _set("isolator", "no_tick", "breaches", to=1),
+        _set("isolator", "no_tick", "missed", to=1),
         _set("isolator", "quiet", "tick_entries", to=1),
         _set("isolator", "quiet", "ticks", to=1),
         _set("isolator", "triggers", 7, "tick_entries", to=10**6),
         _set("isolator", "no_tick", "tick_entries", to=1),
-        _set("isolator", "quiet", "breaches", to=1),
-        _set("isolator", "load", "breaches", to=None),
+        _set("isolator", "quiet", "missed", to=1),
+        _set("isolator", "load", "missed", to=None),
         _set("isolator", "triggers", 7, "outcome", to="lost"),
-        _set("isolator", "triggers", 7, "longest_hold_s", to=1.01),
-        _set("isolator", "triggers", 7, "longest_hold_s", to=None),
+        _set("isolator", "triggers", 7, "longest_wait_s", to=1.01),
+        _set("isolator", "triggers", 7, "longest_wait_s", to=None),
         _set("isolator", "triggers", 7, "seconds", to=1.2),
         _set("isolator", "triggers", 7, "tick_kernel_instructions_max", to=10**6 + 1),
-        _set("isolator", "breach_list", to=["cpu 1 breach kind call"]),
+        _set("isolator", "deliveries", to=["cpu 1 deadline_miss kind call"]),
         # The worst second: far from nothing, but half of the quiet window is gone.
         _set("isolator", "user_instructions_per_second_min", to=2 * 10**8 - 1),
         _set("isolator", "kernel_instructions", to=19 * 10**6),
@@ -219,13 +219,13 @@ def test_a_task_that_hardly_runs_breaks_a_claim(report: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cls", "count"), [("catch-up", "deferred"), ("hold", "held")]
+    ("cls", "count"), [("defer", "deferred"), ("queue", "queued")]
 )
 def test_a_class_is_treated_as_it_says(report: dict[str, Any], cls: str, count: str) -> None:
     configs = report["configs"]
     triggers = configs["isolator"]["triggers"]
     for t in triggers:
-        t.update({"class": cls, "deferred": 0, "held": 0, "excluded": 0})
+        t.update({"class": cls, "deferred": 0, "queued": 0, "excluded": 0})
     (text,) = claims.broken(configs)
     assert f"nothing was {count} by any trigger of class {cls}" in text
     triggers[3][count] = 1
@@ -235,7 +235,7 @@ def test_a_class_is_treated_as_it_says(report: dict[str, Any], cls: str, count: 
 def test_the_limit_of_a_trigger_is_stocks_time_and_what_was_held(report: dict[str, Any]) -> None:
     configs = report["configs"]
     slow = configs["isolator"]["triggers"][2]
-    slow.update(seconds=1.3, held=20)
+    slow.update(seconds=1.3, queued=20)
     assert claims.broken(configs) == []
     del configs["stock"]
     slow.update(seconds=60.0)

@@ -28,7 +28,7 @@ def test_each_kind_of_trouble_is_found() -> None:
         "general protection fault, probably for non-canonical address",
         "Oops: 0002 [#1] PREEMPT_RT SMP NOPTI",
         "BUG: KASAN: slab-use-after-free in isolator_restore+0x10/0x20",
-        "BUG: KCSAN: data-race in isolator_stamp / isolator_settle",
+        "BUG: KCSAN: data-race in isolator_note_queued / isolator_note_taken",
     ):
         assert [f.line for f in dmesg.scan(f"[ 1.0] fine\n[ 2.0] {line}\n")] == [2], line
 
@@ -75,7 +75,7 @@ def _sleeping(disabled_at: str) -> str:
 def test_only_scftortures_own_defect_is_passed_over() -> None:
     own = _sleeping("scftorture_invoker+0x508/0x7a9 [scftorture]")
     assert dmesg.scan(own) == []
-    ours = _sleeping("isolator_lend+0x10/0x20")
+    ours = _sleeping("isolator_yield+0x10/0x20")
     assert [f.line for f in dmesg.scan(own + ours + own)] == [8, 11]
 
 
@@ -106,10 +106,10 @@ INVOKER = "scftorture_invoker+0x508/0x7a9 [scftorture]"
     (_slept(100, INVOKER) + _miscounted(100, "scftorture_invoker"), []),
     # Of another thread, of another caller, another count, and without the sleep.
     (_slept(102, INVOKER) + _miscounted(100, "scftorture_invoker"), [9, 10, 12]),
-    (_slept(100, INVOKER) + _miscounted(100, "isolator_lend"), [9, 10, 12]),
+    (_slept(100, INVOKER) + _miscounted(100, "isolator_yield"), [9, 10, 12]),
     (_slept(100, INVOKER) + _miscounted(100, "scftorture_invoker", "x"), [9, 10, 12]),
     (_miscounted(100, "scftorture_invoker"), [2, 3, 5]),
-    (_slept(100, "isolator_lend+0x10/0x20"), [1, 4]),
+    (_slept(100, "isolator_yield+0x10/0x20"), [1, 4]),
 ])
 def test_only_scftortures_own_sleep_is_passed_over(log: str, lines: list[int]) -> None:
     assert [f.line for f in dmesg.scan(log)] == lines
@@ -141,7 +141,7 @@ def _race(first: str, caller: str) -> str:
 
 def test_only_races_with_a_part_of_ours_count() -> None:
     assert dmesg.scan(_race("ktime_get", "do_syscall_64")) == []
-    found = dmesg.scan(_race("ktime_get", "do_syscall_64") + _race("isolator_stamp", "x"))
+    found = dmesg.scan(_race("ktime_get", "do_syscall_64") + _race("isolator_note_queued", "x"))
     assert [f.line for f in found] == [7]
     assert dmesg.scan(_race("ktime_get", "isolator_watch_tick"))
 

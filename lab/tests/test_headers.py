@@ -26,7 +26,7 @@ def test_every_trigger_describes_itself() -> None:
 def test_only_catch_up_and_exclude_run_while_nobody_ticks() -> None:
     for trigger in header.triggers():
         if trigger.notick:
-            assert trigger.cls in ("catch-up", "exclude", "quiesce"), trigger.name
+            assert trigger.cls in ("defer", "exclude", "quiesce"), trigger.name
 
 
 def test_every_test_describes_itself_and_is_in_a_suite() -> None:

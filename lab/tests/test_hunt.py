@@ -41,12 +41,12 @@ def _part(**changes: Any) -> dict[str, Any]:
         "about": "x",
         "kernel_entries": 0,
         "entries_by_vector": {},
-        "breaches": 0,
+        "missed": 0,
         "returned": True,
         "exit": 0,
         "seconds": 5.0,
         "refused": False,
-        "longest_hold_s": 1.5,
+        "longest_wait_s": 1.5,
         "unaccounted": [],
         "kernel_log": [],
         "causes": [],
@@ -62,12 +62,12 @@ def _part(**changes: Any) -> dict[str, Any]:
     "changes",
     [
         {"kernel_entries": 1, "entries_by_vector": {"sysvec_call_function": 1}},
-        {"breaches": 1},
-        {"breaches": None},
+        {"missed": 1},
+        {"missed": None},
         {"returned": False, "exit": None},
-        {"longest_hold_s": 1.51},
-        {"longest_hold_s": None},
-        {"unaccounted": ["held"]},
+        {"longest_wait_s": 1.51},
+        {"longest_wait_s": None},
+        {"unaccounted": ["queued"]},
         {"kernel_log": ["WARNING: x"]},
         {"probes_seen": 0},
         {"probes": 0, "probes_seen": 0},
@@ -118,7 +118,7 @@ def _cause(callback: str, longest_ns: int = 0) -> dict[str, Any]:
         "callback": callback,
         "sender": "sh",
         "longest_ns": longest_ns,
-        "counts": {"held": 2},
+        "counts": {"queued": 2},
         "stack": ["somewhere+0x1/0x2"],
     }
 
@@ -127,7 +127,7 @@ def test_unknown_callbacks_are_proposed(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(catalogue, "callbacks", lambda: {"do_sync_core": 1})
     parts = [_part(causes=[_cause(c) for c in ("do_sync_core", "-", "new_ipi", "new_ipi")])]
     (proposed,) = hunt.unknown(parts)
-    assert proposed["callback"] == "new_ipi" and proposed["counts"] == {"held": 4}
+    assert proposed["callback"] == "new_ipi" and proposed["counts"] == {"queued": 4}
     assert proposed["stack"] and proposed["in"] == ["x"]
 
 

@@ -17,15 +17,15 @@ from isolab.matrix import page as matrixpage
 from isolab.paths import SCHEMAS
 from isolator_report import schemafile
 
-TOTAL = "cpu 1 total deferred {} excluded 0 held {} breached 0 broken 0 refused 0 planned 0"
+TOTAL = "cpu 1 total deferred {} excluded 0 queued {} missed 0 immediate 0 refused 0 planned 0"
 SAID = """begin {begin}
 begun {begin}
 end {end}
 ended {end}
-cause kind call callback do_sync_core deferred 3 excluded 0 held 0 longest_ns 0 comm insmod
+cause kind call callback do_sync_core deferred 3 excluded 0 queued 0 longest_ns 0 comm insmod
   text_poke_bp_batch+0x94/0x270
   __static_key_slow_inc+0x10/0x20
-cause kind thread callback - deferred 0 excluded 0 held 2 longest_ns 1500000 comm kworker/1:1
+cause kind thread callback - deferred 0 excluded 0 queued 2 longest_ns 1500000 comm kworker/1:1
 cpu 1 kind call longest_ns 0
 """.format(begin=TOTAL.format(7, 1), end=TOTAL.format(10, 3))
 
@@ -42,7 +42,7 @@ def test_causes_are_read_with_their_stacks() -> None:
 
 
 def test_a_senders_name_may_hold_blanks() -> None:
-    line = "cause kind call callback f[m] held 1 longest_ns 5 comm a b comm c"
+    line = "cause kind call callback f[m] queued 1 longest_ns 5 comm a b comm c"
     assert cells.causes(line)[0]["sender"] == "a b comm c"
 
 
@@ -52,7 +52,7 @@ def test_sums_that_agree_are_accounted_for() -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("deferred 3", "deferred 2"), ("held 2", "held 3"), ("kind thread", "kind others")],
+    [("deferred 3", "deferred 2"), ("queued 2", "queued 3"), ("kind thread", "kind others")],
 )
 def test_what_has_no_sender_is_said(old: str, new: str) -> None:
     assert cells.accounted(SAID.replace(old, new, 1))
@@ -82,9 +82,9 @@ def _cell(**changes: Any) -> dict[str, Any]:
         "probes_seen": 2,
         "user_per_s": 4 * 10**8,
         "control": 5,
-        "breaches": 0,
-        "held": 2,
-        "longest_hold_s": 0.01,
+        "misses": 0,
+        "queued": 2,
+        "longest_wait_s": 0.01,
         "longest_call_s": 0.01,
         "causes": cells.causes(SAID),
         "unaccounted": [],
@@ -94,9 +94,10 @@ def _cell(**changes: Any) -> dict[str, Any]:
         "files": "matrix/x",
         "deferred": 3,
         "excluded": 0,
-        "breached": 0,
-        "broken": 0,
+        "missed": 0,
+        "immediate": 0,
         "refused": 0,
+        "planned": 0,
     }
     return cell | changes
 
@@ -120,15 +121,15 @@ def _report() -> dict[str, Any]:
     stock = _cell(
         kernel_entries=320,
         entries_by_vector={"sysvec_apic_timer_interrupt": 300, "sysvec_call_function": 20},
-        breaches=None,
-        held=None,
-        longest_hold_s=None,
+        misses=None,
+        queued=None,
+        longest_wait_s=None,
         longest_call_s=None,
     )
     row = {
         "row": "1, 10",
         "name": "x",
-        "class": "hold",
+        "class": "queue",
         "about": "",
         "user": False,
         "append": "",
@@ -168,25 +169,25 @@ def test_a_good_matrix_holds_and_fits_its_schema() -> None:
     "changes",
     [
         {"kernel_entries": 1},
-        {"breaches": 1},
+        {"misses": 1},
         {"worked": False},
         {"returned": False},
-        {"unaccounted": ["held"]},
+        {"unaccounted": ["queued"]},
         {"outcome": "refused"},
         {"seconds": 9.0},
-        {"breaches": None},
+        {"misses": None},
         {"probes_seen": 1},
         {"probes": 0, "probes_seen": 0},
         {"user_per_s": 10**7 - 1},
         {"control": 0},
         {"control": None},
-        {"longest_hold_s": 1.6},
-        {"longest_hold_s": None},
+        {"longest_wait_s": 1.6},
+        {"longest_wait_s": None},
         {"causes": [{**cells.causes(SAID)[0], "callback": "unheard_of"}]},
         # That the kernel has no such facility excuses nothing that was seen.
         {"outcome": "missing", "worked": False, "kernel_entries": 1},
-        {"outcome": "missing", "worked": False, "breaches": 1},
-        {"outcome": "missing", "worked": False, "unaccounted": ["held"]},
+        {"outcome": "missing", "worked": False, "misses": 1},
+        {"outcome": "missing", "worked": False, "unaccounted": ["queued"]},
         {"outcome": "missing", "worked": False, "returned": False},
         {"outcome": "missing", "worked": False, "seconds": 9.0},
     ],
@@ -203,7 +204,7 @@ def test_a_facility_that_is_missing_is_no_fault() -> None:
     for cell in row["cells"].values():
         cell.update(outcome="missing", worked=False)
     assert not matrixclaims.broken(report, ALL, False)
-    row["class"] = "break"
+    row["class"] = "immediate"
     assert not matrixclaims.broken(report, ALL, False)
 
 
@@ -258,17 +259,17 @@ def test_more_than_one_excused_boot_concludes_nothing() -> None:
 
 def test_only_what_was_measured_is_judged() -> None:
     report = _report()
-    report["rows"][0]["cells"]["isolator-rt"]["breaches"] = 1
+    report["rows"][0]["cells"]["isolator-rt"]["misses"] = 1
     assert not matrixclaims.broken(report, {("x", "stock-rt")}, False)
 
 
-def test_a_break_may_interrupt_but_must_be_counted() -> None:
+def test_an_immediate_delivery_may_interrupt_but_must_be_counted() -> None:
     report = _report()
     row = report["rows"][0]
-    row["class"] = "break"
-    row["cells"]["isolator-rt"].update(kernel_entries=2, broken=1)
+    row["class"] = "immediate"
+    row["cells"]["isolator-rt"].update(kernel_entries=2, immediate=1)
     assert not matrixclaims.broken(report, ALL, False)
-    row["cells"]["isolator-rt"]["broken"] = 0
+    row["cells"]["isolator-rt"]["immediate"] = 0
     assert matrixclaims.broken(report, ALL, False)
 
 
@@ -283,7 +284,7 @@ def test_a_user_may_not_let_a_cpu_spin() -> None:
 def test_held_requests_lengthen_the_limit() -> None:
     row = _report()["rows"][0]
     short = matrixclaims.limit_s(row, "isolator-rt")
-    row["cells"]["isolator-rt"]["held"] = 100
+    row["cells"]["isolator-rt"]["queued"] = 100
     longer = matrixclaims.limit_s(row, "isolator-rt")
     assert short is not None and longer is not None and longer > short + 1
 

@@ -36,16 +36,16 @@ def test_a_race_of_linux_is_none_of_its_callers(pair: frozenset[str]) -> None:
     """Only between these two, and only as long as no patch changes one of them."""
     one, other = sorted(pair)
     assert races.LINUX[pair] and not pair & races.patched()
-    assert dmesg.scan(report((one, "isolator_lend"), (other, "isolator_lend"))) == []
+    assert dmesg.scan(report((one, "isolator_yield"), (other, "isolator_yield"))) == []
     for name in pair:
-        assert [f.line for f in dmesg.scan(report((name, "isolator_lend")))] == [2]
-        assert dmesg.scan(report((name, "isolator_lend"), ("isolator_stamp", "x")))
+        assert [f.line for f in dmesg.scan(report((name, "isolator_yield")))] == [2]
+        assert dmesg.scan(report((name, "isolator_yield"), ("isolator_note_queued", "x")))
 
 
 @pytest.mark.parametrize(
     "one",
     [
-        ("isolator_stamp", "x"),
+        ("isolator_note_queued", "x"),
         ("ktime_get", "isolator_watch_tick"),
         ("hrtimers_isolator_move", "x"),
         # Functions of Linux that a patch changes, by all names that a compiler gives them.

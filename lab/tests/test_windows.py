@@ -12,7 +12,7 @@ OWN = {"entry_SYSCALL_64": 7, "exc_page_fault": 2}
 
 
 def claim(number: int, **more: object) -> str:
-    values = {"window": number, "name": f"p{number}", "ticked_by": "beat", "least": 0, "most": 3,
+    values = {"window": number, "name": f"p{number}", "ticked_by": "batch", "least": 0, "most": 3,
               "by": None, "least_user": 1000, "planned": 3, **more}
     return f"# window {json.dumps(values)}\n"
 
@@ -31,7 +31,7 @@ def test_what_is_expected_is_found() -> None:
     assert rows[0]["interruptions"] == 3 and rows[0]["system_calls"] == 7
     assert rows[0]["page_faults"] == 2 and rows[0]["vectors"] == "reschedule_ipi 3"
     head, first, _ = windows.table(rows)
-    assert head.startswith("program") and first.split()[:3] == ["p1", "beat", "6.0"]
+    assert head.startswith("program") and first.split()[:3] == ["p1", "batch", "6.0"]
 
 
 def broken(expected: int = 1, out: str | None = None, vain: int = 0, **more: object) -> list[str]:

@@ -2,7 +2,7 @@
 /*
  * name: bpf-load
  * row: 5, 10, 12
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: yes
  * in: run

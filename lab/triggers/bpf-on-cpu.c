@@ -2,7 +2,7 @@
 /*
  * name: bpf-on-cpu
  * row: 121
- * class: hold
+ * class: queue
  * kind: program
  * notick: no
  * about: a BPF program is run on the isolated CPU by name

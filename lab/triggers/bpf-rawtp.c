@@ -2,7 +2,7 @@
 /*
  * name: bpf-rawtp
  * row: 5, 7
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: no
  * about: a BPF program is attached to every system call's entry, counts, and is detached

@@ -2,7 +2,7 @@
 /*
  * name: bpf-stats
  * row: 1
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: no
  * about: the statistics of BPF programs are switched on and off by a static key

@@ -2,7 +2,7 @@
 /*
  * name: bpf-tailcall
  * row: 5
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: no
  * about: the programs that a BPF program jumps to are exchanged: its text is patched each time

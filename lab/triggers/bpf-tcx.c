@@ -2,7 +2,7 @@
 /*
  * name: bpf-tcx
  * row: 1
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: no
  * about: a BPF program is put on the loopback device's input, drops a message, and goes

@@ -2,7 +2,7 @@
 /*
  * name: bpf-xdp
  * row: 5
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: no
  * about: XDP programs are run by the kernel, whose dispatcher is patched for each

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: cgroup-move-task
 # row: 49
-# class: hold
+# class: queue
 # kind: script
 # notick: no
 # about: the task's process is moved into a control group with shares and CPUs, and out again

@@ -2,7 +2,7 @@
 /*
  * name: chrt-kthread
  * row: 48
- * class: hold
+ * class: queue
  * kind: program
  * notick: no
  * about: the isolated CPU's own kernel threads get another priority, and their old one back

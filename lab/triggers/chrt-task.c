@@ -2,7 +2,7 @@
 /*
  * name: chrt-task
  * row: 48, 50
- * class: hold
+ * class: queue
  * kind: program
  * notick: no
  * about: another process changes the task's priority, and its scheduling class, and back

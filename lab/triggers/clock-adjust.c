@@ -2,7 +2,7 @@
 /*
  * name: clock-adjust
  * row: 118
- * class: hold
+ * class: queue
  * kind: program
  * notick: no
  * about: the clock's rate, its offset and the one from TAI are adjusted as a time daemon does

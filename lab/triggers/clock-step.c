@@ -2,7 +2,7 @@
 /*
  * name: clock-step
  * row: 118, 66
- * class: hold
+ * class: queue
  * kind: program
  * notick: no
  * in: run

@@ -2,7 +2,7 @@
 /*
  * name: cpu-timer-task
  * row: 116
- * class: hold
+ * class: queue
  * kind: program
  * notick: no
  * about: another process sets timers on the CPU time that the task uses

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: cpuid-load
 # row: 103
-# class: lend
+# class: yield
 # kind: script
 # notick: no
 # about: a module with hot-plug callbacks is loaded and unloaded: each CPU's thread runs them

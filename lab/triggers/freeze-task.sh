@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: freeze-task
 # row: 50
-# class: hold
+# class: queue
 # kind: script
 # notick: no
 # about: the task's process is frozen by its control group and thawed

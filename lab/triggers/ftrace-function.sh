@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: ftrace-function
 # row: 6
-# class: catch-up
+# class: defer
 # kind: script
 # notick: yes
 # in: run check

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: hugepages
 # row: 13, 34
-# class: hold
+# class: queue
 # kind: script
 # notick: no
 # about: huge pages are reserved and given back

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: hugetlb-vmemmap
 # row: 13
-# class: hold
+# class: queue
 # kind: script
 # notick: no
 # about: huge pages whose page descriptors are given back: the kernel's map of these changes

@@ -2,7 +2,7 @@
 /*
  * name: io-uring
  * row: 10
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: no
  * user: yes

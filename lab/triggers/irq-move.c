@@ -2,7 +2,7 @@
 /*
  * name: irq-move
  * row: 123, 64
- * class: break
+ * class: immediate
  * kind: program
  * notick: no
  * about: a device's interrupt is sent to the isolated CPU, and to nothing else, and back

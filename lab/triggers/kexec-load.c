@@ -2,7 +2,7 @@
 /*
  * name: kexec-load
  * row: 12
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: no
  * about: an image for kexec is loaded and dropped again, never started

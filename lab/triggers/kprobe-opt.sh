@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: kprobe-opt
 # row: 8
-# class: catch-up
+# class: defer
 # kind: script
 # notick: no
 # about: a probe inside a kernel function becomes a jump, a breakpoint, and a jump again

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: kretprobe
 # row: 8
-# class: catch-up
+# class: defer
 # kind: script
 # notick: no
 # about: a probe on a kernel function's return is planted, hit and taken away

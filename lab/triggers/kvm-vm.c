@@ -2,7 +2,7 @@
 /*
  * name: kvm-vm
  * row: 84
- * class: lend
+ * class: yield
  * kind: program
  * notick: no
  * timeout: 40

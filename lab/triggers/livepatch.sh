@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: livepatch
 # row: 45, 4, 109
-# class: hold
+# class: queue
 # kind: script
 # notick: no
 # timeout: 40

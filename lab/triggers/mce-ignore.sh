@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: mce-ignore
 # row: 63
-# class: hold
+# class: queue
 # kind: script
 # notick: no
 # about: corrected memory errors are ignored and looked for again: each CPU is told

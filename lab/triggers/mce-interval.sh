@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: mce-interval
 # row: 63, 77
-# class: hold
+# class: queue
 # kind: script
 # notick: no
 # about: the time between looks for machine checks is changed: each CPU starts its timer again

@@ -2,7 +2,7 @@
 /*
  * name: membarrier-global
  * row: 20, 22
- * class: hold
+ * class: queue
  * kind: self
  * notick: no
  * in: run

@@ -2,7 +2,7 @@
 /*
  * name: membarrier-private
  * row: 21, 22
- * class: hold
+ * class: queue
  * kind: self
  * notick: no
  * in: run check

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: module-load
 # row: 3, 10, 12, 35
-# class: catch-up
+# class: defer
 # kind: script
 # notick: yes
 # in: run check

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: mtrr-write
 # row: 41
-# class: break
+# class: immediate
 # kind: script
 # notick: no
 # about: a range of memory where nothing lies gets another caching type: all CPUs stop for that

@@ -2,7 +2,7 @@
 /*
  * name: nft-hook
  * row: 1, 67
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: no
  * about: an unprivileged process sets a packet filter in a network namespace of its own

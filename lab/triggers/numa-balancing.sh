@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: numa-balancing
 # row: 94
-# class: catch-up
+# class: defer
 # kind: script
 # notick: no
 # about: the balancing of memory between nodes is switched on and off

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: overcommit
 # row: 96
-# class: lend
+# class: yield
 # kind: script
 # notick: no
 # about: memory overcommit is switched to strict and back: every CPU brings its share up to date

@@ -2,7 +2,7 @@
 /*
  * name: pcrypt
  * row: 99, 57
- * class: lend
+ * class: yield
  * kind: program
  * notick: no
  * timeout: 40

@@ -2,7 +2,7 @@
 /*
  * name: perf-frequency
  * row: 117, 89
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: no
  * about: a thread is sampled at a frequency, which asks every CPU that has stopped its tick for it

@@ -2,7 +2,7 @@
 /*
  * name: perf-self
  * row: 89, 69
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: no
  * user: yes

@@ -2,7 +2,7 @@
 /*
  * name: poke-task
  * row: 93
- * class: hold
+ * class: queue
  * kind: program
  * notick: no
  * about: another process writes into a read-only page of the task's, as a debugger does

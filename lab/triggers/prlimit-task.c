@@ -2,7 +2,7 @@
 /*
  * name: prlimit-task
  * row: 116
- * class: hold
+ * class: queue
  * kind: program
  * notick: no
  * about: the task's process gets a limit of CPU time, which has to be watched, and loses it

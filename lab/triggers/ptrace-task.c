@@ -2,7 +2,7 @@
 /*
  * name: ptrace-task
  * row: 50
- * class: hold
+ * class: queue
  * kind: program
  * notick: no
  * about: a debugger stops the task, reads its registers and lets it go

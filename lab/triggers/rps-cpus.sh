@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: rps-cpus
 # row: 1, 80
-# class: catch-up
+# class: defer
 # kind: script
 # notick: no
 # about: packet steering to the housekeeping CPU is switched on and off for the loopback device

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: sched-debug-features
 # row: 1
-# class: catch-up
+# class: defer
 # kind: script
 # notick: no
 # about: features of the scheduler are switched through debugfs: each is a static key

@@ -2,7 +2,7 @@
 /*
  * name: sibling-fork
  * row: 17
- * class: hold
+ * class: queue
  * kind: self
  * notick: no
  * in: run

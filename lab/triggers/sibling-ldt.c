@@ -2,7 +2,7 @@
 /*
  * name: sibling-ldt
  * row: 19
- * class: hold
+ * class: queue
  * kind: self
  * notick: no
  * about: a sibling thread writes segment descriptors, which all threads share

@@ -2,7 +2,7 @@
 /*
  * name: sibling-membarrier-rseq
  * row: 21
- * class: hold
+ * class: queue
  * kind: self
  * notick: no
  * about: a sibling thread has the restartable sequences of all threads begin again

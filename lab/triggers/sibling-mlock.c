@@ -2,7 +2,7 @@
 /*
  * name: sibling-mlock
  * row: 28
- * class: hold
+ * class: queue
  * kind: self
  * notick: no
  * about: a sibling thread unlocks memory of its own and locks it again

@@ -2,7 +2,7 @@
 /*
  * name: sibling-mprotect
  * row: 17
- * class: hold
+ * class: queue
  * kind: self
  * notick: no
  * in: run

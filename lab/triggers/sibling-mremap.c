@@ -2,7 +2,7 @@
 /*
  * name: sibling-mremap
  * row: 17
- * class: hold
+ * class: queue
  * kind: self
  * notick: no
  * about: a sibling thread moves pages to another address

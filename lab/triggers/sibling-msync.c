@@ -2,7 +2,7 @@
 /*
  * name: sibling-msync
  * row: 95
- * class: hold
+ * class: queue
  * kind: self
  * notick: no
  * about: a file on disk that the task's process has mapped is written back: its page is protected

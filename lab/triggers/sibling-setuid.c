@@ -2,7 +2,7 @@
 /*
  * name: sibling-setuid
  * row: 110, 50
- * class: hold
+ * class: queue
  * kind: self
  * notick: no
  * about: a sibling thread changes groups and user: the C library has every thread do the same

@@ -2,7 +2,7 @@
 /*
  * name: sibling-spawn
  * row: 17, 24
- * class: hold
+ * class: queue
  * kind: self
  * notick: no
  * about: a sibling thread starts programs, by posix_spawn and by fork and exec

@@ -2,7 +2,7 @@
 /*
  * name: sibling-thread-exit
  * row: 17
- * class: hold
+ * class: queue
  * kind: self
  * notick: no
  * about: sibling threads start and end: their stacks are mapped and unmapped

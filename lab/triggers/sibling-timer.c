@@ -2,7 +2,7 @@
 /*
  * name: sibling-timer
  * row: 116
- * class: hold
+ * class: queue
  * kind: self
  * notick: no
  * about: a sibling thread sets timers on the CPU time of the process and of the isolated thread

@@ -2,7 +2,7 @@
 /*
  * name: signal-task
  * row: 50
- * class: hold
+ * class: queue
  * kind: program
  * notick: no
  * in: run check

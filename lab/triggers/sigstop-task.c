@@ -2,7 +2,7 @@
 /*
  * name: sigstop-task
  * row: 50
- * class: hold
+ * class: queue
  * kind: program
  * notick: no
  * about: the task's process is stopped by a signal and continued

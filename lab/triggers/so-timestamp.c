@@ -2,7 +2,7 @@
 /*
  * name: so-timestamp
  * row: 88
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: no
  * about: a first socket asks for time stamps: the network code that takes them is patched in

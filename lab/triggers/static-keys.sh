@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: static-keys
 # row: 1
-# class: catch-up
+# class: defer
 # kind: script
 # notick: yes
 # in: run check

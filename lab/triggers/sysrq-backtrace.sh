@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: sysrq-backtrace
 # row: 85
-# class: break
+# class: immediate
 # kind: script
 # notick: no
 # in: check

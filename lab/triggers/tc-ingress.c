@@ -2,7 +2,7 @@
 /*
  * name: tc-ingress
  * row: 1
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: no
  * about: a classifier is put on the loopback device's input, as tc does, and taken away

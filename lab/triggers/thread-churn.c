@@ -2,7 +2,7 @@
 /*
  * name: thread-churn
  * row: 10, 14
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: yes
  * in: run

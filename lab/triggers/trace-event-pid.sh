@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: trace-event-pid
 # row: 47
-# class: hold
+# class: queue
 # kind: script
 # notick: no
 # about: the tracer is told to record one process's events only: every CPU is asked who runs there

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: trace-filter
 # row: 47
-# class: hold
+# class: queue
 # kind: script
 # notick: no
 # in: run

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: trace-instance
 # row: 7, 47
-# class: catch-up
+# class: defer
 # kind: script
 # notick: no
 # about: a second set of trace buffers is made, records an event, and is removed

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: trace-resize
 # row: 97, 47
-# class: lend
+# class: yield
 # kind: script
 # notick: no
 # in: run check

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: trace-snapshot
 # row: 97, 47
-# class: lend
+# class: yield
 # kind: script
 # notick: no
 # about: a snapshot of the trace buffers is made room for, taken and freed

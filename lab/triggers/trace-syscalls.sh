@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: trace-syscalls
 # row: 7, 50
-# class: catch-up
+# class: defer
 # kind: script
 # notick: no
 # about: tracing of all system calls is switched on and off: every task is marked for it

@@ -2,7 +2,7 @@
 /*
  * name: uprobe-task
  * row: 92, 8
- * class: hold
+ * class: queue
  * kind: program
  * notick: no
  * about: a probe is planted where the task's program began, never run again, and taken away

@@ -2,7 +2,7 @@
 /*
  * name: user-cbpf
  * row: 5, 12
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: no
  * user: yes

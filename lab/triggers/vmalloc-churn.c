@@ -2,7 +2,7 @@
 /*
  * name: vmalloc-churn
  * row: 10
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: yes
  * in: run

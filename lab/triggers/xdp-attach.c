@@ -2,7 +2,7 @@
 /*
  * name: xdp-attach
  * row: 1, 5
- * class: catch-up
+ * class: defer
  * kind: program
  * notick: no
  * about: a generic XDP program is put on the loopback device, drops a message, and goes

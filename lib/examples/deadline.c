@@ -25,16 +25,16 @@ int main(void)
 	example_pin();
 	options.deadline_ns = 500000000;	/* whoever sleeps waits 0.5 s at most */
 	options.spin_ns = 20000000;		/* whoever spins, 20 ms */
-	options.lend_ns = 1000000;		/* and a tick lends the CPU for 1 ms */
+	options.yield_ns = 1000000;		/* and a tick yields the CPU for 1 ms */
 	achieved = isolator_start_opts(&options, &result);
 	if (achieved < 0)
 		example_fail("isolator_start_opts", achieved);
 
-	printf("CPU %d, mask %#x, deadlines %llu ms and %llu ms, lend %llu us\n",
+	printf("CPU %d, mask %#x, deadlines %llu ms and %llu ms, yield %llu us\n",
 	       result.cpu, result.achieved,
 	       (unsigned long long)result.deadline_ns / 1000000,
 	       (unsigned long long)result.spin_ns / 1000000,
-	       (unsigned long long)result.lend_ns / 1000);
+	       (unsigned long long)result.yield_ns / 1000);
 	for (size_t i = 0; i < sizeof(gots) / sizeof(gots[0]); i++)
 		printf("  %-3s %s\n", result.got & gots[i].bit ? "yes" : "no", gots[i].text);
 	return isolator_stop() == 0 ? 0 : 1;

@@ -37,8 +37,8 @@ int main(void)
 
 	isolator_stop();
 	page = isolator_page();
-	printf("CPU %d: %llu loops, %llu ticks entered the kernel, %llu requests held, %llu breaches\n",
+	printf("CPU %d: %llu loops, %llu ticks entered the kernel, %llu requests held, %llu deadline misses\n",
 	       cpu, (unsigned long long)loops, (unsigned long long)page->ticks,
-	       (unsigned long long)page->held, (unsigned long long)page->breaches);
-	return page->breaches ? 2 : 0;
+	       (unsigned long long)page->queued, (unsigned long long)page->missed);
+	return page->missed ? 2 : 0;
 }

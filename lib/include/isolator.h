@@ -30,7 +30,7 @@ extern "C" {
 /* The short names of the tick flags; define ISOLATOR_NO_SHORT_NAMES without. */
 #ifndef ISOLATOR_NO_SHORT_NAMES
 #define TICK_SCHED	ISOLATOR_TICK_SCHED
-#define TICK_RT		ISOLATOR_TICK_RT
+#define TICK_YIELD		ISOLATOR_TICK_YIELD
 #define TICK_TSC_SYNC	ISOLATOR_TICK_TSC_SYNC
 #define TICK_ALL	ISOLATOR_TICK_ALL
 #endif
@@ -49,7 +49,7 @@ extern "C" {
  * @deadline_ns: the deadline D, 0 for the system's default,
  *	ISOLATOR_DEADLINE_NEVER for strict mode (CAP_SYS_ADMIN)
  * @spin_ns: the deadline of senders that spin, 0 for the default
- * @lend_ns: how long a tick may lend the CPU to its own kernel threads, 0 for
+ * @yield_ns: how long a tick may yield the CPU to its own kernel threads, 0 for
  *	the default
  * @device: path of the device, NULL for /dev/isolator
  */
@@ -60,7 +60,7 @@ struct isolator_options {
 	uint32_t stack_bytes;
 	uint64_t deadline_ns;
 	uint64_t spin_ns;
-	uint64_t lend_ns;
+	uint64_t yield_ns;
 	const char *device;
 };
 
@@ -75,8 +75,8 @@ struct isolator_options {
  * @start_flags: ISOLATOR_START_*: ticks at kernel entries, locked memory
  * @deadline_ns: as of struct isolator_options
  * @spin_ns: the same
- * @lend_ns: the same
- * @beat_ns: the period of planned interruptions, 1 ms to 1 h, each of which delivers
+ * @yield_ns: the same
+ * @batch_ns: the period of planned interruptions, 1 ms to 1 h, each of which delivers
  *	all that is due; 0 for none
  */
 struct isolator_task_options {
@@ -86,8 +86,8 @@ struct isolator_task_options {
 	uint32_t start_flags;
 	uint64_t deadline_ns;
 	uint64_t spin_ns;
-	uint64_t lend_ns;
-	uint64_t beat_ns;
+	uint64_t yield_ns;
+	uint64_t batch_ns;
 };
 
 #define ISOLATOR_TASK_OPTIONS_INIT \
@@ -104,8 +104,8 @@ struct isolator_task_options {
  * @reserved: 0
  * @deadline_ns: the deadline in force
  * @spin_ns: the deadline of spinning senders in force
- * @lend_ns: the budget of a tick's lend in force
- * @beat_ns: the period of planned interruptions in force, 0 for none
+ * @yield_ns: the budget of the yield of a tick in force
+ * @batch_ns: the period of planned interruptions in force, 0 for none
  */
 struct isolator_result {
 	uint32_t size;
@@ -116,8 +116,8 @@ struct isolator_result {
 	uint32_t reserved;
 	uint64_t deadline_ns;
 	uint64_t spin_ns;
-	uint64_t lend_ns;
-	uint64_t beat_ns;
+	uint64_t yield_ns;
+	uint64_t batch_ns;
 };
 
 #define ISOLATOR_RESULT_INIT \
@@ -127,12 +127,12 @@ struct isolator_result {
  * struct isolator_tick_result - what isolator_tick_opts() did
  * @due: ISOLATOR_DUE_* that it found
  * @left: ISOLATOR_DUE_* that remain because the budget ran out
- * @lent_ns: how long the CPU was lent
+ * @yielded_ns: how long the CPU was yielded
  */
 struct isolator_tick_result {
 	uint32_t due;
 	uint32_t left;
-	uint64_t lent_ns;
+	uint64_t yielded_ns;
 };
 
 /*
@@ -169,8 +169,8 @@ int isolator_stop_task(pid_t tid);
  */
 int isolator_tick_now(unsigned int flags);
 
-/* The same with a budget for the lend, 0 for that of start; @result may be NULL. */
-int isolator_tick_opts(unsigned int flags, uint64_t lend_ns,
+/* The same with a budget for the yield, 0 for that of start; @result may be NULL. */
+int isolator_tick_opts(unsigned int flags, uint64_t yield_ns,
 		       struct isolator_tick_result *result);
 
 /*
@@ -227,7 +227,7 @@ static inline unsigned int isolator_due(void)
 
 /*
  * Do what is due.  With nothing due: one load of the page, no kernel entry.
- * Returns what remains due, because the lend's budget ran out.
+ * Returns what remains due, because the yield budget ran out.
  */
 static inline int isolator_tick(unsigned int flags)
 {

@@ -14,8 +14,8 @@ void isolator_give_result(struct isolator_result *result,
 		.depth = arguments->depth,
 		.deadline_ns = arguments->deadline_ns,
 		.spin_ns = arguments->spin_ns,
-		.lend_ns = arguments->lend_ns,
-		.beat_ns = arguments->beat_ns,
+		.yield_ns = arguments->yield_ns,
+		.batch_ns = arguments->batch_ns,
 	};
 	size_t size = result->size < sizeof(full) ? result->size : sizeof(full);
 

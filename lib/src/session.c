@@ -163,7 +163,7 @@ EXPORT int isolator_start_opts(const struct isolator_options *options,
 	arguments.mask = options->mask;
 	arguments.deadline_ns = options->deadline_ns;
 	arguments.spin_ns = options->spin_ns;
-	arguments.lend_ns = options->lend_ns;
+	arguments.yield_ns = options->yield_ns;
 	error = open_device(options->device);
 	if (error)
 		return error;

@@ -56,8 +56,8 @@ EXPORT int isolator_start_task(pid_t tid, const struct isolator_task_options *op
 		.flags = options->start_flags,
 		.deadline_ns = options->deadline_ns,
 		.spin_ns = options->spin_ns,
-		.lend_ns = options->lend_ns,
-		.beat_ns = options->beat_ns,
+		.yield_ns = options->yield_ns,
+		.batch_ns = options->batch_ns,
 	};
 	error = ask(STEP_START_TASK, ISOLATOR_IOC_START_TASK, &arguments);
 	if (error)

@@ -4,13 +4,13 @@
 
 #include "internal.h"
 
-EXPORT int isolator_tick_opts(unsigned int flags, uint64_t lend_ns,
+EXPORT int isolator_tick_opts(unsigned int flags, uint64_t yield_ns,
 			      struct isolator_tick_result *result)
 {
 	struct isolator_tick_args arguments = {
 		.size = sizeof(arguments),
 		.flags = flags,
-		.lend_ns = lend_ns,
+		.yield_ns = yield_ns,
 	};
 	int fd = isolator_descriptor();
 
@@ -21,7 +21,7 @@ EXPORT int isolator_tick_opts(unsigned int flags, uint64_t lend_ns,
 	if (result) {
 		result->due = arguments.due;
 		result->left = arguments.left;
-		result->lent_ns = arguments.lent_ns;
+		result->yielded_ns = arguments.yielded_ns;
 	}
 	return (int)arguments.left;
 }

@@ -387,7 +387,7 @@ static void descriptors_that_are_no_channel(void)
 	CHECK_EQUAL(isolator_channel_open(-1, ISOLATOR_SIDE_A, &channel), -EBADF);
 	CHECK(strstr(text(EBADF), "isolator_channel_create()") != NULL);
 	CHECK_EQUAL(isolator_channel_open(file, ISOLATOR_SIDE_A, &channel), -ENOTTY);
-	CHECK(strstr(text(ENOTTY), "no channel") != NULL);
+	CHECK(strstr(text(ENOTTY), "not a channel") != NULL);
 	CHECK_EQUAL(isolator_channel_open(null, ISOLATOR_SIDE_A, &channel), -ENOTTY);
 	/* The other side could shrink it under us. */
 	CHECK_EQUAL(ftruncate(unsealed, 1 << 20), 0);

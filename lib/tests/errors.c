@@ -55,7 +55,7 @@ static void tick_and_stop_errors(void)
 	CHECK(strstr(isolator_strerror(EINVAL), "TICK_SCHED") != NULL);
 	fake.fail_tick = ERANGE;
 	CHECK_EQUAL(isolator_tick_now(TICK_ALL), -ERANGE);
-	CHECK(strstr(isolator_strerror(ERANGE), "lend_ns") != NULL);
+	CHECK(strstr(isolator_strerror(ERANGE), "yield_ns") != NULL);
 	fake.fail_tick = EINTR;
 	CHECK_EQUAL(isolator_tick_now(TICK_ALL), -EINTR);
 	CHECK(strstr(isolator_strerror(EINTR), "stays due") != NULL);

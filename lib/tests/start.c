@@ -70,7 +70,7 @@ THREADED(options_and_result)
 	CHECK_EQUAL(fake.start.deadline_ns, 2000000000);
 	CHECK_EQUAL(result.deadline_ns, 2000000000);
 	CHECK_EQUAL(result.spin_ns, 5000000);
-	CHECK_EQUAL(result.lend_ns, 1000000);
+	CHECK_EQUAL(result.yield_ns, 1000000);
 	CHECK_EQUAL(result.cpu, 1);
 	CHECK_EQUAL(result.depth, 1);
 	CHECK_EQUAL(result.size, sizeof(result));

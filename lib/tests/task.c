@@ -18,7 +18,7 @@ static void as_usual(void)
 	CHECK_EQUAL(fake.task.flags, ISOLATOR_TASK_WAIT);
 	CHECK_EQUAL(fake.task.start.flags, ISOLATOR_START_AUTO_TICK | ISOLATOR_START_LOCK);
 	CHECK_EQUAL(fake.task.start.mask, ISOLATOR_MASK_ALL);
-	CHECK_EQUAL(fake.task.start.beat_ns, 0);
+	CHECK_EQUAL(fake.task.start.batch_ns, 0);
 	CHECK(strcmp(fake.path, "/dev/isolator") == 0);
 	CHECK(fake.open_flags & O_CLOEXEC);
 	/* Nothing is kept, and the caller itself is not touched. */
@@ -39,23 +39,23 @@ static void options_and_result(void)
 	options.start_flags = ISOLATOR_START_AUTO_TICK;
 	options.deadline_ns = 2000000000;
 	options.spin_ns = 5000000;
-	options.lend_ns = 50000;
-	options.beat_ns = 20000000;
+	options.yield_ns = 50000;
+	options.batch_ns = 20000000;
 	fake.cannot_mask = ISOLATOR_MASK_IPI;
 	CHECK_EQUAL(isolator_start_task(TID, &options, &result), ISOLATOR_MASK_CLOCK);
 	CHECK_EQUAL(fake.task.flags, ISOLATOR_TASK_WAIT | ISOLATOR_TASK_EXEC);
 	CHECK_EQUAL(fake.task.start.flags, ISOLATOR_START_AUTO_TICK);
 	CHECK_EQUAL(fake.task.start.deadline_ns, 2000000000);
 	CHECK_EQUAL(fake.task.start.spin_ns, 5000000);
-	CHECK_EQUAL(fake.task.start.lend_ns, 50000);
-	CHECK_EQUAL(fake.task.start.beat_ns, 20000000);
+	CHECK_EQUAL(fake.task.start.yield_ns, 50000);
+	CHECK_EQUAL(fake.task.start.batch_ns, 20000000);
 	CHECK_EQUAL(result.size, sizeof(result));
 	CHECK_EQUAL(result.achieved, ISOLATOR_MASK_CLOCK);
 	CHECK_EQUAL(result.got, ISOLATOR_GOT_LOCKED);
 	CHECK_EQUAL(result.cpu, 2);
 	CHECK_EQUAL(result.depth, 1);
 	CHECK_EQUAL(result.deadline_ns, 2000000000);
-	CHECK_EQUAL(result.beat_ns, 20000000);
+	CHECK_EQUAL(result.batch_ns, 20000000);
 }
 
 static void without_the_wait(void)
@@ -110,7 +110,7 @@ static const struct expected expected[] = {
 	{ &fake.fail_open, EACCES, "udev" },
 	{ &fake.fail_task_start, EPERM, "CAP_SYS_PTRACE" },
 	{ &fake.fail_task_start, EINVAL, "ISOLATOR_START_" },
-	{ &fake.fail_task_start, ERANGE, "beat_ns" },
+	{ &fake.fail_task_start, ERANGE, "batch_ns" },
 	{ &fake.fail_task_start, ESRCH, "/proc/PID/task" },
 	{ &fake.fail_task_start, ENOTUNIQ, "taskset -pc" },
 	{ &fake.fail_task_start, EACCES, "/proc/isolator/cpus" },

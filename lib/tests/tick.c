@@ -70,9 +70,9 @@ static void something_due(void)
 	CHECK_EQUAL(isolator_due(), 0);
 	fake_due(ISOLATOR_DUE_CALL | ISOLATOR_DUE_TIMER);
 	CHECK_EQUAL(isolator_due(), ISOLATOR_DUE_CALL | ISOLATOR_DUE_TIMER);
-	CHECK_EQUAL(isolator_tick(TICK_SCHED | TICK_RT), 0);
+	CHECK_EQUAL(isolator_tick(TICK_SCHED | TICK_YIELD), 0);
 	CHECK_EQUAL(fake.ticks, 1);
-	CHECK_EQUAL(fake.tick.flags, TICK_SCHED | TICK_RT);
+	CHECK_EQUAL(fake.tick.flags, TICK_SCHED | TICK_YIELD);
 	CHECK_EQUAL(isolator_due(), 0);
 	isolator_tick(TICK_ALL);
 	CHECK_EQUAL(fake.ticks, 1);
@@ -95,11 +95,11 @@ static void budget_and_result(void)
 
 	CHECK(isolator_start(ISOLATOR_MASK_ALL) > 0);
 	fake_due(ISOLATOR_DUE_RESCHED);
-	CHECK_EQUAL(isolator_tick_opts(TICK_RT, 250000, &result), 0);
-	CHECK_EQUAL(fake.tick.lend_ns, 250000);
+	CHECK_EQUAL(isolator_tick_opts(TICK_YIELD, 250000, &result), 0);
+	CHECK_EQUAL(fake.tick.yield_ns, 250000);
 	CHECK_EQUAL(result.due, ISOLATOR_DUE_RESCHED);
 	CHECK_EQUAL(result.left, 0);
-	CHECK_EQUAL(result.lent_ns, 250000);
+	CHECK_EQUAL(result.yielded_ns, 250000);
 	/* Asked for explicitly, a tick enters the kernel with nothing due too. */
 	CHECK_EQUAL(isolator_tick_now(TICK_SCHED), 0);
 	CHECK_EQUAL(fake.ticks, 2);

@@ -65,7 +65,7 @@ def document(*, measure: str, method: str, identifier: str, kernel: str, began: 
              settings: Sequence[dict[str, Any]] = (), early: bool = False,
              phase: tuple[str, int | None] = ("none", None), resolution: float = 1.0,
              floor: tuple[int, int, int] = (0, 0, 0), threshold: int | None = None,
-             machine: Mapping[str, Any] | None = None, gate: Sequence[dict[str, Any]] = (),
+             machine: Mapping[str, Any] | None = None, limits: Sequence[dict[str, Any]] = (),
              attribution: Mapping[str, Any] | None = None, time: str | None = None) -> Result:
     """A checked document; a series that is not complete makes it invalid."""
     incomplete = [row for part in parts for row in part["series"] if not row["complete"]]
@@ -84,7 +84,7 @@ def document(*, measure: str, method: str, identifier: str, kernel: str, began: 
         "instrument": {"clock": clock, "note": note, "resolution_ns": resolution,
                        "floor_ns": dict(zip(("min", "p50", "max"), floor, strict=True)),
                        "threshold_ns": threshold},
-        "parts": parts, "gate": list(gate),
+        "parts": parts, "limits": list(limits),
         "attribution": None if attribution is None else dict(attribution),
     }
     return check(data, "what was made")

@@ -271,7 +271,7 @@ def parser() -> Parser:
     output(made)
 
     made = command("perfetto", perfetto,
-                   "the excesses as a trace for ui.perfetto.dev, one track per CPU and cause",
+                   "the outliers as a trace for ui.perfetto.dev, one track per CPU and cause",
                    "  isolator-report perfetto run.json -o run.pftrace")
     made.add_argument("result", metavar="RESULT", type=Path, help="a document")
     output(made, required=True)

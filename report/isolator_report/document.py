@@ -193,11 +193,11 @@ def check(data: Any, source: str) -> Result:
         broken = [text for one in result.series for text in one.problems()]
     except InvalidResult as problem:
         raise InvalidResult(f"{source}: {problem}") from problem
-    excesses = data["attribution"]["excesses"] if data["attribution"] else []
+    outliers = data["attribution"]["outliers"] if data["attribution"] else []
     for one in result.series:
         for row in one.data["top"]:
-            if row["excess"] is not None and row["excess"] >= len(excesses):
-                broken.append(f"{one.title}: excess {row['excess']} is not there")
+            if row["outlier"] is not None and row["outlier"] >= len(outliers):
+                broken.append(f"{one.title}: outlier {row['outlier']} is not there")
     contradictions(broken, source)
     return result
 

@@ -52,17 +52,17 @@ def cause_order(row: dict[str, Any]) -> tuple[int, bytes, bool, bytes]:
     return (-row["total_ns"], row["kind"].encode(), who is not None, (who or "").encode())
 
 
-def _excesses(results: Sequence[Result], before: dict[tuple[int, int], int]
+def _outliers(results: Sequence[Result], before: dict[tuple[int, int], int]
               ) -> tuple[dict[str, Any] | None, dict[tuple[int, int], int]]:
-    """The attribution of all, and where each excess of each result has gone."""
+    """The attribution of all, and where each outlier of each result has gone."""
     given = [one.data["attribution"] for one in results]
     if not all(given):
         return None, {}
     rows = []
     for number, one in enumerate(given):
-        for place, excess in enumerate(one["excesses"]):
-            shift = before.get((number, excess["cpu"]), 0)
-            rows.append(((number, place), {**excess, "trigger": excess["trigger"] + shift}))
+        for place, outlier in enumerate(one["outliers"]):
+            shift = before.get((number, outlier["cpu"]), 0)
+            rows.append(((number, place), {**outlier, "trigger": outlier["trigger"] + shift}))
     rows.sort(key=lambda row: -row[1]["value_ns"])
     causes: dict[tuple[str, str | None], dict[str, Any]] = {}
     for one in given:
@@ -82,7 +82,7 @@ def _excesses(results: Sequence[Result], before: dict[tuple[int, int], int]
         **{key: sum(one[key] for one in given) for key in ("seen", "looked", "lost")},
         "overhead": None,
         "causes": sorted(causes.values(), key=cause_order),
-        "excesses": [row for _, row in rows],
+        "outliers": [row for _, row in rows],
     }, {source: place for place, (source, _) in enumerate(rows)}
 
 
@@ -97,8 +97,8 @@ def _series(pieces: Sequence[tuple[int, Series]], places: dict[tuple[int, int], 
         data = one.data
         histogram = one.histogram if histogram is None else histogram + one.histogram
         top += [{**row, "trigger": row["trigger"] + total["triggers"],
-                 "excess": places.get((number, row["excess"]))
-                 if row["excess"] is not None else None} for row in data["top"]]
+                 "outlier": places.get((number, row["outlier"]))
+                 if row["outlier"] is not None else None} for row in data["top"]]
         for key in total:
             total[key] += data[key]
         count = data["samples"] + data["overflow"]
@@ -138,10 +138,10 @@ def _settings(results: Sequence[Result]) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def _gate(results: Sequence[Result], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _judged_limits(results: Sequence[Result], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The limits that all runs had, on the whole."""
     def limits(one: Result) -> set[tuple[str, int, bool]]:
-        return {(row["name"], row["limit_ns"], row["hard"]) for row in one.data["gate"]}
+        return {(row["name"], row["limit_ns"], row["hard"]) for row in one.data["limits"]}
 
     found = []
     for name, limit, hard in sorted(set.intersection(*(limits(one) for one in results))):
@@ -192,7 +192,7 @@ def merge(results: Sequence[Result]) -> Result:
                 raise ReportError(f"{one.source}: {row.title} began before the run before it "
                                   "ended: they disturbed each other")
             ended[row.key] = began + int(row.part["seconds"] * NS)
-    attribution, places = _excesses(results, before)
+    attribution, places = _outliers(results, before)
     parts = []
     for name, rows in pieces.items():
         same = [part for one in results for part in one.data["parts"] if part["name"] == name]
@@ -203,11 +203,11 @@ def merge(results: Sequence[Result]) -> Result:
         parts.append(build.part(name, same[0]["began"], sum(part["seconds"] for part in same),
                                 [_series(have, places) for have in rows.values()], same[0]["load"]))
     flat = [row for part in parts for row in part["series"]]
-    gate = _gate(results, flat)
+    judged = _judged_limits(results, flat)
     bad = next((one for one in results if one.invalid), None)
-    hard = [row["result"] for row in gate if row["hard"]]
+    hard = [row["result"] for row in judged if row["hard"]]
     verdict = "invalid" if bad else "exceeded" if "exceeded" in hard else \
-        "inconclusive" if "cannot say" in hard else "passed" if gate else "measured"
+        "inconclusive" if "cannot say" in hard else "passed" if judged else "measured"
     words = f"{verdict}: {len(results)} runs from {first['began']} on, merged"
     if bad:
         words += f"; {bad.source}: {bad.invalid}"
@@ -221,7 +221,7 @@ def merge(results: Sequence[Result]) -> Result:
         kernel=", ".join(kernels), began=first["began"],
         seconds=sum(one.data["seconds"] for one in results),
         early=any(one.data["early"] for one in results), settings=settings,
-        phase=(first["phase"]["kind"], None), machine=first["machine"], parts=parts, gate=gate,
+        phase=(first["phase"]["kind"], None), machine=first["machine"], parts=parts, limits=judged,
         clock=first["instrument"]["clock"], note=first["instrument"]["note"],
         resolution=max(one.data["instrument"]["resolution_ns"] for one in results),
         floor=(min(row["min"] for row in floors), max(row["p50"] for row in floors),

@@ -28,11 +28,11 @@ def _verdict(result: Result) -> str:
     rows = [[escape(row["name"]), marked(row["limit_ns"]), marked(row["value_ns"], "not known"),
              "decides" if row["hard"] else "warns",
              f'<span class="{"good" if row["result"] == "held" else "bad"}">'
-             f'{row["result"]}</span>'] for row in data["gate"]]
-    gate = "<h3>Limits</h3>" + table(("of", "limit", "value", "", ""), rows, " nn") \
+             f'{row["result"]}</span>'] for row in data["limits"]]
+    judged = "<h3>Limits</h3>" + table(("of", "limit", "value", "", ""), rows, " nn") \
         if rows else ""
     return (f'<div class="verdict {kind}"><b>{escape(data["verdict"])}</b> '
-            f'(exit {data["exit"]}): {escape(data["words"])}{more}</div>{gate}')
+            f'(exit {data["exit"]}): {escape(data["words"])}{more}</div>{judged}')
 
 
 def _marks(one: Series) -> list[tuple[str, float]]:
@@ -66,11 +66,11 @@ def _counts(rows: Sequence[Series]) -> str:
                   "min", "mean"), lines, " nnnn nn")
 
 
-def _top(rows: Sequence[Series], excesses: Sequence[dict[str, Any]]) -> str:
+def _top(rows: Sequence[Series], outliers: Sequence[dict[str, Any]]) -> str:
     found = []
     for one in rows:
         for row in one.data["top"]:
-            why = "not looked at" if row["excess"] is None else causes(excesses[row["excess"]])
+            why = "not looked at" if row["outlier"] is None else causes(outliers[row["outlier"]])
             found.append((row["value_ns"], [
                 escape(one.key[0]), marked(row["value_ns"]), escape(row["at"]),
                 f"{row['trigger']:,}", why]))
@@ -116,7 +116,7 @@ def _machine(data: dict[str, Any]) -> str:
 def _group(rows: Sequence[Series], data: dict[str, Any], label: str) -> str:
     """One quantity on one CPU: quiet and loaded on top of each other."""
     name, cpu = rows[0].key[1:]
-    excesses = data["attribution"]["excesses"] if data["attribution"] else []
+    outliers = data["attribution"]["outliers"] if data["attribution"] else []
     loads = {one.key[0]: one.part["load"] for one in rows}
     curves = [drawing.Curve(one.key[0] + (f" ({loads[one.key[0]]})" if loads[one.key[0]] else ""),
                             drawing.rebin(one.histogram), one.data["max"], _marks(one))
@@ -134,7 +134,7 @@ def _group(rows: Sequence[Series], data: dict[str, Any], label: str) -> str:
         said.append(f"<h3>Maxima over time, {escape(one.key[0])}</h3>"
                     + drawing.timeline(line["interval_ns"], line["maxima"],
                                        f"{one.title}: maxima over time", number % 2))
-    said += ["<h3>Largest values</h3>", _top(rows, excesses), "</section>"]
+    said += ["<h3>Largest values</h3>", _top(rows, outliers), "</section>"]
     return "".join(said)
 
 

@@ -44,10 +44,10 @@ def with_stack(words: str, stack: Sequence[str]) -> str:
     return f"<details><summary>{escape(words)}</summary><pre>{calls}</pre></details>"
 
 
-def causes(excess: dict[str, Any]) -> str:
-    """Of one excess."""
+def causes(outlier: dict[str, Any]) -> str:
+    """Of one outlier."""
     said = []
-    for cause in excess["causes"]:
+    for cause in outlier["causes"]:
         text = f"{time(cause['ns'])} {cause['kind']}"
         if cause["who"]:
             text += f": {cause['who']}"
@@ -58,14 +58,14 @@ def causes(excess: dict[str, Any]) -> str:
         if cause["sender_cpu"] is not None:
             text += f" on CPU {cause['sender_cpu']}"
         said.append(with_stack(text, cause["stack"]))
-    rest = excess["value_ns"] - excess["explained_ns"]
+    rest = outlier["value_ns"] - outlier["explained_ns"]
     if rest > 0:
         said.append(f'<div class="dim">{time(rest)} not explained</div>')
     return "".join(said)
 
 
 def ranked(attribution: dict[str, Any]) -> str:
-    """The causes of all excesses, and what the search for them cost and lost."""
+    """The causes of all outliers, and what the search for them cost and lost."""
     overhead = attribution["overhead"]
     cost = "; what looking costs was not measured"
     if overhead is not None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The excesses of a result as a trace for ui.perfetto.dev: one track per CPU and cause.
+"""The outliers of a result as a trace for ui.perfetto.dev: one track per CPU and cause.
 
-Times are those of the wall clock.  A document says when an excess began and how long each
+Times are those of the wall clock.  A document says when an outlier began and how long each
 cause took, not in which order the causes came: each is drawn from the beginning of the
-excess on.
+outlier on.
 """
 
 from __future__ import annotations
@@ -98,11 +98,11 @@ class _Writer:
         return bytes(self.trace.SerializeToString())
 
 
-def _excesses(result: Result, series: list[Series]) -> list[tuple[int, dict[str, Any]]]:
-    """What is to be shown, and when it began: excesses with causes, else the largest values."""
+def _outliers(result: Result, series: list[Series]) -> list[tuple[int, dict[str, Any]]]:
+    """What is to be shown, and when it began: outliers with causes, else the largest values."""
     attribution = result.data["attribution"]
-    if attribution and attribution["excesses"]:
-        return [(nanoseconds(row["at"]), row) for row in attribution["excesses"]]
+    if attribution and attribution["outliers"]:
+        return [(nanoseconds(row["at"]), row) for row in attribution["outliers"]]
     # Of a value it is said when it was known.
     return [(nanoseconds(row["at"]) - row["value_ns"],
              {"cpu": one.data["cpu"], "explained_ns": 0, "causes": [],
@@ -120,11 +120,11 @@ def export(result: Result) -> bytes:
 
 
 def _drawn(result: Result) -> bytes:
-    """Overlapping excesses of a CPU get tracks of their own."""
+    """Overlapping outliers of a CPU get tracks of their own."""
     series = result.series
-    rows = _excesses(result, series)
+    rows = _outliers(result, series)
     if not rows:
-        raise ReportError(f"{result.source}: it has neither excesses nor largest values with "
+        raise ReportError(f"{result.source}: it has neither outliers nor largest values with "
                           "their times: nothing to draw (imported results have none)")
     writer = _Writer()
     known = [row for one in series for row in one.data["top"]]
@@ -145,7 +145,7 @@ def _drawn(result: Result) -> bytes:
     for begin, row in sorted(rows, key=lambda row: row[0]):
         end = begin + row["value_ns"]
         cpu = (f"CPU {row['cpu']}", row["cpu"])
-        writer.slice(free((cpu, ("excess", 0)), begin, end), begin, end,
+        writer.slice(free((cpu, ("outlier", 0)), begin, end), begin, end,
                      f"{row['value_ns'] / 1000:.1f} us", trigger=row["trigger"],
                      value_ns=row["value_ns"], explained_ns=row["explained_ns"])
         for cause in row["causes"]:

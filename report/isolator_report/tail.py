@@ -53,9 +53,9 @@ def _quantile(u: float, shape: float, scale: float) -> float:
     return scale / shape * ((1 - u) ** -shape - 1)
 
 
-def fit(excesses: Sequence[float]) -> tuple[float, float]:
+def fit(outliers: Sequence[float]) -> tuple[float, float]:
     """Shape and scale by probability-weighted moments of values above 0, in any order."""
-    ordered = sorted(excesses)
+    ordered = sorted(outliers)
     count = len(ordered)
     mean = statistics.fmean(ordered)
     weighted = sum(x * (count - 1 - i) / (count - 1) for i, x in enumerate(ordered)) / count
@@ -69,9 +69,9 @@ def fit(excesses: Sequence[float]) -> tuple[float, float]:
     return shape, scale
 
 
-def distance(excesses: Sequence[float], shape: float, scale: float) -> float:
+def distance(outliers: Sequence[float], shape: float, scale: float) -> float:
     """Anderson and Darling's statistic with all its weight on the upper end."""
-    ordered = sorted(excesses)
+    ordered = sorted(outliers)
     count = len(ordered)
 
     def left(x: float) -> float:
@@ -96,16 +96,16 @@ def tail(top: Sequence[int], total: int, seed: int = 1) -> Tail | None:
     threshold = float(top[-1])
     # Values of whole ns may be equal: a little of each is drawn within its ns.
     dice = random.Random(seed)
-    excesses = [value - threshold + dice.random() for value in top[:-1]]
-    shape, scale = fit(excesses)
+    outliers = [value - threshold + dice.random() for value in top[:-1]]
+    shape, scale = fit(outliers)
     if not math.isfinite(shape) or shape >= STEEPEST:
-        return Tail(threshold, shape, scale, len(excesses), total, 1.0)
-    seen = distance(excesses, shape, scale)
+        return Tail(threshold, shape, scale, len(outliers), total, 1.0)
+    seen = distance(outliers, shape, scale)
     worse = 0
     for _ in range(TRIALS):
-        drawn = [_quantile(dice.random(), shape, scale) for _ in excesses]
+        drawn = [_quantile(dice.random(), shape, scale) for _ in outliers]
         worse += distance(drawn, *fit(drawn)) >= seen
-    return Tail(threshold, shape, scale, len(excesses), total, (worse + 1) / (TRIALS + 1))
+    return Tail(threshold, shape, scale, len(outliers), total, (worse + 1) / (TRIALS + 1))
 
 
 def bound(found: Tail, percent: float, seed: int = 2) -> float:

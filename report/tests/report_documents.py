@@ -36,7 +36,7 @@ def series(values: Sequence[int], *, name: str = "latency", cpu: int = 1, began:
     """One series; the exact top is there."""
     order = sorted(range(len(values)), key=lambda i: -values[i])[:TOP]
     top = [{"value_ns": values[i], "trigger": i, "at": stamp(began + i * PERIOD + values[i]),
-            "monotonic_ns": 5 * NS + i * PERIOD + values[i], "excess": None} for i in order]
+            "monotonic_ns": 5 * NS + i * PERIOD + values[i], "outlier": None} for i in order]
     return build.series(
         name, cpu, Histogram.of(values), triggers=triggers, missing=missing,
         least=min(values, default=None), most=max(values, default=None),
@@ -69,13 +69,13 @@ def result(values: Sequence[int], *, loaded: Sequence[int] | None = None, began:
 
 
 def attributed(values: Sequence[int], threshold: int = 100_000) -> Result:
-    """A document whose excesses have causes."""
+    """A document whose outliers have causes."""
     data = copy.deepcopy(result(values).data)
     top = data["parts"][0]["series"][0]["top"]
-    excesses = []
+    outliers = []
     for place, row in enumerate(one for one in top if one["value_ns"] > threshold):
-        row["excess"] = place
-        excesses.append({
+        row["outlier"] = place
+        outliers.append({
             "cpu": 1, "trigger": row["trigger"], "value_ns": row["value_ns"],
             "at": stamp(nanoseconds(row["at"]) - row["value_ns"]),
             "explained_ns": row["value_ns"] * 3 // 4, "causes": [
@@ -84,15 +84,15 @@ def attributed(values: Sequence[int], threshold: int = 100_000) -> Result:
                 {"kind": "ipi", "who": "flush_tlb_func", "pid": None, "sender": "gcc",
                  "sender_cpu": 0, "ns": row["value_ns"] // 4, "stack": ["smp_call", "flush_tlb"]},
             ]})
-    causes = [{"kind": kind, "who": who, "count": len(excesses),
-               "total_ns": sum(row["causes"][place]["ns"] for row in excesses),
-               "worst_ns": excesses[0]["causes"][place]["ns"], "worst_at": excesses[0]["at"]}
+    causes = [{"kind": kind, "who": who, "count": len(outliers),
+               "total_ns": sum(row["causes"][place]["ns"] for row in outliers),
+               "worst_ns": outliers[0]["causes"][place]["ns"], "worst_at": outliers[0]["at"]}
               for place, (kind, who) in enumerate((("interrupt", "nvme0q1"),
                                                    ("ipi", "flush_tlb_func")))]
-    data["attribution"] = {"source": "tracefs", "threshold_ns": threshold, "seen": len(excesses),
-                           "looked": len(excesses), "lost": 0, "overhead": {
+    data["attribution"] = {"source": "tracefs", "threshold_ns": threshold, "seen": len(outliers),
+                           "looked": len(outliers), "lost": 0, "overhead": {
                                "on_p50_ns": 5200, "off_p50_ns": 5000, "on_p99_ns": 9100,
-                               "off_p99_ns": 9000}, "causes": causes, "excesses": excesses}
+                               "off_p99_ns": 9000}, "causes": causes, "outliers": outliers}
     return Result(data, "attributed")
 
 

@@ -61,7 +61,7 @@ def twice(data: Data) -> None:
 
 
 def point(data: Data) -> None:
-    first(data)["top"][0]["excess"] = 3
+    first(data)["top"][0]["outlier"] = 3
 
 
 @pytest.mark.parametrize(("change", "said"), [
@@ -72,7 +72,7 @@ def point(data: Data) -> None:
     (shrink, "is not its largest value"),
     (grow, "min and max do not hold"),
     (twice, "has a series twice"),
-    (point, "excess 3 is not there"),
+    (point, "outlier 3 is not there"),
 ])
 def test_broken_invariants(change: Callable[[Data], None], said: str, tmp_path: Path,
                            capsys: pytest.CaptureFixture[str]) -> None:

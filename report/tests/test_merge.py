@@ -55,21 +55,21 @@ def test_largest_values_are_only_those_that_are_surely_the_largest() -> None:
 
 
 def test_causes_add_up() -> None:
-    """Each largest value still leads to its own excess."""
+    """Each largest value still leads to its own outlier."""
     one = documents.attributed([5000] * 500 + [300_000] + [5000] * 500)
     other = documents.attributed([5000] * 200 + [700_000, 200_000] + [5000] * 500)
     other.data.update(id="1" * 32, began=one.data["began"].replace("2027", "2028"))
     other.data["parts"][0]["began"] = other.data["began"]
     whole = merge([one, other])
     attribution = whole.data["attribution"]
-    assert [row["value_ns"] for row in attribution["excesses"]] == [700_000, 300_000, 200_000]
+    assert [row["value_ns"] for row in attribution["outliers"]] == [700_000, 300_000, 200_000]
     assert (attribution["seen"], attribution["causes"][0]["count"]) == (3, 3)
     assert attribution["causes"][0]["total_ns"] == 600_000
     assert attribution["causes"][0]["worst_ns"] == 350_000
     for row in whole.series[0].data["top"]:
-        if row["excess"] is not None:
-            excess = attribution["excesses"][row["excess"]]
-            assert (excess["value_ns"], excess["trigger"]) == (row["value_ns"], row["trigger"])
+        if row["outlier"] is not None:
+            outlier = attribution["outliers"][row["outlier"]]
+            assert (outlier["value_ns"], outlier["trigger"]) == (row["value_ns"], row["trigger"])
     assert whole.series[0].data["top"][0]["trigger"] == 1001 + 200
 
 
@@ -96,22 +96,22 @@ def test_timelines_of_different_intervals() -> None:
     pieces = [{"interval_ns": 10, "maxima": [1, 5, None, 2, 9], "counts": [1, 1, 0, 1, 1]},
               {"interval_ns": 20, "maxima": [7, None], "counts": [3, 0]}]
     assert timeline(pieces) == (20, [5, 2, 9, 7, None], [2, 1, 1, 3, 0])
-    with pytest.raises(ReportError, match="no multiple"):
+    with pytest.raises(ReportError, match="not a multiple"):
         timeline([{**pieces[0], "interval_ns": 15}, pieces[1]])
     long = {"interval_ns": 10, "maxima": list(range(3000)), "counts": [1] * 3000}
     interval, maxima, counts = timeline([long])
     assert (interval, len(counts), sum(counts), maxima[-1]) == (40, 750, 3000, 2999)
 
 
-def test_gate_is_judged_again() -> None:
+def test_limits_are_judged_again() -> None:
     """Each run held its limit on p99, which all together hold; the maximum of one did not."""
     def limit(name: str, limit_ns: int) -> list[dict[str, Any]]:
         return [{"name": name, "limit_ns": limit_ns, "hard": True, "value_ns": 1,
                  "result": "held"}]
 
-    runs = [hour(number, gate=limit("p99", 50_000)) for number in (0, 1)]
+    runs = [hour(number, limits=limit("p99", 50_000)) for number in (0, 1)]
     assert merge(runs).data["verdict"] == "passed"
-    assert merge([hour(0, gate=limit("max", 8_000)), hour(1, gate=limit("max", 8_000))]
+    assert merge([hour(0, limits=limit("max", 8_000)), hour(1, limits=limit("max", 8_000))]
                  ).data["exit"] == 2
 
 

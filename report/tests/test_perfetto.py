@@ -39,20 +39,20 @@ def read(raw: bytes) -> tuple[dict[int, tuple[str, ...]], list[tuple[int, int, i
 
 
 def test_tracks_and_times() -> None:
-    """A track for each CPU and cause; an excess begins when it says, and ends when it was known."""
+    """A track for each CPU and cause; an outlier begins when it says, and ends once known."""
     values = [5000] * 3000
     values[100], values[2000] = 400_000, 150_000
     result = documents.attributed(values)
     names, slices, trace = read(export(result))
-    assert set(names.values()) == {("CPU 1",), ("CPU 1", "excess"), ("CPU 1", "interrupt"),
+    assert set(names.values()) == {("CPU 1",), ("CPU 1", "outlier"), ("CPU 1", "interrupt"),
                                    ("CPU 1", "ipi")}
     found = {(names[track][-1], end - begin): (begin, end, name)
              for track, begin, end, name in slices}
-    assert sorted(found) == [("excess", 150_000), ("excess", 400_000), ("interrupt", 75_000),
-                             ("interrupt", 200_000), ("ipi", 37_500), ("ipi", 100_000)]
+    assert sorted(found) == [("interrupt", 75_000), ("interrupt", 200_000), ("ipi", 37_500),
+                             ("ipi", 100_000), ("outlier", 150_000), ("outlier", 400_000)]
     attribution = result.data["attribution"]
-    begin, end, name = found["excess", 400_000]
-    assert begin == nanoseconds(attribution["excesses"][0]["at"]) and name == "400.0 us"
+    begin, end, name = found["outlier", 400_000]
+    assert begin == nanoseconds(attribution["outliers"][0]["at"]) and name == "400.0 us"
     assert end == nanoseconds(result.series[0].data["top"][0]["at"])
     assert found["ipi", 100_000][::2] == (begin, "flush_tlb_func")
     snapshot = trace.packet[0].clock_snapshot
@@ -72,17 +72,17 @@ def test_tracks_and_times() -> None:
 def test_without_causes_the_largest_values() -> None:
     """On the one track of each CPU."""
     names, slices, _ = read(export(documents.result(documents.lognormal(3000, 1))))
-    assert set(names.values()) == {("CPU 1",), ("CPU 1", "excess")}
+    assert set(names.values()) == {("CPU 1",), ("CPU 1", "outlier")}
     assert len(slices) == documents.TOP
 
 
-def test_overlapping_excesses() -> None:
+def test_overlapping_outliers() -> None:
     """Longer than the distance between them: they lie on tracks beside each other."""
     values = [5000] * 3000
     values[100:103] = [3_000_000, 2_500_000, 1_800_000]
     names, slices, _ = read(export(documents.attributed(values)))
-    assert ("CPU 1", "excess (2)") in names.values()
-    assert sum(names[track][-1].startswith("excess") for track, *_ in slices) == 3
+    assert ("CPU 1", "outlier (2)") in names.values()
+    assert sum(names[track][-1].startswith("outlier") for track, *_ in slices) == 3
 
 
 def test_nothing_to_draw() -> None:
@@ -95,6 +95,6 @@ def test_nothing_to_draw() -> None:
 def test_what_no_trace_holds(change: dict[str, int]) -> None:
     """Numbers that the schema takes, and a field of Perfetto does not."""
     data = documents.changed(documents.attributed([50_000] * 40 + [300_000]),
-                             lambda data: data["attribution"]["excesses"][0].update(change))
+                             lambda data: data["attribution"]["outliers"][0].update(change))
     with pytest.raises(InvalidResult, match="no trace can hold"):
         export(Result(data, "x"))

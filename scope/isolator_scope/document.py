@@ -41,7 +41,7 @@ class Limit:
 
     @property
     def name(self) -> str:
-        """As in a document's gate."""
+        """As in a document's limits."""
         what = "max" if self.percent is None else f"p{self.percent:g}"
         return what if self.line is None else f"{self.line}/{what}"
 
@@ -71,7 +71,7 @@ def titles(lines: Sequence[Line]) -> list[str]:
     return found
 
 
-def _gate(account: Account, limits: Sequence[Limit]) -> list[dict[str, Any]]:
+def _judged_limits(account: Account, limits: Sequence[Limit]) -> list[dict[str, Any]]:
     names = titles(account.lines)
     rows = []
     patience = account.state.patience_ns if account.state is not None else 0
@@ -144,7 +144,7 @@ def _series(account: Account, cpu: int) -> list[dict[str, Any]]:
         if not line.triggers:
             continue
         top = [{"value_ns": ns, "trigger": trigger, "at": stamp(began + since + ns),
-                "monotonic_ns": at + ns, "excess": None}
+                "monotonic_ns": at + ns, "outlier": None}
                for ns, trigger, at, since in values.largest()]
         rows.append(build.series(
             name, cpu, values.histogram(), triggers=line.triggers + account.lost_triggers,
@@ -160,7 +160,7 @@ def document(account: Account, limits: Sequence[Limit] = (), about: About | None
     """A checked document.  Its verdict says what may be concluded."""
     about = about or About()
     doubts = [*account.doubts(), *about.doubts]
-    gate = _gate(account, limits)
+    judged = _judged_limits(account, limits)
     settings = _settings(account, about)
     unheld = [row["name"] for row in settings if not row["held"]]
     began = account.began or time.time_ns()
@@ -173,13 +173,13 @@ def document(account: Account, limits: Sequence[Limit] = (), about: About | None
         verdict, words = "inconclusive", "inconclusive: there was no trigger"
     elif unheld:
         verdict, words = "invalid", f"invalid: the generator did not take {', '.join(unheld)}"
-    elif any(row["result"] == "exceeded" for row in gate):
-        names = ", ".join(row["name"] for row in gate if row["result"] == "exceeded")
+    elif any(row["result"] == "exceeded" for row in judged):
+        names = ", ".join(row["name"] for row in judged if row["result"] == "exceeded")
         verdict, words = "exceeded", f"exceeded: {names}"
-    elif any(row["result"] == "cannot say" for row in gate):
+    elif any(row["result"] == "cannot say" for row in judged):
         verdict, words = "inconclusive", "inconclusive: too few answers for a limit"
     else:
-        verdict = "passed" if gate else "measured"
+        verdict = "passed" if judged else "measured"
         there = sum(1 for line in account.lines if line.triggers)
         words = f"{verdict}: {account.triggers} triggers, {there} lines"
     floor, welcome, state = account.floor, account.welcome, account.state
@@ -201,5 +201,5 @@ def document(account: Account, limits: Sequence[Limit] = (), about: About | None
             "; its floor was not measured"),
         resolution=float(resolution),
         floor=(least, least, floor.loopback_max_ns if floor is not None and known else 0),
-        gate=gate, machine={"online": [about.cpu]},
+        limits=judged, machine={"online": [about.cpu]},
         parts=[build.part(name, stamp(began), seconds, _series(account, about.cpu), about.load)])

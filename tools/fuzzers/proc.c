@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The files of /proc/isolator: status, stats, senders, breaches, "\n==> " before each. */
+/* The files of /proc/isolator: status, stats, senders, deliveries, "\n==> " before each. */
 #include "base/file.h"
 #include "proc/parse.h"
 #include "proc/proc.h"
@@ -10,7 +10,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int (*const parse[])(struct proc_sample *sample, const char *file, char *text) = {
-		parse_status, parse_stats, parse_senders, parse_breaches,
+		parse_status, parse_stats, parse_senders, parse_deliveries,
 	};
 	struct proc_sample sample = { 0 };
 	char *text, *part;

@@ -78,7 +78,7 @@ def proc() -> Iterator[bytes]:
             part.partition("\n") for part in path.read_text().split("==> ")[1:])}
         if "status" in files:
             yield "==> ".join(files.get(name) or "version 1\n" for name in (
-                "status", "stats", "senders", "breaches")).encode()
+                "status", "stats", "senders", "deliveries")).encode()
 
 
 def lines() -> Iterator[bytes]:

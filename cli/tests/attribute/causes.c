@@ -28,8 +28,8 @@ static void totals(void)
 	ranking_open(&ranking, 10);
 	for (unsigned int i = 0; i < 5000; i++) {
 		snprintf(who, sizeof(who), "thread%u", i);
-		finding.excess.value_ns = i;
-		finding.excess.trigger = i;
+		finding.outlier.value_ns = i;
+		finding.outlier.trigger = i;
 		finding.causes[0] = (struct cause){ CAUSE_PREEMPTION, names_keep(&names, who), -1,
 						    NULL, -1, i + 1, { NULL }, 0 };
 		ranking_add(&ranking, &finding);
@@ -46,7 +46,7 @@ static void totals(void)
 	/* The worst, exactly, and in order. */
 	CHECK(ranking.nr_findings == 10);
 	for (size_t i = 0; i < ranking.nr_findings; i++)
-		CHECK(ranking.findings[i]->excess.trigger == 4999 - i);
+		CHECK(ranking.findings[i]->outlier.trigger == 4999 - i);
 	ranking_close(&ranking);
 }
 
@@ -314,7 +314,7 @@ static void pids(void)
 
 static const struct test tests[] = {
 	{ "a night of ever new causes", totals },
-	{ "the causes of one excess", of_one },
+	{ "the causes of one outlier", of_one },
 	{ "the order of causes", ranks },
 	{ "names of tasks", tasks },
 	{ "names of functions", symbols },

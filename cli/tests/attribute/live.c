@@ -32,7 +32,7 @@ static int cpu, other;
 static pid_t tid;
 static volatile bool over, begun, go;
 static uint64_t threshold_ns;
-static struct excess excesses[MOST];
+static struct outlier outliers[MOST];
 static size_t count;
 static void (*own)(void);	/* what the measuring thread does itself, between two looks */
 
@@ -48,7 +48,7 @@ static void see(uint64_t from, uint64_t to)
 {
 	if (to - from < threshold_ns || count == MOST)
 		return;
-	excesses[count] = (struct excess){ cpu, tid, count, from, to, to - from };
+	outliers[count] = (struct outlier){ cpu, tid, count, from, to, to - from };
 	count++;
 }
 
@@ -265,8 +265,8 @@ static void one(const struct scenario *scenario)
 	}
 	from_ns = wait_clock_ns();
 	for (size_t i = 0; i < count; i++) {
-		attribute_look(attribute, &excesses[i], finding);
-		CHECK(finding->explained_ns <= excesses[i].to_ns - excesses[i].from_ns);
+		attribute_look(attribute, &outliers[i], finding);
+		CHECK(finding->explained_ns <= outliers[i].to_ns - outliers[i].from_ns);
 		for (size_t k = 0; k < finding->count; k++)
 			if (finding->causes[k].kind == scenario->kind &&
 			    (!scenario->who || (finding->causes[k].who &&

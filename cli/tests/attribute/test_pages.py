@@ -39,13 +39,13 @@ def test_pages_of_anything(isolator: Path, tmp_path: Path, seed: int) -> None:
         f"1 100 {n} {AT + n * MS} {AT + (n + 3) * MS} {3 * MS}\n" for n in range(-4, 8)))
     (tmp_path / "list").write_text((tmp_path / "list").read_text().replace("1 100 -", "1 100 9"))
     done = subprocess.run(
-        [isolator, "attribute", "--json", "--excesses", tmp_path / "list", directory],
+        [isolator, "attribute", "--json", "--outliers", tmp_path / "list", directory],
         capture_output=True, check=False, timeout=60)
     assert done.returncode in (0, 1), done.stderr.decode(errors="replace")
     assert b"Sanitizer" not in done.stderr and b"runtime error" not in done.stderr
     if not done.returncode:
-        for excess in json.loads(done.stdout)["excesses"]:
-            assert excess["explained_ns"] <= 3 * MS
+        for outlier in json.loads(done.stdout)["outliers"]:
+            assert outlier["explained_ns"] <= 3 * MS
 
 
 def test_pages_say_what_was_missed() -> None:
@@ -59,12 +59,12 @@ def test_the_text(isolator: Path, tmp_path: Path) -> None:
     inside(trace, AT + US, AT + 41 * US, 100, "irq_handler", irq=24, name="eth0")
     directory = trace.write(tmp_path / "trace")
     (tmp_path / "list").write_text(f"1 100 5 {AT} {AT + 43 * US} {43 * US}\n")
-    done = subprocess.run([isolator, "attribute", "--excesses", tmp_path / "list", directory],
+    done = subprocess.run([isolator, "attribute", "--outliers", tmp_path / "list", directory],
                           capture_output=True, text=True, check=True)
     assert done.stdout == """\
 1 values above the threshold, 1 looked into
 
- 1. interrupt eth0: 40 us in 1 excess, longest 40 us at 1970-01-01T00:00:05.000000000Z
+ 1. interrupt eth0: 40 us in 1 outlier, longest 40 us at 1970-01-01T00:00:05.000000000Z
 
 CPU 1, 43 us at 1970-01-01T00:00:05.000000000Z, trigger 5
      40 us interrupt eth0
@@ -79,7 +79,7 @@ def test_what_is_missing_is_said(isolator: Path, tmp_path: Path, missing: str, s
     directory = spinning().write(tmp_path / "trace")
     (directory / missing).rename(tmp_path / "away")
     (tmp_path / "list").write_text("1 100 0 5 9 4\n")
-    done = subprocess.run([isolator, "attribute", "--excesses", tmp_path / "list", directory],
+    done = subprocess.run([isolator, "attribute", "--outliers", tmp_path / "list", directory],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert says in done.stderr
@@ -88,7 +88,7 @@ def test_what_is_missing_is_said(isolator: Path, tmp_path: Path, missing: str, s
 @pytest.mark.parametrize("line", ["1 2 3", "x", "1 100 0 5 9 4 5", "-1 100 0 5 9 4"])
 def test_a_list_that_is_none(isolator: Path, tmp_path: Path, line: str) -> None:
     (tmp_path / "list").write_text(line + "\n")
-    done = subprocess.run([isolator, "attribute", "--excesses", tmp_path / "list", tmp_path],
+    done = subprocess.run([isolator, "attribute", "--outliers", tmp_path / "list", tmp_path],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "line 1" in done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Causes of excesses, out of recorded traces: isolator attribute."""
+"""Causes of outliers, out of recorded traces: isolator attribute."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ MEASURE = schemafile.read(CLI / "schema/measure.json")
 ATTRIBUTION = jsonschema.Draft202012Validator(
     {"$defs": MEASURE["$defs"], **MEASURE["properties"]["attribution"]})
 Look = Callable[..., dict[str, Any]]
-Excess = tuple[int, int]
+Outlier = tuple[int, int]
 
 
 @pytest.fixture
 def look(isolator: Path, tmp_path: Path) -> Look:
-    """look(RECORDING, (FROM, TO)...): the attribution of these excesses on CPU 1."""
+    """look(RECORDING, (FROM, TO)...): the attribution of these outliers on CPU 1."""
 
-    def run(recording: Recording, *excesses: Excess) -> dict[str, Any]:
+    def run(recording: Recording, *outliers: Outlier) -> dict[str, Any]:
         recording.rings.setdefault(("", 1), [])
         directory = recording.write(tmp_path / "trace")
         (tmp_path / "list").write_text("".join(
             f"1 {SPIN[1]} {n} {begin} {end} {end - begin}\n"
-            for n, (begin, end) in enumerate(excesses)))
+            for n, (begin, end) in enumerate(outliers)))
         done = subprocess.run(
-            [isolator, "attribute", "--json", "--excesses", tmp_path / "list", directory],
+            [isolator, "attribute", "--json", "--outliers", tmp_path / "list", directory],
             capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 0, done.stderr
         said: dict[str, Any] = json.loads(done.stdout)
         ATTRIBUTION.validate(said)
-        for excess in said["excesses"]:
-            assert excess["explained_ns"] == sum(c["ns"] for c in excess["causes"])
-            assert excess["explained_ns"] <= excess["value_ns"]
+        for outlier in said["outliers"]:
+            assert outlier["explained_ns"] == sum(c["ns"] for c in outlier["causes"])
+            assert outlier["explained_ns"] <= outlier["value_ns"]
         return said
 
     return run
@@ -58,8 +58,8 @@ def wake(recording: Recording, ns: int, by: int = 0) -> None:
                     prio=SPIN[2], target_cpu=1)
 
 
-def first(said: dict[str, Any], excess: int = 0) -> dict[str, Any]:
-    cause: dict[str, Any] = said["excesses"][excess]["causes"][0]
+def first(said: dict[str, Any], outlier: int = 0) -> dict[str, Any]:
+    cause: dict[str, Any] = said["outliers"][outlier]["causes"][0]
     return cause
 
 
@@ -72,11 +72,11 @@ def test_an_interrupt(look: Look) -> None:
     inside(trace, AT + US, AT + 41 * US, 100, "irq_handler", irq=24, name="eth0")
     said = look(trace, (AT, AT + 43 * US))
     assert short(first(said)) == ("interrupt", "eth0", 40 * US)
-    assert said["excesses"][0]["explained_ns"] == 40 * US
+    assert said["outliers"][0]["explained_ns"] == 40 * US
     assert (said["seen"], said["looked"], said["lost"]) == (1, 1, 0)
     assert said["causes"] == [{"kind": "interrupt", "who": "eth0", "count": 1,
                                "total_ns": 40 * US, "worst_ns": 40 * US,
-                               "worst_at": said["excesses"][0]["at"]}]
+                               "worst_at": said["outliers"][0]["at"]}]
 
 
 def test_what_is_nested_is_not_counted_twice(look: Look) -> None:
@@ -86,12 +86,12 @@ def test_what_is_nested_is_not_counted_twice(look: Look) -> None:
     trace.event(1, AT + 15 * US, 100, "nmi_handler", handler=trace.symbol("perf_event_nmi_handler"),
                 delta_ns=2 * US)
     said = look(trace, (AT, AT + 50 * US))
-    assert [short(c) for c in said["excesses"][0]["causes"]] == [
+    assert [short(c) for c in said["outliers"][0]["causes"]] == [
         ("softirq", "NET_RX", 40 * US), ("interrupt", "eth0", 8 * US),
         ("interrupt", "perf_event_nmi_handler", 2 * US)]
 
 
-def test_an_interrupt_that_began_before_the_excess_counts_from_its_begin(look: Look) -> None:
+def test_an_interrupt_that_began_before_the_outlier_counts_from_its_begin(look: Look) -> None:
     trace = spinning()
     inside(trace, AT - 30 * US, AT + 30 * US, 100, "irq_handler", irq=24, name="eth0")
     assert short(first(look(trace, (AT, AT + 30 * US)))) == ("interrupt", "eth0", 30 * US)
@@ -116,7 +116,7 @@ def test_a_kworker_with_its_function_and_who_queued_it(look: Look) -> None:
     assert short(cause) == ("kworker", "vmstat_update", 87 * US)
     assert (cause["pid"], cause["sender"], cause["sender_cpu"]) == (77, "modprobe", 0)
     assert cause["stack"] == ["queue"]
-    assert said["excesses"][0]["explained_ns"] == 91 * US
+    assert said["outliers"][0]["explained_ns"] == 91 * US
 
 
 @pytest.mark.parametrize(("function", "kind"), [("flush_tlb_func", "ipi"),
@@ -131,7 +131,7 @@ def test_a_call_from_another_cpu_and_its_sender(look: Look, function: str, kind:
     for ns, end in ((AT + 3 * US, "entry"), (AT + 4 * US, "exit")):
         trace.event(1, ns, 100, f"csd_function_{end}", func=func, csd=4242)
     said = look(trace, (AT, AT + 7 * US))
-    (cause,) = said["excesses"][0]["causes"]
+    (cause,) = said["outliers"][0]["causes"]
     assert short(cause) == (kind, function, 4 * US)
     assert (cause["sender"], cause["sender_cpu"]) == ("mysqld", 0)
 
@@ -219,7 +219,7 @@ def test_an_idle_state_is_left(look: Look) -> None:
     trace.event(1, AT + 80 * US, 0, "cpu_idle", state=0xffffffff, cpu_id=1)
     wake(trace, AT + 81 * US)
     trace.switch(1, AT + 90 * US, IDLE, SPIN)
-    causes = look(trace, (AT, AT + 92 * US))["excesses"][0]["causes"]
+    causes = look(trace, (AT, AT + 92 * US))["outliers"][0]["causes"]
     # Until the interrupt, and from it to the switch.
     assert [short(c) for c in causes if c["kind"] == "idle exit"] == [
         ("idle exit", "state 2", 81 * US), ("idle exit", None, 6 * US)]
@@ -260,7 +260,7 @@ def test_the_tick_after_a_pause_does_not_explain_it(look: Look) -> None:
     trace = spinning()
     inside(trace, AT + 2 * MS, AT + 2 * MS + 8 * US, 100, "local_timer", vector=236)
     said = look(trace, (AT, AT + 2 * MS + 9 * US))
-    assert [short(c) for c in said["excesses"][0]["causes"]] == [
+    assert [short(c) for c in said["outliers"][0]["causes"]] == [
         ("hardware", None, 2 * MS), ("timer", "local_timer", 8 * US)]
 
 
@@ -283,9 +283,9 @@ def test_a_pause_that_the_hypervisor_counted(look: Look, tmp_path: Path) -> None
     tick = 1000 * MS // os.sysconf("SC_CLK_TCK")
     below(tmp_path / "trace")
     below(tmp_path / "trace/end", stolen=55)
-    causes = [excess["causes"][0] for excess in look(
+    causes = [outlier["causes"][0] for outlier in look(
         trace, (AT, AT + 9 * tick), (AT + 10 * tick, AT + 15 * tick),
-        (AT + 20 * tick, AT + 25 * tick))["excesses"]]
+        (AT + 20 * tick, AT + 25 * tick))["outliers"]]
     assert sorted(map(short, causes)) == [
         ("hardware", None, 5 * tick), ("hardware", None, 9 * tick), ("hypervisor", None, 5 * tick)]
 
@@ -295,8 +295,8 @@ def test_a_pause_of_a_hot_processor(look: Look, tmp_path: Path) -> None:
     trace = spinning()
     below(tmp_path / "trace")
     below(tmp_path / "trace/end", hot=8)
-    causes = [excess["causes"][0] for excess in look(
-        trace, (AT, AT + MS), (AT + 5 * MS, AT + 6 * MS))["excesses"]]
+    causes = [outlier["causes"][0] for outlier in look(
+        trace, (AT, AT + MS), (AT + 5 * MS, AT + 6 * MS))["outliers"]]
     assert sorted(map(short, causes)) == [("hardware", None, MS), ("throttling", "heat", MS)]
 
 
@@ -321,7 +321,7 @@ def test_two_causes(look: Look) -> None:
     inside(trace, AT, AT + 40 * US, 100, "irq_handler", irq=24, name="eth0")
     inside(trace, AT + 40 * US, AT + 100 * US, 100, "softirq", vec=3)
     said = look(trace, (AT, AT + 100 * US))
-    assert [short(c) for c in said["excesses"][0]["causes"]] == [
+    assert [short(c) for c in said["outliers"][0]["causes"]] == [
         ("softirq", "NET_RX", 60 * US), ("interrupt", "eth0", 40 * US)]
 
 
@@ -336,7 +336,7 @@ def test_a_software_interrupt_that_is_preempted(look: Look) -> None:
     trace.event(1, AT + 70 * US, 19, "softirq_exit", vec=3)
     trace.switch(1, AT + 71 * US, soft, SPIN, state=1)
     said = look(trace, (AT, AT + 71 * US))
-    assert [short(c) for c in said["excesses"][0]["causes"]] == [
+    assert [short(c) for c in said["outliers"][0]["causes"]] == [
         ("softirq", "NET_RX", 50 * US), ("preemption", "hog", 20 * US),
         ("softirq", "ksoftirqd/1", US)]
 
@@ -347,10 +347,10 @@ def test_what_was_overwritten_is_not_known(look: Look) -> None:
     inside(trace, AT + 60 * US, AT + 61 * US, 100, "local_timer", vector=236)
     said = look(trace, (AT, AT + 62 * US), (AT + 59 * US, AT + 62 * US))
     assert said["lost"] == 500
-    by_trigger = {e["trigger"]: e["causes"] for e in said["excesses"]}
+    by_trigger = {e["trigger"]: e["causes"] for e in said["outliers"]}
     assert ("unknown", "lost", 60 * US) in [short(c) for c in by_trigger[0]]
     # Nothing is said to be the hardware's where something may have run.
-    assert "hardware" not in [c["kind"] for e in said["excesses"] for c in e["causes"]]
+    assert "hardware" not in [c["kind"] for e in said["outliers"] for c in e["causes"]]
     # After the gap all is known again.
     assert short(by_trigger[1][0]) in [("unknown", "lost", US), ("timer", "local_timer", US)]
 
@@ -362,7 +362,7 @@ def test_the_begin_of_what_was_lost(look: Look) -> None:
     trace.event(1, AT - 50 * US, 100, "sched_waking", comm="x", pid=9, prio=120, target_cpu=1)
     trace.event(1, AT + 30 * US, 100, "irq_handler_exit", irq=24, ret=1)
     said = look(trace, (AT, AT + 30 * US))
-    assert "unknown" not in [c["kind"] for c in said["excesses"][0]["causes"]]
+    assert "unknown" not in [c["kind"] for c in said["outliers"][0]["causes"]]
 
 
 def test_before_the_trace_began_nothing_is_known(look: Look) -> None:
@@ -373,8 +373,8 @@ def test_before_the_trace_began_nothing_is_known(look: Look) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_causes_are_never_more_than_the_excess(look: Look, seed: int) -> None:
-    """Checked by look() for each excess."""
+def test_causes_are_never_more_than_the_outlier(look: Look, seed: int) -> None:
+    """Checked by look() for each outlier."""
     dice = random.Random(1000 + seed)
     begins = [AT + dice.randrange(-6 * MS, 10 * MS) for _ in range(40)]
     look(storm(seed), *[(b, b + dice.randrange(1, 3 * MS)) for b in begins])

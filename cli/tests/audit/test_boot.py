@@ -152,7 +152,7 @@ def test_grub(isolator: Path, lay: Lay) -> None:
     assert f"{NOTES} (isolator audit --fix --boot, from the next boot on): 1 restored" in said
     assert changed(before, root) == set()
     assert not (root / "var/lib/isolator").exists()
-    assert "There is nothing to restore" in restore(isolator, root, program)
+    assert "Nothing to restore" in restore(isolator, root, program)
 
 
 def test_other_cpus_later(isolator: Path, lay: Lay) -> None:

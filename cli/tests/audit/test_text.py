@@ -44,6 +44,13 @@ def test_sample_of_the_manual(isolator: Path, lay: Lay) -> None:
     assert text(isolator, lay(SAMPLE)) == shown.replace("\\-", "-").replace("\\&", "")
 
 
+def verdict(said: str) -> str:
+    """The line that begins with the CPUs, and all behind it."""
+    lines = said.splitlines()
+    at = max(n for n, line in enumerate(lines) if line.startswith("CPU 1-3: "))
+    return " ".join(lines[at:])
+
+
 def test_verdicts(isolator: Path, lay: Lay) -> None:
     """The verdict comes last, and says what it is worth."""
     last = {}

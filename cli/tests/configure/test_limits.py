@@ -14,7 +14,8 @@ from clitest import CLI, ROOT, open_to_all, valid
 
 LIMITS = "deadline_ns 1000000000\nspin_ns 100000000\nperf refuse\nmsr refuse\n"
 STATUS = "version 1\nallowed {allowed}\nisolated {isolated}\n"
-TOTAL = "deferred 0 excluded 0 held 0 breached 0 broken 0 refused 0 planned 0 uncounted_callbacks 0"
+TOTAL = ("deferred 0 excluded 0 queued 0 missed 0 immediate 0 refused 0 planned 0 "
+         "uncounted_callbacks 0")
 
 
 def _machine(root: Path, text: str, allowed: str = "", isolated: str = "",
@@ -31,7 +32,7 @@ def _machine(root: Path, text: str, allowed: str = "", isolated: str = "",
         (proc / "cpus").write_text(f"{allowed}\n")
         (proc / "status").write_text(STATUS.format(allowed=allowed, isolated=isolated) + "".join(
             f"cpu {cpu} isolated mask 0x7 got 0x7f depth 1 deadline_ns 1000000000 spin_ns 100000000"
-            " lend_ns 500000 user 1 started_ns 1\n" for cpu in isolated))
+            " yield_ns 500000 user 1 started_ns 1\n" for cpu in isolated))
         (proc / "stats").write_text("".join(f"cpu {cpu} total {TOTAL}\n" for cpu in isolated))
         (proc / "senders").write_text("")
     return root
@@ -54,7 +55,7 @@ class Done:
 
 def test_applied(rules: Path, tmp_path: Path) -> None:
     """The kernel gets it, and it is read back."""
-    root = _machine(tmp_path / "root", "# mine\n\n cpus=2-3 # two\ndeadline = 10 s\nmsr = hold\n")
+    root = _machine(tmp_path / "root", "# mine\n\n cpus=2-3 # two\ndeadline = 10 s\nmsr = queue\n")
     done = Done(rules, root, "--json")
     assert done.code == 0 and not done.said
     document = valid("configure", done.out)
@@ -64,10 +65,10 @@ def test_applied(rules: Path, tmp_path: Path) -> None:
         ["deadline", 4, "10000000000", "1000000000", "10000000000"],
         ["spin", None, "100000000", "100000000", "100000000"],
         ["perf", None, "refuse", "refuse", "refuse"],
-        ["msr", 5, "hold", "refuse", "hold"],
+        ["msr", 5, "queue", "refuse", "queue"],
         ["cpus", 3, "2-3", "none", "2-3"]]
     assert done.now(root) == [
-        "deadline_ns 10000000000\nspin_ns 100000000\nperf refuse\nmsr hold\n", "2-3\n"]
+        "deadline_ns 10000000000\nspin_ns 100000000\nperf refuse\nmsr queue\n", "2-3\n"]
     # Once more: nothing to do, and the kernel agrees.
     done = Done(rules, root, "--show")
     assert done.code == 0 and "cpus      2-3       line 3\n" in done.out
@@ -115,8 +116,8 @@ def test_delivered_file(isolator: Path, tmp_path: Path) -> None:
     ("deadline = nan s\n", 1, "a time with a unit from 1ms to 1h"),
     ("spin = 999us\n", 1, "a time with a unit from 1ms to 1s"),
     ("spin = 2s\n", 1, "a time with a unit from 1ms to 1s"),
-    ("perf = yes\n", 1, "refuse or hold"),
-    ("perf = hold\nmsr = hold\nperf = hold\n", 3, "is in line 1 already"),
+    ("perf = yes\n", 1, "refuse or queue"),
+    ("perf = queue\nmsr = queue\nperf = queue\n", 3, "is in line 1 already"),
 ])
 def test_wrong_line(rules: Path, tmp_path: Path, text: str, line: int, words: str) -> None:
     """Which line, what it may be; the kernel gets nothing."""
@@ -173,7 +174,7 @@ def test_no_file(rules: Path, tmp_path: Path, text: bytes | None) -> None:
 @pytest.mark.parametrize("rule", ["deadline", "msr", "cpus"])
 def test_kernel_does_not_take_it(rules: Path, tmp_path: Path, variable: str, rule: str) -> None:
     """What was given before goes back."""
-    root = _machine(tmp_path / "root", "cpus = 1\ndeadline = 1 min\nspin = 1 ms\nmsr = hold\n", "2")
+    root = _machine(tmp_path / "root", "cpus = 1\ndeadline = 9 s\nspin = 1 ms\nmsr = queue\n", "2")
     done = Done(rules, root, **{variable: rule})
     assert done.code == 1 and f"{rule}: the kernel" in done.said and not done.out
     assert done.now(root) == [LIMITS, "2\n"]

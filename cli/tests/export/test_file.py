@@ -35,14 +35,14 @@ def test_once(isolator: Path, laid_out: Path, collector: Path) -> None:
     assert not done.stdout and not done.stderr
     assert os.listdir(collector) == ["isolator.prom"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
-    assert one(parse(path.read_text()), "isolator_held_total", cpu="1") == 58
+    assert one(parse(path.read_text()), "isolator_queued_total", cpu="1") == 58
 
 
 def test_standard_output(isolator: Path, laid_out: Path, collector: Path) -> None:
     """- is no file, and what is meant where none is given."""
     for words in ((), ("-o", "-")):
         text = export(isolator, "--proc", laid_out / "busy", *words, cwd=collector).stdout
-        assert one(parse(text), "isolator_held_total", cpu="1") == 58
+        assert one(parse(text), "isolator_queued_total", cpu="1") == 58
     assert not os.listdir(collector)
 
 
@@ -114,7 +114,7 @@ def test_signal_waits(frail: Path, laid_out: Path, collector: Path, call: str) -
     """One that comes while it writes, or just before it sleeps, ends it when all is whole."""
     path = collector / "i.prom"
     assert not _frail(frail, laid_out / "busy", path, 0, "-i", "1000", ENDS=call)
-    assert one(parse(path.read_text()), "isolator_held_total", cpu="1") == 58
+    assert one(parse(path.read_text()), "isolator_queued_total", cpu="1") == 58
 
 
 def test_signal_at_the_first(isolator: Path, laid_out: Path, collector: Path) -> None:
@@ -130,7 +130,7 @@ def test_signal_at_the_first(isolator: Path, laid_out: Path, collector: Path) ->
     said = process.communicate(timeout=PATIENCE_S)[1]
     assert process.returncode == 0 and not said
     assert one(parse((collector / "i.prom").read_text()),
-               "isolator_held_total", cpu="1") == 58
+               "isolator_queued_total", cpu="1") == 58
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -139,9 +139,9 @@ def test_again(isolator: Path, laid_out: Path, collector: Path, number: int) -> 
     link, path = laid_out / "proc", collector / "i.prom"
     swap(link, laid_out / "busy")
     process = _writing(isolator, link, path, "0.05")
-    _until(path, r'^isolator_held_total{cpu="1"} 58$')
+    _until(path, r'^isolator_queued_total{cpu="1"} 58$')
     swap(link, laid_out / "busy-later")
-    _until(path, r'^isolator_held_total{cpu="1"} 71$')
+    _until(path, r'^isolator_queued_total{cpu="1"} 71$')
     process.send_signal(number)
     said = process.communicate(timeout=PATIENCE_S)[1]
     assert process.returncode == 0 and not said
@@ -153,7 +153,7 @@ def test_again_until_it_cannot(isolator: Path, laid_out: Path, collector: Path) 
     link, path = laid_out / "proc", collector / "i.prom"
     swap(link, laid_out / "busy")
     process = _writing(isolator, link, path, "0.05")
-    _until(path, "isolator_held_total")
+    _until(path, "isolator_queued_total")
     swap(link, laid_out / "nowhere")
     said = process.communicate(timeout=PATIENCE_S)[1]
     clean(said)

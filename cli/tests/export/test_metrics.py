@@ -25,7 +25,7 @@ from exporttest import (
     stock,
 )
 
-COUNTS = ["deferred", "excluded", "held", "breached", "broken", "refused", "planned"]
+COUNTS = ["deferred", "excluded", "queued", "missed", "immediate", "refused", "planned"]
 
 
 @pytest.mark.parametrize("fixture", FIXTURES)
@@ -43,8 +43,8 @@ def test_types(isolator: Path, laid_out: Path) -> None:
     found = {f.name: f for f in families(export(isolator, "--proc", laid_out / "busy").stdout)}
     for count in COUNTS:
         assert found[f"isolator_{count}"].type == "counter"
-    for name in ("ticks", "lends", "tick_entries", "planned_interruptions", "sender_held",
-                 "callback_held"):
+    for name in ("ticks", "yields", "tick_entries", "planned_interruptions", "sender_deferred",
+                 "callback_deferred"):
         assert found[f"isolator_{name}"].type == "counter"
     for name in ("sender_others", "callback_others", "longest_spin_seconds"):
         assert found[f"isolator_{name}"].type == "gauge"
@@ -67,7 +67,7 @@ def test_as_status_says(isolator: Path, laid_out: Path, fixture: str) -> None:
             others = one(found, "isolator_sender_others", cpu=number, outcome=count)
             assert senders + others == total
         for kind, ns in cpu["kinds"].items():
-            assert one(found, "isolator_longest_hold_seconds", cpu=number, kind=kind) == ns / 1e9
+            assert one(found, "isolator_longest_wait_seconds", cpu=number, kind=kind) == ns / 1e9
         assert one(found, "isolator_longest_spin_seconds", cpu=number) == cpu["kinds"]["call"] / 1e9
 
 
@@ -79,7 +79,7 @@ def test_owner(isolator: Path, laid_out: Path, tmp_path: Path) -> None:
     assert list(of(found, "isolator_cpu_owner_info")) == [
         (("cpu", "1"), ("name", 'mo"tor\\n'), ("pid", "40"), ("tid", "41"))]
     own = [one(found, f"isolator_{name}_total", cpu="1")
-           for name in ("ticks", "lends", "planned_interruptions", "tick_entries")]
+           for name in ("ticks", "yields", "planned_interruptions", "tick_entries")]
     assert own == [700, 20, 4, 600]
     assert one(found, "isolator_cpu_deadline_seconds", cpu="1") == 1
     assert one(found, "isolator_cpu_deadline_seconds", cpu="3") == float("inf")
@@ -90,7 +90,7 @@ def test_owner(isolator: Path, laid_out: Path, tmp_path: Path) -> None:
     assert of(found, "isolator_cpu_end_info") == {(("by", "exit"), ("cpu", "2")): 1}
     assert {key[0][1] for key in of(found, "isolator_cpu_allowed")} == {"1", "2", "3"}
     assert one(found, "isolator_limit_deadline_seconds") == 3600
-    assert of(found, "isolator_limits_info") == {(("msr", "hold"), ("perf", "refuse")): 1}
+    assert of(found, "isolator_limits_info") == {(("msr", "queue"), ("perf", "refuse")): 1}
 
 
 def test_owner_that_ended(isolator: Path, laid_out: Path, tmp_path: Path) -> None:
@@ -127,12 +127,12 @@ def test_top(isolator: Path, laid_out: Path, top: int) -> None:
                  for count in COUNTS for key in of(found, f"isolator_{what}_{count}_total",
                                                    cpu="1")}
         assert len(names) == (top or all_of_them)
-        # It breached.
+        # It missed its deadline.
         assert ("callback", "flush_tlb_func") in {label for name in names for label in name}
-    held = sum(of(found, "isolator_sender_held_total", cpu="1").values())
-    assert held + one(found, "isolator_sender_others", cpu="1", outcome="held") == 58
+    held = sum(of(found, "isolator_sender_queued_total", cpu="1").values())
+    assert held + one(found, "isolator_sender_others", cpu="1", outcome="queued") == 58
     # Those for which the kernel had no room have no series.
-    assert not of(found, "isolator_sender_held_total", kind="others")
+    assert not of(found, "isolator_sender_queued_total", kind="others")
     assert one(found, "isolator_sender_others", cpu="1", outcome="deferred") >= 5
 
 
@@ -143,7 +143,7 @@ def test_many(isolator: Path, tmp_path: Path) -> None:
     listed = f"allowed 1-{cpus}\nisolated 1-{cpus}\n"
     (tmp_path / "status").write_text(f"version 1\n{listed}" + "".join(
         f"cpu {cpu} isolated mask 0x7 got 0x7f depth 1 deadline_ns 1000000000 "
-        "spin_ns 100000000 lend_ns 500000 user 1\n" for cpu in range(1, cpus + 1)))
+        "spin_ns 100000000 yield_ns 500000 user 1\n" for cpu in range(1, cpus + 1)))
     (tmp_path / "stats").write_text("".join(
         f"cpu {cpu} total deferred {senders} {zeros} uncounted_callbacks 0\n"
         for cpu in range(1, cpus + 1)))
@@ -162,12 +162,12 @@ def _names(laid_out: Path, *names: bytes) -> Path:
     """The fixture busy, whose first senders and callbacks are called so."""
     senders, stats = laid_out / "busy/senders", laid_out / "busy/stats"
     text = b"".join(
-        b"cpu 1 sender callback c_%s kind call deferred 0 excluded 0 held 1 breached 9 broken 0 "
+        b"cpu 1 sender callback c_%s kind call deferred 0 excluded 0 queued 1 missed 9 immediate 0 "
         b"refused 0 longest_ns %d comm %s\n" % (name.replace(b" ", b"_"), 10 + number, name)
         for number, name in enumerate(names))
     senders.write_bytes(text)
     stats.write_bytes(stats.read_bytes() + b"".join(
-        b"cpu 1 callback c_%s deferred 0 excluded 0 held 1 breached 9 broken 0 refused 0 "
+        b"cpu 1 callback c_%s deferred 0 excluded 0 queued 1 missed 9 immediate 0 refused 0 "
         b"longest_ns 7\n" % name.replace(b" ", b"_") for name in names))
     return laid_out / "busy"
 
@@ -181,12 +181,12 @@ def test_hostile_names(isolator: Path, laid_out: Path) -> None:
     """Each is a label of its own, from which nothing else is made."""
     directory = _names(laid_out, *HOSTILE)
     found = parse(export(isolator, "--proc", directory, "--top", "0").stdout)
-    names = {dict(key)["sender"] for key in of(found, "isolator_sender_breached_total")}
+    names = {dict(key)["sender"] for key in of(found, "isolator_sender_missed_total")}
     assert names == {'a"} 1', "back\\slash", "\\", '"', "\\n", "tab\\011bell\\007\\033[2J",
                      "\\377\\376", "\\303", "prüf \u2028 \\302\\205", "\\355\\240\\200",
                      "# EOF", "x\\015", "\\177", "{}=,", '\\\\"', "\\364\\220\\200\\200"}
     callbacks = {dict(key)["callback"] for key in
-                 of(found, "isolator_callback_breached_total")} - {"flush_tlb_func"}
+                 of(found, "isolator_callback_missed_total")} - {"flush_tlb_func"}
     assert callbacks == {"c_" + name.replace(" ", "_") for name in names}
 
 
@@ -194,14 +194,14 @@ def test_names_that_become_one(isolator: Path, laid_out: Path) -> None:
     """Two that a label cannot tell apart, and a module's callback loaded twice, are added up."""
     directory = _names(laid_out, b"\xff", b"\\377", b"other")
     stats = directory / "stats"
-    stats.write_bytes(stats.read_bytes() + b"cpu 1 callback c_other deferred 5 excluded 0 held 2 "
-                      b"breached 1 broken 0 refused 0 longest_ns 9000\n")
+    stats.write_bytes(stats.read_bytes() + b"cpu 1 callback c_other deferred 5 excluded 0 queued 2 "
+                      b"missed 1 immediate 0 refused 0 longest_ns 9000\n")
     found = parse(export(isolator, "--proc", directory).stdout)
-    assert one(found, "isolator_sender_breached_total", sender="\\377", callback="c_\\377") == 18
-    assert one(found, "isolator_sender_longest_hold_seconds", sender="\\377") == 11e-9
-    assert one(found, "isolator_callback_breached_total", callback="c_other") == 10
+    assert one(found, "isolator_sender_missed_total", sender="\\377", callback="c_\\377") == 18
+    assert one(found, "isolator_sender_longest_wait_seconds", sender="\\377") == 11e-9
+    assert one(found, "isolator_callback_missed_total", callback="c_other") == 10
     assert one(found, "isolator_callback_deferred_total", callback="c_other") == 5
-    assert one(found, "isolator_callback_longest_hold_seconds", callback="c_other") == 9e-6
+    assert one(found, "isolator_callback_longest_wait_seconds", callback="c_other") == 9e-6
 
 
 def test_no_names(isolator: Path, laid_out: Path, tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_no_names(isolator: Path, laid_out: Path, tmp_path: Path) -> None:
     assert "motor" not in text and "flush_tlb_func" not in text and "insmod" not in text
     assert list(of(found, "isolator_cpu_owner_info")) == [
         (("cpu", "1"), ("pid", "40"), ("tid", "41"))]
-    assert one(found, "isolator_breached_total", cpu="1") == 2
+    assert one(found, "isolator_missed_total", cpu="1") == 2
 
 
 def test_unprivileged(isolator: Path, laid_out: Path) -> None:
@@ -224,7 +224,7 @@ def test_unprivileged(isolator: Path, laid_out: Path) -> None:
     program = copy_for_all(isolator, laid_out)
     found = parse(export(program, "--proc", laid_out / "unprivileged", **NOBODY).stdout)
     assert one(found, "isolator_names_seen") == 0
-    assert one(found, "isolator_held_total", cpu="1") == 58
+    assert one(found, "isolator_queued_total", cpu="1") == 58
     assert not of(found, "isolator_sender_others") and not of(found, "isolator_callback_others")
 
 
@@ -232,7 +232,7 @@ def test_older_kernel(isolator: Path, laid_out: Path) -> None:
     """One that keeps no senders has callbacks."""
     (laid_out / "busy/senders").unlink()
     found = parse(export(isolator, "--proc", laid_out / "busy").stdout)
-    assert one(found, "isolator_callback_breached_total", callback="flush_tlb_func") == 2
+    assert one(found, "isolator_callback_missed_total", callback="flush_tlb_func") == 2
     assert one(found, "isolator_names_seen") == 0 and not of(found, "isolator_sender_others")
     (laid_out / "busy/limits").unlink()
     assert not of(parse(export(isolator, "--proc", laid_out / "busy").stdout),

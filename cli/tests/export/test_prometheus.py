@@ -136,7 +136,7 @@ def _answer(address: str) -> str:
 @pytest.fixture(scope="module")
 def scraped(programs: Path, isolator: Path, unpacked: Path,
             tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    """The fixture busy, which became busy-later: a breach came, and a new sender."""
+    """The fixture busy, which became busy-later: a deadline miss came, and a new sender."""
     directory = tmp_path_factory.mktemp("prometheus")
     for fixture in ("busy", "busy-later"):
         subprocess.run(["cp", "-r", unpacked / fixture, directory / fixture], check=True)
@@ -203,9 +203,9 @@ def test_rules(scraped: Prometheus) -> None:
             assert scraped.ask(metric), metric
 
 
-def test_breach_fires(scraped: Prometheus) -> None:
-    """The breach that came is an alert of its CPU."""
-    alert = 'ALERTS{alertname="IsolatorBreach",cpu="1"}'
+def test_deadline_miss_fires(scraped: Prometheus) -> None:
+    """The deadline miss that came is an alert of its CPU."""
+    alert = 'ALERTS{alertname="IsolatorDeadlineMiss",cpu="1"}'
     _until(lambda: bool(scraped.ask(alert)), "no alert")
 
 
@@ -213,7 +213,7 @@ def test_types(scraped: Prometheus) -> None:
     """Prometheus has understood types and texts."""
     metadata = json.loads(_get(f"{scraped.base}/api/v1/metadata"))["data"]
     held = metadata["isolator_held"][0] if "isolator_held" in metadata else \
-        metadata["isolator_held_total"][0]
+        metadata["isolator_queued_total"][0]
     assert held["type"] == "counter" and held["help"]
     assert metadata["isolator_longest_spin_seconds"][0]["type"] == "gauge"
 
@@ -251,7 +251,7 @@ def test_node_exporter(programs: Path, isolator: Path, laid_out: Path, tmp_path:
     with _node(programs, directory) as address:
         text = _answer(address)
     assert "\nnode_textfile_scrape_error 0\n" in text
-    assert "\n# TYPE isolator_held_total counter\n" in text
-    assert '\nisolator_held_total{cpu="1"} 58\n' in text
+    assert "\n# TYPE isolator_queued_total counter\n" in text
+    assert '\nisolator_queued_total{cpu="1"} 58\n' in text
     assert '\nisolator_cpu_deadline_seconds{cpu="3"} +Inf\n' in text
     assert "\n# TYPE isolator_build_info gauge\n" in text and 'sender="a\\\\033[31mb' in text

@@ -68,9 +68,9 @@ static void show(int fd, const struct isolator_start_args *start, const char *en
 		fprintf(status, "cpu 3 ended %s started_ns %" PRIu64 "\n", end, started);
 	else
 		fprintf(status, "cpu 3 isolated mask %#x got 0x7f depth 1 deadline_ns %" PRIu64
-			" spin_ns 100000000 lend_ns %" PRIu64 " user 1 started_ns %" PRIu64 "\n",
+			" spin_ns 100000000 yield_ns %" PRIu64 " user 1 started_ns %" PRIu64 "\n",
 			start->mask, (uint64_t)(start->deadline_ns ? start->deadline_ns : 1000000000),
-			(uint64_t)start->lend_ns, started);
+			(uint64_t)start->yield_ns, started);
 	fclose(status);
 }
 
@@ -81,9 +81,9 @@ int __wrap_device_start(int fd, struct isolator_task_args *args)
 
 	lseek(fd, 0, SEEK_END);
 	dprintf(fd, "start %d %u mask %u flags %u deadline %" PRIu64 " spin %" PRIu64
-		" lend %" PRIu64 " beat %" PRIu64 "\n", args->tid, args->flags, start->mask, start->flags,
-		(uint64_t)start->deadline_ns, (uint64_t)start->spin_ns, (uint64_t)start->lend_ns,
-		(uint64_t)start->beat_ns);
+		" yield %" PRIu64 " batch %" PRIu64 "\n", args->tid, args->flags, start->mask, start->flags,
+		(uint64_t)start->deadline_ns, (uint64_t)start->spin_ns, (uint64_t)start->yield_ns,
+		(uint64_t)start->batch_ns);
 	hold();
 	if (args->size != sizeof(*args) || start->size != sizeof(*start))
 		return EINVAL;

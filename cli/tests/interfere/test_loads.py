@@ -223,13 +223,15 @@ def test_stressor_that_fails(interfere: Interfere, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    (["bogus", "-c", CPU], 'no load "bogus"'), (["cache:l9", "-c", CPU], "may be followed by :"),
-    (["ipi:x", "-c", CPU], "may be followed by :"), (["cache,", "-c", CPU], 'no load ""'),
-    (["cache"], "on which CPU?"), ([], "which load?"), (["--list", "cache"], "give it no load"),
+    (["bogus", "-c", CPU], 'unknown load "bogus"'),
+    (["cache:l9", "-c", CPU], "may be followed by :"),
+    (["ipi:x", "-c", CPU], "may be followed by :"), (["cache,", "-c", CPU], 'unknown load ""'),
+    (["cache"], "missing option -c CPUS"), ([], "missing argument LOAD"),
+    (["--list", "cache"], "leave the load out"),
     (["cache", "-c", "8000"], "--cpu: 8000 not online here; these are: "),
     (["cache", "-c", "x"], "list of CPUs"),
     (["ipi", "-c", CPU, "--to", "8000"], "--to: 8000 not online here; these are: "),
-    (["cache", "-c", CPU, "-t", "0"], "seconds")])
+    (["cache", "-c", CPU, "-t", "0"], "a number alone is in s")])
 def test_wrong_words(isolator: Path, environment: dict[str, str], arguments: list[str],
                      words: str) -> None:
     done = subprocess.run([isolator, "interfere", *arguments], capture_output=True, text=True,

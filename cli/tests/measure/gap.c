@@ -55,7 +55,7 @@ static const struct gap_clock clock_told = { fake_look, fake_clock, fake_rest };
 static const struct timebase timebase = { .kind = TIMEBASE_MONOTONIC, .per_ns = 1 };
 
 static struct gap_options options = { .threshold_ns = THRESHOLD };
-static struct excess_ring ring;
+static struct outlier_ring ring;
 static struct worker worker;
 
 static uint64_t quiet(void)
@@ -255,20 +255,20 @@ static void edges(void)
 	end();
 }
 
-/* Where the time of a gap is known to: excesses say from when to when. */
-static void excess(void)
+/* Where the time of a gap is known to: outliers say from when to when. */
+static void outlier(void)
 {
-	struct excess taken = { 0 };
+	struct outlier taken = { 0 };
 
 	one(S / 2, 60000, 1);
-	CHECK(excess_take(&ring, &taken) && taken.value_ns == 60000 && taken.cpu == 3);
+	CHECK(outlier_take(&ring, &taken) && taken.value_ns == 60000 && taken.cpu == 3);
 	CHECK(taken.from_ns <= BEGIN + S / 2 && taken.from_ns >= BEGIN + S / 2 - 2 * STEP);
 	CHECK(taken.to_ns == taken.from_ns + 60000);
 	/* Sums of seconds are none. */
-	CHECK(!excess_take(&ring, &taken));
+	CHECK(!outlier_take(&ring, &taken));
 	end();
 	one(S / 2, 50000, 1);
-	CHECK(!excess_take(&ring, &taken));
+	CHECK(!outlier_take(&ring, &taken));
 	end();
 }
 
@@ -364,7 +364,7 @@ int main(void)
 		{ "a long gap stays as long as it is", tail },
 		{ "what is lost of each second", seconds },
 		{ "a gap at the begin and at the end", edges },
-		{ "from when to when", excess },
+		{ "from when to when", outlier },
 		{ "a gap while one is noted", while_noting },
 		{ "a clock that goes back", backwards },
 		{ "rests", rests },

@@ -151,7 +151,7 @@ def test_a_limit_decides(isolator: Path, machine: Machine) -> None:
         1.2, "sample_threshold: start 1.0 duration 60000 ns interference 1")})
     document = _measure(isolator, "noise", "-t", LOOKS_S, "--method", "osnoise", "--root", root,
                         "--limit", "max=50us", codes=(2,))
-    assert document["verdict"] == "exceeded" and document["gate"][0]["value_ns"] == 60_000
+    assert document["verdict"] == "exceeded" and document["limits"][0]["value_ns"] == 60_000
     _restored(root)
 
 
@@ -303,7 +303,7 @@ def test_nothing_is_good(isolator: Path, machine: Machine) -> None:
     """No gap above the threshold: a limit holds, without a value."""
     root = machine()
     document = _measure(isolator, "hardware", "-t", "1", "--root", root, "--limit", "max=20us")
-    assert document["verdict"] == "passed" and document["gate"][0]["value_ns"] is None
+    assert document["verdict"] == "passed" and document["limits"][0]["value_ns"] is None
     # But nothing is known of what is finer.
     (root / TRACING / "instances").rmdir()
     (root / TRACING / "instances").mkdir()

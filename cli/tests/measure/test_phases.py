@@ -107,7 +107,7 @@ def test_the_load_ends_too(isolator: Path, number: signal.Signals) -> None:
 
 
 def test_causes(isolator: Path) -> None:
-    """Each excess is counted, the worst have their causes, and what looking costs is told."""
+    """Each outlier is counted, the worst have their causes, and what looking costs is told."""
     document = _measure(isolator, "-t", "3", "--period", "8ms", "--why", "1us")
     if not _setting(document, "causes")["held"]:
         pytest.skip(_setting(document, "causes")["note"])
@@ -123,12 +123,13 @@ def test_causes(isolator: Path) -> None:
     assert overhead["on_p50_ns"] > 0 and overhead["off_p99_ns"] >= overhead["off_p50_ns"] > 0
     assert len(document["parts"]) == 1
     # The list of the largest leads to them.
-    places = [value["excess"] for value in series["top"] if value["excess"] is not None]
+    places = [value["outlier"] for value in series["top"] if value["outlier"] is not None]
     assert places
     for value in series["top"]:
-        if value["excess"] is not None:
-            excess = found["excesses"][value["excess"]]
-            assert (excess["trigger"], excess["value_ns"]) == (value["trigger"], value["value_ns"])
+        if value["outlier"] is not None:
+            outlier = found["outliers"][value["outlier"]]
+            assert (outlier["trigger"], outlier["value_ns"]) == (
+                value["trigger"], value["value_ns"])
     done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "-t", "1", "--why",
                            "1us"], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     assert "looking for causes: p50" in done.stdout
@@ -141,7 +142,7 @@ def test_the_worst_are_kept(isolator: Path) -> None:
     if not _setting(document, "causes")["held"]:
         pytest.skip(_setting(document, "causes")["note"])
     found = document["attribution"]
-    kept = [excess["value_ns"] for excess in found["excesses"]]
+    kept = [outlier["value_ns"] for outlier in found["outliers"]]
     assert len(kept) == 8 < found["looked"]
     top = [value["value_ns"] for value in document["parts"][0]["series"][0]["top"]]
     assert kept == top[:8]
@@ -230,7 +231,7 @@ def test_no_causes(isolator: Path) -> None:
 
 
 def test_tracers_tell_by_themselves(isolator: Path) -> None:
-    """They have no excess of a thread of ours."""
+    """They have no outlier of a thread of ours."""
     done = subprocess.run([isolator, "measure", "noise", "--method", "osnoise", "--why", "1us"],
                           capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 1 and "--why is not for" in done.stderr

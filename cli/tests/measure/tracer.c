@@ -9,7 +9,7 @@
 #include "check.h"
 #include "measure/rtc.h"
 #include "measure/tracer_line.h"
-#include "sampling/gate.h"
+#include "sampling/limit.h"
 
 #define AT "    81.637220: "
 #define TASK "           <...>-861     [003] d.h.. " AT
@@ -150,35 +150,35 @@ static void nothing(void)
 {
 	struct series *series = new_series(), *sums = new_series();
 	struct series *const both[] = { sums, series };
-	struct gate gate;
+	struct limit limit;
 
-	CHECK(gate_parse("max=10us", "limit", true, &gate));
-	gate_judge(&gate, both + 1, 1);
-	CHECK(gate.result == GATE_UNKNOWN);
+	CHECK(limit_parse("max=10us", "limit", true, &limit));
+	limit_judge(&limit, both + 1, 1);
+	CHECK(limit.result == LIMIT_UNKNOWN);
 	series->above_ns = 1000;
-	gate_judge(&gate, both + 1, 1);
-	CHECK(gate.result == GATE_HELD && !gate.known);
-	CHECK(gate_parse("p99.9=10us", "limit", true, &gate));
-	gate_judge(&gate, both + 1, 1);
-	CHECK(gate.result == GATE_HELD);
+	limit_judge(&limit, both + 1, 1);
+	CHECK(limit.result == LIMIT_KEPT && !limit.known);
+	CHECK(limit_parse("p99.9=10us", "limit", true, &limit));
+	limit_judge(&limit, both + 1, 1);
+	CHECK(limit.result == LIMIT_KEPT);
 	/* A finer limit than what was looked for. */
-	CHECK(gate_parse("max=500ns", "limit", true, &gate));
-	gate_judge(&gate, both + 1, 1);
-	CHECK(gate.result == GATE_UNKNOWN);
+	CHECK(limit_parse("max=500ns", "limit", true, &limit));
+	limit_judge(&limit, both + 1, 1);
+	CHECK(limit.result == LIMIT_UNKNOWN);
 	/* Events that were lost may have been anything. */
-	CHECK(gate_parse("max=10us", "limit", true, &gate));
+	CHECK(limit_parse("max=10us", "limit", true, &limit));
 	series->triggers = 5;
 	series_miss(series, 5);
-	gate_judge(&gate, both + 1, 1);
-	CHECK(gate.result == GATE_UNKNOWN);
+	limit_judge(&limit, both + 1, 1);
+	CHECK(limit.result == LIMIT_UNKNOWN);
 	/* Sums of seconds have no limit. */
 	series->triggers = series->missing = 0;
 	series_start(sums, 0);
 	sums->per_second = true;
 	sums->triggers = 1;
 	series_record(sums, 0, 900 * MS, 0);
-	gate_judge(&gate, both, 2);
-	CHECK(gate.result == GATE_HELD && !gate.known);
+	limit_judge(&limit, both, 2);
+	CHECK(limit.result == LIMIT_KEPT && !limit.known);
 	free(series);
 	free(sums);
 }

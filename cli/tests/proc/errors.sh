@@ -75,8 +75,8 @@ bad senders 1 '1s/ comm insmod//'
 bad senders 1 '1s/callback do_sync_core //'
 bad senders 1 '1s/^/  /'
 bad senders 2 '2s/^  //'
-bad breaches 1 '1s/kind call //'
-bad breaches 1 '1s/pid 77/pid x/'
+bad deliveries 1 '1s/kind call //'
+bad deliveries 1 '1s/pid 77/pid x/'
 
 change status '1s/1/2/'
 [ "$code" = 1 ] && echo "$out" | grep -q 'has version 2, this command knows 1: install'
@@ -111,12 +111,12 @@ good stats '1s/$/ delayed 5/'
 good stats '1i cpu 1 temperature 40'
 good senders '1s/ kind call/ flavour sweet [mod] kind call/'
 good senders '1s/comm insmod/comm  two  blanks /'
-good breaches '1s/ kind call/ kind telepathy/'
+good deliveries '1s/ kind call/ kind telepathy/'
 # CPU 9 was isolated after status had been read.
 # shellcheck disable=SC2016 # sed's $, not sh's
-good stats '$a cpu 9 total deferred 0 excluded 0 held 0 breached 0 broken 0 refused 0'
+good stats '$a cpu 9 total deferred 0 excluded 0 queued 0 missed 0 immediate 0 refused 0'
 # shellcheck disable=SC2016
-good senders '$a cpu 9 sender callback - kind wake deferred 1 excluded 0 held 0 breached 0 broken 0 refused 0 longest_ns 0 comm x'
+good senders '$a cpu 9 sender callback - kind wake deferred 1 excluded 0 queued 0 missed 0 immediate 0 refused 0 longest_ns 0 comm x'
 # As if CPU 1, with all that it has, was not isolated yet when status was read.
 sed '/^cpu 1 /d; s/^isolated .*/isolated 3/' busy/status >changed/status
 cp busy/senders changed/senders

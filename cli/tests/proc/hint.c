@@ -14,7 +14,7 @@ static void hints(void)
 	CHECK(strcmp(known, hint("call", "flush_tlb_func2")));
 	CHECK(strstr(hint("call", "ack_flush[kvm]"), "please report it"));
 	CHECK_TEXT(hint("call", "do_sync_core [x]"), hint("call", "do_sync_core"));
-	CHECK(strstr(hint("thread", NULL), "TICK_RT"));
+	CHECK(strstr(hint("thread", NULL), "TICK_YIELD"));
 	CHECK(strstr(hint("telepathy", NULL), "does not know"));
 }
 

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/cpulist.h"
 #include "check.h"
-#include "proc/culprit.h"
+#include "proc/ranked.h"
 #include "proc/proc.h"
 #include "status/state.h"
 
@@ -20,10 +20,10 @@ static void status(void)
 	CHECK_TEXT(busy.isolated, "1,3");
 	CHECK(one->isolated && one->mask == 7 && one->got == 0x7f && one->depth == 1);
 	CHECK(one->deadline_ns == 1000000000 && one->spin_ns == 100000000);
-	CHECK(one->lend_ns == 500000 && one->user);
-	CHECK(one->beat_ns == PROC_UNSAID && one->auto_tick == PROC_UNSAID);
+	CHECK(one->yield_ns == 500000 && one->user);
+	CHECK(one->batch_ns == PROC_UNSAID && one->auto_tick == PROC_UNSAID);
 	CHECK(one->owner == PROC_UNSAID && proc_cpu(&manual, 1)->owner == 42);
-	CHECK(!proc_cpu(&manual, 1)->beat_ns && !proc_cpu(&manual, 1)->auto_tick);
+	CHECK(!proc_cpu(&manual, 1)->batch_ns && !proc_cpu(&manual, 1)->auto_tick);
 	CHECK(three->deadline_ns == PROC_NEVER && three->depth == 2 && !three->user);
 	CHECK(!proc_cpu(&busy, 2)->isolated);
 	CHECK_TEXT(proc_cpu(&busy, 2)->end, "exit");
@@ -36,7 +36,7 @@ static void stats(void)
 	CHECK(one->total.n[DEFERRED] == 57 && one->total.n[REFUSED] == 4);
 	CHECK(one->uncounted == 5 && one->nr_kinds == 7 && one->nr_callbacks == 6);
 	CHECK_TEXT(one->callbacks[2].name, "ack_flush[kvm]");
-	CHECK(one->callbacks[1].counts.n[BREACHED] == 2);
+	CHECK(one->callbacks[1].counts.n[MISSED] == 2);
 	CHECK_TEXT(proc_longest(one)->name, "call");
 	CHECK(!proc_longest(proc_cpu(&quiet, 1)));
 	CHECK(proc_cpu(&busy, 3)->total.n[DEFERRED] == UINT64_MAX);
@@ -51,7 +51,7 @@ static void senders(void)
 	CHECK_TEXT(s[3].comm, "Web Content (2)");
 	CHECK(s[3].stack.count == 8 && s[2].stack.count == 0);
 	/* Two entries of the same names are one. */
-	CHECK(s[3].counts.n[HELD] == 10 && s[3].counts.n[BREACHED] == 2);
+	CHECK(s[3].counts.n[QUEUED] == 10 && s[3].counts.n[MISSED] == 2);
 	CHECK(s[3].longest_ns == 100300000);
 	CHECK_TEXT(s[3].stack.lines[7], "__x64_sys_munmap+0x17/0x20");
 	CHECK(!s[2].callback);
@@ -63,34 +63,34 @@ static void senders(void)
 	CHECK_TEXT(s[9].kind, "others");
 }
 
-static void breaches(void)
+static void deliveries(void)
 {
 	const struct proc_cpu *one = proc_cpu(&busy, 1);
-	const struct proc_breach *b = one->breaches;
+	const struct proc_delivery *b = one->deliveries;
 
-	CHECK(one->nr_breaches == 3 && !b[0].forced && b[1].forced && b[0].named);
+	CHECK(one->nr_deliveries == 3 && !b[0].immediate && b[1].immediate && b[0].named);
 	CHECK(b[0].at_ns == 5000000000 && b[0].waited_ns == 100000000);
 	CHECK(b[0].sender_cpu == 0 && b[0].pid == 77 && b[0].stack.count == 2);
 	CHECK_TEXT(b[0].comm, "Web Content (2)");
 	CHECK_TEXT(b[2].caller, "kvm_unmap+0x8e/0xc0 [kvm]");
 }
 
-static struct culprits ranked(const struct proc_sample *now, const struct proc_sample *before,
-			      int cpu)
+static struct ranked_senders rank_all(const struct proc_sample *now, const struct proc_sample *before,
+				      int cpu)
 {
-	struct culprits culprits = { 0 };
+	struct ranked_senders ranked = { 0 };
 
-	culprits_add(&culprits, proc_cpu(now, cpu), proc_cpu(before, cpu));
-	culprits_rank(&culprits);
-	return culprits;
+	ranked_add(&ranked, proc_cpu(now, cpu), proc_cpu(before, cpu));
+	ranked_rank(&ranked);
+	return ranked;
 }
 
 static void ranks(void)
 {
 	static const char *const order[] = {
-		"Web Content (2)",	/* breaches */
-		"a\\033[31mb\\012",	/* a break */
-		"kworker/1:1",		/* held, 1.2 ms */
+		"Web Content (2)",	/* deadline misses */
+		"a\\033[31mb\\012",	/* an immediate delivery */
+		"kworker/1:1",		/* queued, 1.2 ms */
 		"comm x kind y",	/* 1 ms */
 		"-",			/* 500 ns */
 		"qemu",			/* 73 ns */
@@ -99,53 +99,53 @@ static void ranks(void)
 		"pr\xc3\xbc" "f",	/* 6 */
 		"",			/* 4 */
 	};
-	struct culprits culprits = ranked(&busy, NULL, 1);
+	struct ranked_senders ranked = rank_all(&busy, NULL, 1);
 
-	CHECK(culprits.count == ARRAY_SIZE(order));
-	for (size_t i = 0; i < culprits.count; i++)
-		CHECK_TEXT(culprits.list[i].sender->comm, order[i]);
-	culprits_free(&culprits);
+	CHECK(ranked.count == ARRAY_SIZE(order));
+	for (size_t i = 0; i < ranked.count; i++)
+		CHECK_TEXT(ranked.list[i].sender->comm, order[i]);
+	ranked_free(&ranked);
 }
 
 static void words(void)
 {
-	struct culprits culprits = ranked(&busy, NULL, 1);
+	struct ranked_senders ranked = rank_all(&busy, NULL, 1);
 	static const char *const want[] = {
-		"breached 2 times, held 10 times, longest 100 ms: Web Content (2) asked for flush_tlb_func (kind call)",
-		"broken 1 time: a\\033[31mb\\012 asked for nmi_cpu_backtrace (kind call)",
-		"held 40 times, longest 1.2 ms: kworker/1:1 asked to run (kind thread)",
+		"missed 2 times, queued 10 times, longest 100 ms: Web Content (2) asked for flush_tlb_func (kind call)",
+		"immediate 1 time: a\\033[31mb\\012 asked for nmi_cpu_backtrace (kind call)",
+		"queued 40 times, longest 1.2 ms: kworker/1:1 asked to run (kind thread)",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
-		char *have = culprit_words(&culprits.list[i]);
+		char *have = sender_words(&ranked.list[i]);
 
 		CHECK_TEXT(have, want[i]);
 		free(have);
 	}
-	culprits_free(&culprits);
+	ranked_free(&ranked);
 }
 
 static void spans(void)
 {
-	struct culprits culprits = ranked(&later, &busy, 1);
+	struct ranked_senders ranked = rank_all(&later, &busy, 1);
 
-	CHECK(culprits.count == 4);
-	/* The breach waited as long as one before: nobody knows how long. */
-	CHECK_TEXT(culprits.list[0].sender->comm, "Web Content (2)");
-	CHECK(culprits.list[0].counts.n[BREACHED] == 1 && culprits.list[0].counts.n[HELD] == 1);
-	CHECK(!culprits.list[0].longest_ns);
-	CHECK_TEXT(culprits.list[1].sender->comm, "kworker/1:1");
-	CHECK(culprits.list[1].counts.n[HELD] == 5 && culprits.list[1].longest_ns == 2500000);
+	CHECK(ranked.count == 4);
+	/* The deadline miss waited as long as one before: nobody knows how long. */
+	CHECK_TEXT(ranked.list[0].sender->comm, "Web Content (2)");
+	CHECK(ranked.list[0].counts.n[MISSED] == 1 && ranked.list[0].counts.n[QUEUED] == 1);
+	CHECK(!ranked.list[0].longest_ns);
+	CHECK_TEXT(ranked.list[1].sender->comm, "kworker/1:1");
+	CHECK(ranked.list[1].counts.n[QUEUED] == 5 && ranked.list[1].longest_ns == 2500000);
 	/* It was not there before. */
-	CHECK_TEXT(culprits.list[2].sender->comm, "swapper/0");
-	CHECK(culprits.list[2].counts.n[HELD] == 7 && culprits.list[2].longest_ns == 8000);
-	CHECK_TEXT(culprits.list[3].sender->comm, "insmod");
-	CHECK(culprits.list[3].counts.n[DEFERRED] == 6);
-	culprits_free(&culprits);
+	CHECK_TEXT(ranked.list[2].sender->comm, "swapper/0");
+	CHECK(ranked.list[2].counts.n[QUEUED] == 7 && ranked.list[2].longest_ns == 8000);
+	CHECK_TEXT(ranked.list[3].sender->comm, "insmod");
+	CHECK(ranked.list[3].counts.n[DEFERRED] == 6);
+	ranked_free(&ranked);
 	/* A new isolation: all of it. */
-	culprits = ranked(&later, &busy, 3);
-	CHECK(culprits.count == 1 && culprits.list[0].counts.n[DEFERRED] == 3);
-	culprits_free(&culprits);
+	ranked = rank_all(&later, &busy, 3);
+	CHECK(ranked.count == 1 && ranked.list[0].counts.n[DEFERRED] == 3);
+	ranked_free(&ranked);
 }
 
 static void rates(void)
@@ -177,12 +177,12 @@ static const struct test tests[] = {
 	{ "status", status },
 	{ "stats", stats },
 	{ "senders", senders },
-	{ "breaches", breaches },
-	{ "the order of culprits", ranks },
-	{ "culprits in words", words },
-	{ "culprits of a span", spans },
+	{ "deliveries", deliveries },
+	{ "the order of senders", ranks },
+	{ "senders in words", words },
+	{ "senders of a span", spans },
 	{ "rates", rates },
-	{ "the longest hold", longest },
+	{ "the longest wait", longest },
 };
 
 /* Runs where the fixtures are laid out. */

@@ -169,7 +169,7 @@ static void ticks(void)
 	CHECK(!run(&ticking, &good, true, 50 * MS));
 	CHECK(watch.spin->how == SPIN_ISOLATED && watch.spin->ticks == 1);
 	CHECK(watch.spin->mask == ISOLATOR_MASK_ALL && watch.spin->got == ISOLATOR_GOT_LOCKED);
-	/* The default, not that of the deliberate breach. */
+	/* The default, not that of the deliberate delivery. */
 	CHECK(watch.spin->deadline_ns == 1000000000);
 	CHECK(instrument_state(&watch.spin->instruments[0], 1) == INSTRUMENT_COUNTS);
 	CHECK(instrument_state(&watch.spin->instruments[1], 1) == INSTRUMENT_BLIND);

@@ -66,8 +66,9 @@ def test_attach_and_detach(kernel: Path, lay: Lay) -> None:
     """The task is pinned and isolated, the CPU quiet; then all is as before."""
     root = lay({**files(), **task()})
     before = cleared(root)
-    document = attach(kernel, root, "--policy", "fifo", "--priority", "7", "--beat", "20")
-    assert asked(root) == ["start 4711 2 mask 7 flags 1 deadline 0 spin 0 lend 50000 beat 20000000"]
+    document = attach(kernel, root, "--policy", "fifo", "--priority", "7", "--batch", "20")
+    assert asked(root) == [
+        "start 4711 2 mask 7 flags 1 deadline 0 spin 0 yield 50000 batch 20000000"]
     assert "Cpus_allowed_list:\t3\n" in shown(root, "status")
     assert shown(root, "stat") == STAT.format(cpu=1, priority=7, policy=1)
     assert (document["cpu"], document["name"], document["achieved"]) == (3, "control", 7)

@@ -25,7 +25,7 @@ def test_program_is_isolated(kernel: Path, lay: Lay) -> None:
     assert done.code == 0, done.said
     pid, cpus, first = done.out.splitlines()
     assert cpus == "3"
-    assert first == f"start {pid} 1 mask 7 flags 3 deadline 0 spin 0 lend 50000 beat 0"
+    assert first == f"start {pid} 1 mask 7 flags 3 deadline 0 spin 0 yield 50000 batch 0"
     # It is not asked again: that would interrupt it.
     assert asked(root) == [first]
     assert cleared(root) == before
@@ -35,24 +35,24 @@ def test_program_is_isolated(kernel: Path, lay: Lay) -> None:
                                    "state": "isolated", "error": None, "achieved": 7,
                                    "got": 0x7f}]
     cpu = isolation["cpus"][0]
-    assert (cpu["cpu"], cpu["ticks"], cpu["lends"], cpu["planned"]) == (3, 7, 2, 4)
-    assert cpu["ticked_by"] == ["entries", "beat"] and cpu["counts"]["held"] == 9
+    assert (cpu["cpu"], cpu["ticks"], cpu["yields"], cpu["planned"]) == (3, 7, 2, 4)
+    assert cpu["ticked_by"] == ["entries", "batch"] and cpu["counts"]["queued"] == 9
     assert [(s["comm"], s["sibling"]) for s in cpu["senders"]] == [
         ("worker-1", True), ("insmod", False)]
     assert "isolation: the program, from its first instruction on" in done.said
-    assert "ticked by: its own kernel entries, 7 times (the CPU was lent 2 times)" in done.said
+    assert "ticked by: its own kernel entries, 7 times (the CPU was yielded 2 times)" in done.said
     assert "worker-1 asked for flush_tlb_func (kind call), a thread of the program itself" \
         in done.words
 
 
 @pytest.mark.parametrize(("arguments", "want"), [
-    (["--lend", "100"], "deadline 0 spin 0 lend 100000 beat 0"),
-    (["--lend", "1ms"], "deadline 0 spin 0 lend 1000000 beat 0"),
-    (["--beat", "20"], "deadline 0 spin 0 lend 50000 beat 20000000"),
-    (["--beat", "0.5s"], "deadline 0 spin 0 lend 50000 beat 500000000"),
-    (["--deadline", "2s"], "deadline 2000000000 spin 0 lend 50000 beat 0"),
-    (["--deadline", "never"], f"deadline {2 ** 64 - 1} spin 0 lend 50000 beat 0"),
-    (["--spin", "50"], "deadline 0 spin 50000000 lend 50000 beat 0")])
+    (["--yield", "100"], "deadline 0 spin 0 yield 100000 batch 0"),
+    (["--yield", "1ms"], "deadline 0 spin 0 yield 1000000 batch 0"),
+    (["--batch", "20"], "deadline 0 spin 0 yield 50000 batch 20000000"),
+    (["--batch", "0.5s"], "deadline 0 spin 0 yield 50000 batch 500000000"),
+    (["--deadline", "2s"], "deadline 2000000000 spin 0 yield 50000 batch 0"),
+    (["--deadline", "never"], f"deadline {2 ** 64 - 1} spin 0 yield 50000 batch 0"),
+    (["--spin", "50"], "deadline 0 spin 50000000 yield 50000 batch 0")])
 def test_times(kernel: Path, lay: Lay, arguments: list[str], want: str) -> None:
     """A bare number has the unit that the option names."""
     root = lay(files())
@@ -60,11 +60,11 @@ def test_times(kernel: Path, lay: Lay, arguments: list[str], want: str) -> None:
     assert done.code == 0 and asked(root)[0].endswith(want)
     isolation = done.document["isolation"]
     number = isolation["deadline_ns"] if isolation["deadline_ns"] != "never" else 2 ** 64 - 1
-    assert want == (f"deadline {number} spin {isolation['spin_ns']} lend {isolation['lend_ns']} "
-                    f"beat {isolation['beat_ns']}")
+    assert want == (f"deadline {number} spin {isolation['spin_ns']} yield {isolation['yield_ns']} "
+                    f"batch {isolation['batch_ns']}")
 
 
-@pytest.mark.parametrize("option", ["--lend", "--beat", "--deadline", "--spin"])
+@pytest.mark.parametrize("option", ["--yield", "--batch", "--deadline", "--spin"])
 @pytest.mark.parametrize("value", ["", "0", "x", "1d", "-1", "1e3", "ms", "1e300s", "20m"])
 def test_wrong_times(kernel: Path, lay: Lay, option: str, value: str) -> None:
     """Said, with an example, before anything is looked at."""
@@ -86,7 +86,7 @@ def test_without_isolation(kernel: Path, lay: Lay, arguments: list[str]) -> None
 
 def test_stock_kernel(kernel: Path, lay: Lay) -> None:
     """Times for isolation are said to do nothing."""
-    done = Done(kernel, lay(STOCK), "--beat", "20", "--", "true")
+    done = Done(kernel, lay(STOCK), "--batch", "20", "--", "true")
     assert done.code == 0 and done.document["isolation"] is None
     assert "has no Isolator" in done.said
 
@@ -154,25 +154,26 @@ def test_program_that_ends_at_once(kernel: Path, lay: Lay) -> None:
 
 def test_nobody_ticks(kernel: Path, lay: Lay) -> None:
     """The report says so, and what helps where something was due."""
-    for breached, words in ((0, "nobody, and nothing"),
+    for missed, words in ((0, "nobody, and nothing"),
                             (2, "nobody: it entered the kernel too rarely; --preload")):
-        root = lay(files(breached, ticks=0, planned=0), f"root{breached}")
+        root = lay(files(missed, ticks=0, planned=0), f"root{missed}")
         done = Done(kernel, root, "--", "sleep", "0.3")
         assert f"ticked by: {words}" in done.words
         cpu = done.document["isolation"]["cpus"][0]
-        assert cpu["counts"]["breached"] == breached == len(cpu["breaches"])
+        assert cpu["counts"]["missed"] == missed == len(cpu["deliveries"])
         assert all((b["comm"], b["waited_ns"]) == ("worker-1", 1000300000)
-                   for b in cpu["breaches"])
-        assert done.words.count(" breach, waited 1 s: worker-1 asked for") == breached
+                   for b in cpu["deliveries"])
+        assert done.words.count(" deadline miss, waited 1 s: worker-1 asked for") == missed
 
 
 @pytest.mark.parametrize(("ticks", "entries", "planned", "who", "words"), [
-    (7, 7, 0, ["entries"], "its own kernel entries, 7 times (the CPU was lent 2 times)"),
-    (7, 1, 4, ["program", "entries", "beat"], "its own calls of isolator_tick(3), 6 times; "
-     "its own kernel entries, 1 time (the CPU was lent 2 times); the beat, 4 planned"),
-    (7, 0, 0, ["program"], "its own calls of isolator_tick(3), 7 times (the CPU was lent 2 times)"),
-    (6, 7, 0, ["entries"], "its own kernel entries, 7 times (the CPU was lent 2 times)"),
-    (7, None, 0, ["entries"], "its own kernel entries, 7 times (the CPU was lent 2 times)"),
+    (7, 7, 0, ["entries"], "its own kernel entries, 7 times (the CPU was yielded 2 times)"),
+    (7, 1, 4, ["program", "entries", "batch"], "its own calls of isolator_tick(3), 6 times; "
+     "its own kernel entries, 1 time (the CPU was yielded 2 times); the batches, 4 planned"),
+    (7, 0, 0, ["program"],
+     "its own calls of isolator_tick(3), 7 times (the CPU was yielded 2 times)"),
+    (6, 7, 0, ["entries"], "its own kernel entries, 7 times (the CPU was yielded 2 times)"),
+    (7, None, 0, ["entries"], "its own kernel entries, 7 times (the CPU was yielded 2 times)"),
     (0, 0, 0, [], "nobody, and nothing that waited reached its deadline")])
 def test_who_ticks(kernel: Path, lay: Lay, ticks: int, entries: int | None, planned: int,
                    who: list[str], words: str) -> None:
@@ -307,7 +308,7 @@ def test_preload_is_kept_whole(kernel: Path, lay: Lay) -> None:
     (["--thread", "x=2", "--rest", "1"], "not in --cpu"),
     (["--thread", "x=3", "--thread", "y=3", "--rest", "1"], "another thread's already"),
     (["--thread", "x=3"], "--thread needs --rest"),
-    (["--beat", "20", "--no-isolation"], "leave --no-isolation out"),
+    (["--batch", "20", "--no-isolation"], "leave --no-isolation out"),
     (["--preload", "/nowhere/x"], "--preload /nowhere/x: No such file")])
 def test_wrong_arguments(kernel: Path, lay: Lay, arguments: list[str], why: str) -> None:
     """Said, with what is right, and nothing is changed."""

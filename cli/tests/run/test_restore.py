@@ -147,7 +147,7 @@ def test_two_runs_leave_a_cpu(isolator: Path, lay: Lay) -> None:
     with running(isolator, root, cpu="3") as one:
         done = Done(isolator, root, "--", "true", cpu="0-2")
         assert done.code == OWN and not done.document
-        assert "none of 0-3 is left, as other programs run on CPU 3 alone" in done.said
+        assert "no CPU of 0-3 is left for everything else: other programs have CPU 3" in done.said
         with running(isolator, root, cpu="2") as two:
             assert tree(root)[IRQ][0] == b"0-1\n"
             two.terminate()
@@ -270,7 +270,7 @@ def test_runs_only(isolator: Path, lay: Lay, unit: str) -> None:
 def test_nothing_is_changed_below_a_root_of_others(isolator: Path, lay: Lay, whose: str) -> None:
     """They could have prepared what is changed; what only reads still does."""
     root = lay({**STOCK, "/proc/isolator/cpus": "\n", "/etc/isolator.conf": "cpus = 1\n",
-                "/proc/isolator/limits": "deadline_ns 1 spin_ns 1 perf hold msr hold\n",
+                "/proc/isolator/limits": "deadline_ns 1 spin_ns 1 perf queue msr queue\n",
                 "/run/isolator/journal": f"isolator-journal 1\nset\t{THP}\tnever\tnever\n",
                 "/var/lib/isolator/boot": f"isolator-journal 1\ngrub\t{GRUB}\tx\t-\n"})
     if whose == "another":
@@ -307,7 +307,7 @@ def test_tasks_that_only_begin_as_numbers(isolator: Path, lay: Lay, line: str) -
     before = {path: text for path, (text, _) in tree(root).items()}
     done = subprocess.run([isolator, "restore", "--root", root], capture_output=True, text=True,
                           check=False)
-    assert done.returncode == 1 and "1 failed and stay in the journal" in done.stdout
+    assert done.returncode == 1 and "1 failed and still noted" in done.stdout
     assert ";id" not in done.stdout + done.stderr
     assert {path: text for path, (text, _) in tree(root).items()} == before
 
@@ -318,7 +318,7 @@ def test_group_of_ones_own(isolator: Path, lay: Lay) -> None:
     root.chmod(0o775)
     if ROOT:
         os.chown(root, 65534, 65534)
-    assert "There is nothing to restore" in subprocess.run(
+    assert "Nothing to restore" in subprocess.run(
         [isolator, "restore", "--root", root], capture_output=True, text=True, check=True,
         **NOBODY).stdout
     if ROOT:

@@ -189,26 +189,26 @@ static void copies(void)
 /* A full ring loses, counts, and does not wait. */
 static void ring(void)
 {
-	static struct excess_ring excesses;
+	static struct outlier_ring outliers;
 	struct series *series = new_series(DIGITS);
-	struct excess excess = { 0 };
+	struct outlier outlier = { 0 };
 
 	series->threshold_ns = 1000;
-	series->ring = &excesses;
-	for (uint64_t i = 0; i < EXCESS_ROOM + 10; i++) {
+	series->ring = &outliers;
+	for (uint64_t i = 0; i < OUTLIER_ROOM + 10; i++) {
 		record(series, 1000);
 		record(series, 1001 + i);
 	}
-	CHECK(excess_lost(&excesses) == 10);
-	for (uint64_t i = 0; i < EXCESS_ROOM; i++) {
-		CHECK(excess_take(&excesses, &excess));
-		CHECK(excess.trigger == 2 * i + 1 && excess.value_ns == 1001 + i &&
-		      excess.to_ns == excess.trigger * MS &&
-		      excess.from_ns == excess.to_ns - excess.value_ns);
+	CHECK(outlier_lost(&outliers) == 10);
+	for (uint64_t i = 0; i < OUTLIER_ROOM; i++) {
+		CHECK(outlier_take(&outliers, &outlier));
+		CHECK(outlier.trigger == 2 * i + 1 && outlier.value_ns == 1001 + i &&
+		      outlier.to_ns == outlier.trigger * MS &&
+		      outlier.from_ns == outlier.to_ns - outlier.value_ns);
 	}
-	CHECK(!excess_take(&excesses, &excess));
+	CHECK(!outlier_take(&outliers, &outlier));
 	record(series, 5000);
-	CHECK(excess_take(&excesses, &excess) && excess.value_ns == 5000);
+	CHECK(outlier_take(&outliers, &outlier) && outlier.value_ns == 5000);
 	free(series);
 }
 

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "check.h"
 #include "sampling/asked.h"
-#include "sampling/gate.h"
+#include "sampling/limit.h"
 #include "sampling/result.h"
 #include "series_test.h"
 #include "statistics/percentile.h"
@@ -172,45 +172,45 @@ static void names(void)
 static void limits(void)
 {
 	struct series *series = new_series(DIGITS);
-	struct gate most, share;
+	struct limit most, share;
 
-	CHECK(gate_parse("max=50us", "limit", true, &most) && most.limit_ns == 50000);
-	CHECK(gate_parse("p99.90=20", "limit", true, &share) && share.limit_ns == 20000);
+	CHECK(limit_parse("max=50us", "limit", true, &most) && most.limit_ns == 50000);
+	CHECK(limit_parse("p99.90=20", "limit", true, &share) && share.limit_ns == 20000);
 	CHECK_TEXT(share.name, "p99.9");
-	CHECK(!gate_parse("p99.9", "limit", true, &share) &&
-	      !gate_parse("p=1us", "limit", true, &share) &&
-	      !gate_parse("min=1us", "limit", true, &share) &&
-	      !gate_parse("p99.9=-1us", "limit", true, &share));
-	gate_parse("p99.9=20us", "limit", true, &share);
-	gate_judge(&most, &series, 1);
-	CHECK(most.result == GATE_UNKNOWN && !most.known);
+	CHECK(!limit_parse("p99.9", "limit", true, &share) &&
+	      !limit_parse("p=1us", "limit", true, &share) &&
+	      !limit_parse("min=1us", "limit", true, &share) &&
+	      !limit_parse("p99.9=-1us", "limit", true, &share));
+	limit_parse("p99.9=20us", "limit", true, &share);
+	limit_judge(&most, &series, 1);
+	CHECK(most.result == LIMIT_UNKNOWN && !most.known);
 	/* Below, but too few for a bound. */
 	for (int i = 0; i < 2994; i++)
 		record(series, 19000);
-	gate_judge(&most, &series, 1);
-	gate_judge(&share, &series, 1);
-	CHECK(most.result == GATE_HELD && most.value_ns == 19000);
-	CHECK(share.result == GATE_UNKNOWN && share.needs == 2995);
+	limit_judge(&most, &series, 1);
+	limit_judge(&share, &series, 1);
+	CHECK(most.result == LIMIT_KEPT && most.value_ns == 19000);
+	CHECK(share.result == LIMIT_UNKNOWN && share.needs == 2995);
 	record(series, 19000);
-	gate_judge(&share, &series, 1);
-	CHECK(share.result == GATE_HELD);
+	limit_judge(&share, &series, 1);
+	CHECK(share.result == LIMIT_KEPT);
 	/* The bound is above, the value is not. */
 	record(series, 50000);
-	gate_judge(&most, &series, 1);
-	gate_judge(&share, &series, 1);
-	CHECK(most.result == GATE_HELD && share.result == GATE_UNKNOWN && share.value_ns == 19000);
+	limit_judge(&most, &series, 1);
+	limit_judge(&share, &series, 1);
+	CHECK(most.result == LIMIT_KEPT && share.result == LIMIT_UNKNOWN && share.value_ns == 19000);
 	for (int i = 0; i < 5; i++)
 		record(series, 50001);
-	gate_judge(&most, &series, 1);
-	gate_judge(&share, &series, 1);
-	CHECK(most.result == GATE_EXCEEDED && share.result == GATE_EXCEEDED);
+	limit_judge(&most, &series, 1);
+	limit_judge(&share, &series, 1);
+	CHECK(most.result == LIMIT_EXCEEDED && share.result == LIMIT_EXCEEDED);
 	free(series);
 	series = new_series(DIGITS);
 	record(series, 1);
 	series_due(series, 1);
 	series_miss(series, 1);
-	gate_judge(&most, &series, 1);
-	CHECK(most.result == GATE_UNKNOWN);
+	limit_judge(&most, &series, 1);
+	CHECK(most.result == LIMIT_UNKNOWN);
 	free(series);
 }
 
@@ -218,7 +218,7 @@ static void outcomes(void)
 {
 	struct series *series = new_series(DIGITS);
 	struct timebase timebase = { .kind = TIMEBASE_MONOTONIC, .per_ns = 1 };
-	struct gate gate;
+	struct limit limit;
 	struct result result;
 	char *words;
 
@@ -232,18 +232,18 @@ static void outcomes(void)
 	result.nr_parts = 1;
 	record(series, 30000);
 	CHECK(result_outcome(&result) == OUTCOME_MEASURED);
-	gate_parse("max=50us", "limit", true, &gate);
-	result.gates = &gate;
-	result.nr_gates = 1;
+	limit_parse("max=50us", "limit", true, &limit);
+	result.limits = &limit;
+	result.nr_limits = 1;
 	result_judge(&result);
 	CHECK(result_exit(result_outcome(&result)) == EXIT_PASS);
 	record(series, 60000);
 	result_judge(&result);
 	CHECK(result_exit(result_outcome(&result)) == EXIT_EXCEEDED);
 	/* A soft one does not decide. */
-	gate.hard = false;
+	limit.hard = false;
 	CHECK(result_outcome(&result) == OUTCOME_MEASURED);
-	gate.hard = true;
+	limit.hard = true;
 	/* A setting that was only tried does not, one that was insisted on does. */
 	asked_add(&result.settings, "policy", "fifo", "other", false, false, NULL);
 	CHECK(result_outcome(&result) == OUTCOME_EXCEEDED);

@@ -22,8 +22,8 @@ from shieldtest import (
 
 @pytest.mark.parametrize(("arguments", "words"), [
     (["set"], "which CPUs? --all 3"),
-    (["set", "--all", "0-3"], "one CPU must stay for everything else: of 0-3 none is left"),
-    (["set", "--timers", "0-3"], "--timers: one CPU must stay"),
+    (["set", "--all", "0-3"], "no CPU of 0-3 is left for everything else: shield fewer"),
+    (["set", "--timers", "0-3"], "--timers: no CPU of 0-3 is left"),
     (["set", "--processes", "3,7"], "--processes: 7 not online here; these are: 0-3"),
     (["set", "--processes", "x"], "is not a list of CPUs"),
     (["set", "--processes", ""], "is not a list of CPUs"),

@@ -28,7 +28,7 @@ from clitest import (
     waits,
 )
 
-COUNTS = ["deferred", "excluded", "held", "breached", "broken", "refused", "planned"]
+COUNTS = ["deferred", "excluded", "queued", "missed", "immediate", "refused", "planned"]
 
 
 @pytest.mark.parametrize("fixture", FIXTURES)
@@ -69,12 +69,12 @@ def test_unprivileged(isolator: Path, laid_out: Path) -> None:
         documents[name] = valid(name, done.stdout)
         assert documents[name]["names"] == "denied"
     one = documents["status"]["cpus"][0]
-    assert one["totals"]["held"] == 58
+    assert one["totals"]["queued"] == 58
     assert one["callbacks"] is None and one["senders"] is None
     assert one["longest"] == {"ns": 100300000, "kind": "call", "callback": None, "comm": None}
-    assert documents["why"]["culprits"] == []
-    assert [b["waited_ns"] for b in documents["why"]["breaches"]] == [100000000, 0, 100300000]
-    assert all(b["comm"] is None and b["pid"] is None for b in documents["why"]["breaches"])
+    assert documents["why"]["senders"] == []
+    assert [b["waited_ns"] for b in documents["why"]["deliveries"]] == [100000000, 0, 100300000]
+    assert all(b["comm"] is None and b["pid"] is None for b in documents["why"]["deliveries"])
 
 
 def test_sums(isolator: Path, laid_out: Path) -> None:
@@ -125,7 +125,7 @@ def test_rates(isolator: Path, laid_out: Path) -> None:
                                     abs=.001)
     assert 0 < seconds < PATIENCE_S
     rates = {cpu["cpu"]: cpu["rates"] for cpu in second["cpus"]}
-    want = {"deferred": 6, "excluded": 0, "held": 13, "breached": 1, "broken": 0, "refused": 0,
+    want = {"deferred": 6, "excluded": 0, "queued": 13, "missed": 1, "immediate": 0, "refused": 0,
             "planned": 0}
     assert {k: round(v * seconds, 1) for k, v in rates[1].items()} == want
     assert rates[2] is None  # its isolation has ended
@@ -152,18 +152,18 @@ def test_span(isolator: Path, laid_out: Path) -> None:
     """why --time tells of the difference only."""
     code, document = _why(isolator, laid_out / "proc", laid_out / "busy", laid_out / "busy-later")
     assert code == 2
-    told = [(c["cpu"], c["comm"], c["longest_ns"]) for c in document["culprits"]]
+    told = [(c["cpu"], c["comm"], c["longest_ns"]) for c in document["senders"]]
     assert told == [(1, "Web Content (2)", 0), (1, "kworker/1:1", 2500000),
                     (1, "swapper/0", 8000), (1, "insmod", 0), (3, "insmod", 0)]
-    assert [b["at_ns"] for b in document["breaches"]] == [9000000000]
-    assert [(c["cpu"], c["anew"]) for c in document["cpus"]] == [(1, False), (3, True)]
-    assert document["cpus"][0]["counts"]["held"] == 13
+    assert [b["at_ns"] for b in document["deliveries"]] == [9000000000]
+    assert [(c["cpu"], c["restarted"]) for c in document["cpus"]] == [(1, False), (3, True)]
+    assert document["cpus"][0]["counts"]["queued"] == 13
 
 
-def test_span_without_a_breach(isolator: Path, laid_out: Path) -> None:
-    """The breaches of before are not of the span: exit 0."""
+def test_span_without_a_deadline_miss(isolator: Path, laid_out: Path) -> None:
+    """The deadline misses of before are not of the span: exit 0."""
     code, document = _why(isolator, laid_out / "proc", laid_out / "busy", laid_out / "busy")
-    assert code == 0 and document["culprits"] == [] and document["breaches"] == []
+    assert code == 0 and document["senders"] == [] and document["deliveries"] == []
 
 
 def test_span_in_which_the_isolation_ends(isolator: Path, laid_out: Path) -> None:
@@ -187,8 +187,8 @@ def test_span_with_another_isolation_that_counted_more(isolator: Path, laid_out:
                            laid_out / "busy-later")
     finally:
         status.write_text(text)
-    assert [(c["cpu"], c["anew"]) for c in document["cpus"]] == [(1, True), (3, True)]
-    assert document["cpus"][0]["counts"]["held"] > 13
+    assert [(c["cpu"], c["restarted"]) for c in document["cpus"]] == [(1, True), (3, True)]
+    assert document["cpus"][0]["counts"]["queued"] > 13
 
 
 @pytest.mark.parametrize("environment", [{"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": "dumb"}, {}])
@@ -231,7 +231,7 @@ def test_many(isolator: Path, tmp_path: Path) -> None:
         out.write(f"version 1\nallowed 1-{cpus}\nisolated 1-{cpus}\n")
         for cpu in range(1, cpus + 1):
             out.write(f"cpu {cpu} isolated mask 0x7 got 0x7f depth 1 deadline_ns 1000000000 "
-                      "spin_ns 100000000 lend_ns 500000 user 1\n")
+                      "spin_ns 100000000 yield_ns 500000 user 1\n")
     with (tmp_path / "stats").open("w") as out:
         for cpu in range(1, cpus + 1):
             out.write(f"cpu {cpu} total deferred {senders} {zeros} uncounted_callbacks 0\n")
@@ -241,7 +241,7 @@ def test_many(isolator: Path, tmp_path: Path) -> None:
                 out.write(f"cpu {cpu} sender callback do_sync_core kind call deferred 1 {zeros} "
                           f"longest_ns 0 comm sender {sender}\n")
                 out.write("  a_function_with_a_name+0x1/0x2\n" * frames)
-    (tmp_path / "breaches").write_text("")
+    (tmp_path / "deliveries").write_text("")
     # The schema of so much would be looked at for a minute.
     status = subprocess.run([isolator, "status", "--json", "--proc", tmp_path],
                             stdout=subprocess.PIPE, check=True)
@@ -251,8 +251,8 @@ def test_many(isolator: Path, tmp_path: Path) -> None:
     why = subprocess.run([isolator, "why", "--json", "--top", "0", "--proc", tmp_path],
                          stdout=subprocess.PIPE, check=True)
     document = json.loads(why.stdout)
-    assert len(document["culprits"]) == cpus * senders
-    assert all(len(c["stack"]) == frames for c in document["culprits"])
+    assert len(document["senders"]) == cpus * senders
+    assert all(len(c["stack"]) == frames for c in document["senders"])
 
 
 def _damage(text: bytes, chance: random.Random) -> bytes:
@@ -282,7 +282,7 @@ def test_damaged(isolator: Path, laid_out: Path, arguments: list[str]) -> None:
     """Whatever stands in the files: an answer or an error, no crash, no wrong access."""
     chance = random.Random(" ".join(arguments))
     codes = set()
-    files = ["status", "stats", "senders", "breaches", "limits"]
+    files = ["status", "stats", "senders", "deliveries", "limits"]
     for _ in range(60):
         path = laid_out / "busy" / chance.choice(files)
         whole = path.read_bytes()

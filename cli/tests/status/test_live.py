@@ -55,7 +55,7 @@ def test_shows(isolator: Path, laid_out: Path) -> None:
 def test_owner(isolator: Path, laid_out: Path) -> None:
     """Whose the chosen CPU is, and who ticks for it."""
     terminal = _open(isolator, laid_out / "manual", "--root", "nowhere")
-    terminal.until_line("^  by thread 42; kernel entries do not tick; no beat$")
+    terminal.until_line("^  by thread 42; kernel entries do not tick; no batch period$")
     assert terminal.end(b"q") == 0
     _left_alone(terminal)
 

@@ -48,19 +48,19 @@ def _owner(directory: Path, more: str) -> None:
     """The status of a kernel that says more of CPU 1."""
     status = directory / "status"
     text = status.read_text()
-    assert text.count("lend_ns 500000 user 1 ") == 1
-    status.write_text(text.replace("lend_ns 500000 user 1 ", f"lend_ns 500000 {more} user 1 "))
+    assert text.count("yield_ns 500000 user 1 ") == 1
+    status.write_text(text.replace("yield_ns 500000 user 1 ", f"yield_ns 500000 {more} user 1 "))
 
 
 @pytest.mark.parametrize(("more", "want", "words"), [
-    ("beat_ns 20000000 auto_tick 1 owner 41", (20000000, True, 41),
-     "  by motor (pid 40, thread 41), for TIME; kernel entries tick; beat 20 ms\n"),
-    ("beat_ns 0 auto_tick 0 owner 41", (0, False, 41),
-     "  by motor (pid 40, thread 41), for TIME; kernel entries do not tick; no beat\n"),
-    ("beat_ns 0 auto_tick 1 owner 99", (0, True, 99),
-     "  by thread 99, for TIME; kernel entries tick; no beat\n"),
-    ("beat_ns 0 auto_tick 1 owner 0", (0, True, 0), "  by a thread that is not seen from here "
-     "(run it outside of containers), for TIME; kernel entries tick; no beat\n"),
+    ("batch_ns 20000000 auto_tick 1 owner 41", (20000000, True, 41),
+     "  by motor (pid 40, thread 41), for TIME; kernel entries tick; batch period 20 ms\n"),
+    ("batch_ns 0 auto_tick 0 owner 41", (0, False, 41),
+     "  by motor (pid 40, thread 41), for TIME; kernel entries do not tick; no batch period\n"),
+    ("batch_ns 0 auto_tick 1 owner 99", (0, True, 99),
+     "  by thread 99, for TIME; kernel entries tick; no batch period\n"),
+    ("batch_ns 0 auto_tick 1 owner 0", (0, True, 0), "  by a thread that is not seen from here "
+     "(run it outside of containers), for TIME; kernel entries tick; no batch period\n"),
     ("owner 41", (None, None, 41), "  by motor (pid 40, thread 41), for TIME\n"),
     ("", (None, None, None), "  by second (pid 80, thread 81), for TIME\n")])
 def test_owner(isolator: Path, laid_out: Path, tmp_path: Path, more: str,
@@ -73,7 +73,7 @@ def test_owner(isolator: Path, laid_out: Path, tmp_path: Path, more: str,
         _owner(laid_out / "busy", more)
     cpu = run(isolator, "status", laid_out / "busy", "--root", str(root))["cpus"][0]
     status = cpu["status"]
-    assert (status["beat_ns"], status["auto_tick"], status["owner"]) == want
+    assert (status["batch_ns"], status["auto_tick"], status["owner"]) == want
     holders = {41: [("motor", 40, 41)], None: [("second", 80, 81)]}.get(want[2], [])
     assert [(h["name"], h["pid"], h["tid"]) for h in cpu["holders"]] == holders
     text = subprocess.run([isolator, "status", "--proc", laid_out / "busy", "--root", root],
@@ -82,7 +82,7 @@ def test_owner(isolator: Path, laid_out: Path, tmp_path: Path, more: str,
     assert " ".join(words.split()) in re.sub(r"for [0-9.]+ m?s", "for TIME", text)
 
 
-@pytest.mark.parametrize("more", ["beat_ns x", "auto_tick", "owner", "owner x", "owner 1 owner 1"])
+@pytest.mark.parametrize("more", ["batch_ns x", "auto_tick", "owner", "owner x", "owner 1 owner 1"])
 def test_damaged_owner(isolator: Path, laid_out: Path, more: str) -> None:
     """An error that names the file."""
     _owner(laid_out / "busy", more)
@@ -93,7 +93,7 @@ def test_damaged_owner(isolator: Path, laid_out: Path, more: str) -> None:
 
 def test_limits(isolator: Path, laid_out: Path) -> None:
     """They are as the kernel writes them, null where they cannot be read."""
-    want = {"deadline_ns": 3600000000000, "spin_ns": 1000000000, "perf": "refuse", "msr": "hold"}
+    want = {"deadline_ns": 3600000000000, "spin_ns": 1000000000, "perf": "refuse", "msr": "queue"}
     assert run(isolator, "status", laid_out / "busy")["limits"] == want
     (laid_out / "busy/limits").unlink()
     assert run(isolator, "status", laid_out / "busy")["limits"] is None

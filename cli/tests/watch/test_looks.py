@@ -160,7 +160,7 @@ def test_a_count_that_fell_is_another_device(looks: Looks, x86: Files) -> None:
     now = add(x86[INTERRUPTS][0], {"36": {1: 5 - 8922431 if "8922431" in x86[INTERRUPTS][0]
                                            else 0}})
     document = looks.json(x86, change(x86, __proc__interrupts=now), "c=1")
-    assert row(document, "36")["count"] == 5 and row(document, "36")["began"] == "anew"
+    assert row(document, "36")["count"] == 5 and row(document, "36")["began"] == "restarted"
     assert "(restarted)" in looks.text(x86, change(x86, __proc__interrupts=now), "c=1")
 
 

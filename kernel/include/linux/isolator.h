@@ -12,7 +12,7 @@
  *   queue / set a work bit		ct->state += ... (atomic, full barrier)
  *   full barrier			read the work bits, do what they say
  *   read the target's ct->state
- *   user: hold, stamp; else: kick
+ *   user: queue, note; else: kick
  *   senders--
  *
  * Store buffering: either the sender sees that the target is in the kernel and
@@ -29,7 +29,7 @@
 #ifndef _LINUX_ISOLATOR_H
 #define _LINUX_ISOLATOR_H
 
-#include <linux/isolator_gate.h>
+#include <linux/isolator_cpu.h>
 #include <linux/types.h>
 #include <uapi/linux/isolator.h>
 
@@ -43,43 +43,43 @@ struct rq;
 struct task_struct;
 
 /**
- * enum isolator_treatment - what becomes of a cross-call aimed at a quiet CPU
+ * enum isolator_policy - what becomes of a cross-call aimed at a quiet CPU
  * @ISOLATOR_HOLD: waits in its queue for a tick or a kernel entry; the default
- * @ISOLATOR_CATCH_UP_TEXT: done at once, the CPU serialises at kernel entry
- * @ISOLATOR_CATCH_UP_TLB: done at once, the CPU flushes at kernel entry
+ * @ISOLATOR_DEFER_TEXT: done at once, the CPU serialises at kernel entry
+ * @ISOLATOR_DEFER_TLB: done at once, the CPU flushes at kernel entry
  * @ISOLATOR_EXCLUDE: means nothing to a CPU in user mode
  */
-enum isolator_treatment {
+enum isolator_policy {
 	ISOLATOR_HOLD,
-	ISOLATOR_CATCH_UP_TEXT,
-	ISOLATOR_CATCH_UP_TLB,
+	ISOLATOR_DEFER_TEXT,
+	ISOLATOR_DEFER_TLB,
 	ISOLATOR_EXCLUDE,
 };
 
 /* What is counted of a request, per CPU and callback. */
 enum isolator_count {
-	ISOLATOR_COUNT_DEFERRED,	/* caught up with at kernel entry */
+	ISOLATOR_COUNT_DEFERRED,	/* done by the CPU at its next kernel entry */
 	ISOLATOR_COUNT_EXCLUDED,
-	ISOLATOR_COUNT_HELD,
-	ISOLATOR_COUNT_BREACHED,
-	ISOLATOR_COUNT_BROKEN,		/* always delivered at once */
+	ISOLATOR_COUNT_QUEUED,
+	ISOLATOR_COUNT_MISSED,
+	ISOLATOR_COUNT_IMMEDIATE,		/* always delivered at once */
 	ISOLATOR_COUNT_REFUSED,
-	ISOLATOR_COUNT_PLANNED,		/* delivered by the beat */
+	ISOLATOR_COUNT_PLANNED,		/* delivered in a batch */
 	ISOLATOR_COUNTS,
 };
 
 /* Planted faults: each one must make a test fail. */
 enum isolator_fault {
 	ISOLATOR_FAULT_NONE,
-	ISOLATOR_FAULT_SKIP_CATCHUP,
-	ISOLATOR_FAULT_DROP_HELD,
+	ISOLATOR_FAULT_SKIP_DEFERRED,
+	ISOLATOR_FAULT_DROP_QUEUED,
 	ISOLATOR_FAULT_LOSE_WAKEUP,
-	ISOLATOR_FAULT_NO_LEND,
+	ISOLATOR_FAULT_NO_YIELD,
 	ISOLATOR_FAULT_LEAVE_CALLBACK,
-	ISOLATOR_FAULT_HOLD_EXCLUDED,
+	ISOLATOR_FAULT_QUEUE_EXCLUDED,
 	ISOLATOR_FAULT_KEEP_REMOTE,
 	ISOLATOR_FAULT_ALLOW_READERS,
-	ISOLATOR_FAULT_HOLD_BREAK,
+	ISOLATOR_FAULT_QUEUE_IMMEDIATE,
 	ISOLATOR_FAULT_SLOW_START,
 	ISOLATOR_FAULTS,
 };
@@ -93,10 +93,10 @@ enum isolator_fault {
 /* Bits of isolator_hot.work. */
 #define ISOLATOR_WORK_TEXT	BIT(0)	/* serialise before any other text */
 #define ISOLATOR_WORK_TLB	BIT(1)	/* flush all kernel translations */
-#define ISOLATOR_WORK_CATCH_UP	(ISOLATOR_WORK_TEXT | ISOLATOR_WORK_TLB)
+#define ISOLATOR_WORK_DEFERRED	(ISOLATOR_WORK_TEXT | ISOLATOR_WORK_TLB)
 #define ISOLATOR_WORK_CALL	BIT(2)	/* call_single_queue was not announced */
 #define ISOLATOR_WORK_RESCHED	BIT(3)	/* TIF_NEED_RESCHED was not announced */
-#define ISOLATOR_WORK_HELD	(ISOLATOR_WORK_CALL | ISOLATOR_WORK_RESCHED)
+#define ISOLATOR_WORK_QUEUED	(ISOLATOR_WORK_CALL | ISOLATOR_WORK_RESCHED)
 
 /**
  * struct isolator_hot - what senders and the entry code look at
@@ -110,7 +110,7 @@ enum isolator_fault {
  *	by whoever leaves it, cleared by this CPU before it looks around
  * @muted: the clock event device was switched off with timers queued
  * @ticks: each kernel entry of the isolated task looks whether a tick is due
- * @owed: catch-up work taken from @work and not done yet: an NMI does it too
+ * @pending: deferred work taken from @work and not done yet: an NMI does it too
  */
 struct isolator_hot {
 	atomic_t	work;
@@ -120,7 +120,7 @@ struct isolator_hot {
 	bool		left;
 	bool		muted;
 	bool		ticks;
-	int		owed;
+	int		pending;
 };
 
 DECLARE_PER_CPU_SHARED_ALIGNED(struct isolator_hot, isolator_hot);
@@ -133,38 +133,38 @@ void isolator_end_async(int cpu, const struct task_struct *whose, enum isolator_
 void isolator_count(int cpu, enum isolator_count what, void *func);
 
 /* Entry and exit: kernel/isolator/entry.c */
-void __isolator_catch_up(void);
+void __isolator_run_deferred(void);
 void __isolator_user_exit(void);
 void isolator_prepare_user(void);
 void __isolator_arrived(void);
 void __isolator_switch(struct task_struct *prev);
 
 /**
- * isolator_kernel_enter - catch up, right after the state says kernel
+ * isolator_kernel_enter - run what was deferred, right after the state says kernel
  *
  * Called with RCU just watching, before anything that may be patched or
  * unmapped is touched; also from NMI.  The caller's atomic on ct->state is the
- * full barrier that pairs with the one in isolator_skip_call().
+ * full barrier that pairs with the one in isolator_avoid_call().
  */
 static __always_inline void isolator_kernel_enter(void)
 {
 	if (isolator_enabled()) {
 		struct isolator_hot *hot = raw_cpu_ptr(&isolator_hot);
 
-		if (unlikely((raw_atomic_read(&hot->work) & ISOLATOR_WORK_CATCH_UP) ||
-			     hot->owed))
-			__isolator_catch_up();
+		if (unlikely((raw_atomic_read(&hot->work) & ISOLATOR_WORK_DEFERRED) ||
+			     hot->pending))
+			__isolator_run_deferred();
 	}
 }
 
-/** isolator_user_exit - take what was held, in instrumentable entry code */
+/** isolator_user_exit - take what was queued, in instrumentable entry code */
 static __always_inline void isolator_user_exit(void)
 {
 	if (isolator_enabled()) {
 		struct isolator_hot *hot = raw_cpu_ptr(&isolator_hot);
 
-		if (unlikely(hot->owed || hot->muted || hot->ticks ||
-			     (raw_atomic_read(&hot->work) & ISOLATOR_WORK_HELD)))
+		if (unlikely(hot->pending || hot->muted || hot->ticks ||
+			     (raw_atomic_read(&hot->work) & ISOLATOR_WORK_QUEUED)))
 			__isolator_user_exit();
 	}
 }
@@ -202,7 +202,7 @@ static __always_inline bool isolator_exit_raced(void)
 		return false;
 	while (raw_atomic_read_acquire(&hot->senders))
 		cpu_relax();
-	return (raw_atomic_read(&hot->work) & ISOLATOR_WORK_HELD) ||
+	return (raw_atomic_read(&hot->work) & ISOLATOR_WORK_QUEUED) ||
 	       raw_atomic_read(&hot->kick);
 }
 
@@ -225,16 +225,16 @@ static __always_inline void isolator_switch(struct task_struct *prev)
 		__isolator_switch(prev);
 }
 
-/* Senders: kernel/isolator/gate.c */
+/* Senders: kernel/isolator/ipi.c */
 const struct isolator_rule *__isolator_rule(void *func);
-bool __isolator_skip_call(int cpu, const struct isolator_rule *rule);
+bool __isolator_avoid_call(int cpu, const struct isolator_rule *rule);
 bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue);
 bool __isolator_queue_call(int cpu, struct llist_node *node, struct llist_head *queue,
 			   const struct isolator_rule *rule);
-bool __isolator_kick(struct task_struct *p, int cpu);
-void isolator_note_break(int cpu, void *func);
-void isolator_interrupted(void *handler);
-void isolator_break(int cpu, void *func);
+bool __isolator_signal(struct task_struct *p, int cpu);
+void isolator_note_immediate(int cpu, void *func);
+void isolator_note_device_irq(void *handler);
+void isolator_deliver_now(int cpu, void *func);
 void __isolator_wait_csd(int cpu, void *func, unsigned int *flags,
 			 unsigned int lock);
 void __isolator_thread_waits(int cpu, struct task_struct *p);
@@ -246,7 +246,7 @@ void hrtimer_isolator_anywhere(struct hrtimer *timer);
 /**
  * isolator_rule - what is to become of a call of @func, looked up once for all CPUs
  *
- * The first isolation may begin after this: its CPU then holds what it could be spared,
+ * The first isolation may begin after this: its CPU then queues what it could be avoided,
  * which is always right.
  */
 static __always_inline const struct isolator_rule *isolator_rule(void *func)
@@ -254,10 +254,10 @@ static __always_inline const struct isolator_rule *isolator_rule(void *func)
 	return isolator_enabled() ? __isolator_rule(func) : NULL;
 }
 
-/** isolator_skip_call - true: a cross-call to @cpu, of which @rule is, need not be made */
-static __always_inline bool isolator_skip_call(int cpu, const struct isolator_rule *rule)
+/** isolator_avoid_call - true: a cross-call to @cpu, of which @rule is, need not be made */
+static __always_inline bool isolator_avoid_call(int cpu, const struct isolator_rule *rule)
 {
-	return rule && isolator_cpu(cpu) && __isolator_skip_call(cpu, rule);
+	return rule && isolator_cpu(cpu) && __isolator_avoid_call(cpu, rule);
 }
 
 /** isolator_queue_call - as isolator_queue(), of a call whose @rule is known */
@@ -268,20 +268,20 @@ static __always_inline bool isolator_queue_call(int cpu, struct llist_node *node
 	return isolator_cpu(cpu) && __isolator_queue_call(cpu, node, queue, rule);
 }
 
-/** isolator_queue - true: @node was queued on @cpu, held or announced, or spared */
+/** isolator_queue - true: @node was queued on @cpu, queued or announced, or avoided */
 static __always_inline bool isolator_queue(int cpu, struct llist_node *node,
 					   struct llist_head *queue)
 {
 	return isolator_cpu(cpu) && __isolator_queue(cpu, node, queue);
 }
 
-/** isolator_kick - true: the signal to running @p was held or sent */
-static __always_inline bool isolator_kick(struct task_struct *p, int cpu)
+/** isolator_signal - true: the signal to running @p was queued or sent */
+static __always_inline bool isolator_signal(struct task_struct *p, int cpu)
 {
-	return isolator_cpu(cpu) && __isolator_kick(p, cpu);
+	return isolator_cpu(cpu) && __isolator_signal(p, cpu);
 }
 
-/** isolator_wait_csd - wait for a CSD that @cpu may hold, at most D_spin */
+/** isolator_wait_csd - wait for a CSD that @cpu may queue, at most D_spin */
 static __always_inline void isolator_wait_csd(int cpu, void *func,
 					      unsigned int *flags,
 					      unsigned int lock)
@@ -305,8 +305,8 @@ static __always_inline void isolator_core_resched(int cpu)
 		__isolator_core_resched(cpu);
 }
 
-/* The treatment table: kernel/isolator/treat.c */
-int isolator_treat(void *func, enum isolator_treatment treatment);
+/* The policy table: kernel/isolator/policy.c */
+int isolator_set_policy(void *func, enum isolator_policy policy);
 
 /* The end: kernel/isolator/end.c */
 void __isolator_task_end(enum isolator_end why);
@@ -315,15 +315,15 @@ void __isolator_task_end(enum isolator_end why);
 void isolator_armed_exec(void);
 void isolator_armed_exit(void);
 
-/** isolator_exit - the current task exits; process context */
-static inline void isolator_exit(void)
+/** isolator_task_exit - the current task exits; process context */
+static inline void isolator_task_exit(void)
 {
 	if (isolator_enabled())
 		__isolator_task_end(ISOLATOR_END_EXIT);
 }
 
-/** isolator_exec - the current task executes another program */
-static inline void isolator_exec(void)
+/** isolator_task_exec - the current task executes another program */
+static inline void isolator_task_exec(void)
 {
 	if (isolator_enabled())
 		__isolator_task_end(ISOLATOR_END_EXEC);
@@ -381,7 +381,7 @@ static __always_inline bool isolator_exit_raced(void) { return false; }
 static inline void isolator_arrived(void) { }
 static inline void isolator_switch(struct task_struct *prev) { }
 static inline const struct isolator_rule *isolator_rule(void *func) { return NULL; }
-static inline bool isolator_skip_call(int cpu, const struct isolator_rule *rule)
+static inline bool isolator_avoid_call(int cpu, const struct isolator_rule *rule)
 {
 	return false;
 }
@@ -395,23 +395,23 @@ static inline bool isolator_queue_call(int cpu, struct llist_node *node,
 
 static inline bool isolator_queue(int cpu, struct llist_node *node,
 				  struct llist_head *queue) { return false; }
-static inline bool isolator_kick(struct task_struct *p, int cpu) { return false; }
-static inline void isolator_note_break(int cpu, void *func) { }
-static inline void isolator_interrupted(void *handler) { }
-static inline void isolator_break(int cpu, void *func) { }
+static inline bool isolator_signal(struct task_struct *p, int cpu) { return false; }
+static inline void isolator_note_immediate(int cpu, void *func) { }
+static inline void isolator_note_device_irq(void *handler) { }
+static inline void isolator_deliver_now(int cpu, void *func) { }
 static inline void isolator_wait_csd(int cpu, void *func, unsigned int *flags,
 				     unsigned int lock) { }
 static inline void isolator_thread_waits(int cpu, struct task_struct *p) { }
 static inline void isolator_core_resched(int cpu) { }
 static inline void hrtimer_isolator_anywhere(struct hrtimer *timer) { }
-static inline int isolator_treat(void *func, enum isolator_treatment treatment)
+static inline int isolator_set_policy(void *func, enum isolator_policy policy)
 {
 	return 0;
 }
 
-static inline void isolator_exit(void) { }
+static inline void isolator_task_exit(void) { }
 static inline void isolator_armed_exit(void) { }
-static inline void isolator_exec(void) { }
+static inline void isolator_task_exec(void) { }
 static inline void isolator_hotplug_begin(void) { }
 static inline void isolator_hotplug_end(void) { }
 static inline void isolator_cpu_down(unsigned int cpu) { }

@@ -7,7 +7,7 @@
 #define _LINUX_ISOLATOR_MM_H
 
 #include <linux/atomic.h>
-#include <linux/isolator_gate.h>
+#include <linux/isolator_cpu.h>
 #include <linux/mm_types.h>
 
 #ifdef CONFIG_ISOLATOR
@@ -19,7 +19,7 @@ bool __isolator_mm(struct mm_struct *mm);
  * @mm: the mm, with a reference held
  *
  * Context: any.  A snapshot: who acts on a stale "no" causes a TLB flush that
- * is held like any other, never a wrong one.
+ * is queued like any other, never a wrong one.
  */
 static __always_inline bool isolator_mm(struct mm_struct *mm)
 {

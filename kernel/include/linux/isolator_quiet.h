@@ -16,12 +16,12 @@ struct task_struct;
 #ifdef CONFIG_ISOLATOR
 
 /* core.c */
-bool isolator_stay(int cpu);
+bool isolator_pin_owner(int cpu);
 
 /* placement.c */
 int isolator_place(struct task_struct *p, const struct cpumask *allowed, int cpu);
-bool isolator_takes(struct task_struct *p, const struct cpumask *cpus);
-void isolator_fork(struct task_struct *p);
+bool isolator_accepts_task(struct task_struct *p, const struct cpumask *cpus);
+void isolator_reset_child_affinity(struct task_struct *p);
 int isolator_push_tasks(int cpu);
 
 /* mm/mlock.c */
@@ -47,7 +47,7 @@ static inline unsigned long isolator_mm_kept(void)
 
 /* affinity.c */
 int isolator_affinity(struct task_struct *p, const struct cpumask *mask, bool user);
-bool isolator_confines(struct task_struct *p, const struct cpumask *mask);
+bool isolator_only_isolated(struct task_struct *p, const struct cpumask *mask);
 
 /* local.c */
 bool isolator_local_dirty(void);
@@ -97,13 +97,13 @@ static inline int isolator_place(struct task_struct *p,
 	return cpu;
 }
 
-static inline bool isolator_takes(struct task_struct *p,
-				  const struct cpumask *cpus)
+static inline bool isolator_accepts_task(struct task_struct *p,
+					 const struct cpumask *cpus)
 {
 	return true;
 }
 
-static inline void isolator_fork(struct task_struct *p) { }
+static inline void isolator_reset_child_affinity(struct task_struct *p) { }
 
 static __always_inline bool isolator_mm_keeps(struct mm_struct *mm)
 {
@@ -145,8 +145,8 @@ static inline int isolator_affinity(struct task_struct *p,
 	return 1;
 }
 
-static inline bool isolator_confines(struct task_struct *p,
-				     const struct cpumask *mask)
+static inline bool isolator_only_isolated(struct task_struct *p,
+					  const struct cpumask *mask)
 {
 	return false;
 }

@@ -210,8 +210,8 @@ def measured(name: str, command: list[str], number: int, isolated: bool) -> None
           f"{name}: {sum(t.fired for t in fired)} loads of {len(fired)} kinds worked",
           *(f"{t.name}: {t.bad}" for t in fired if t.bad))
     if isolated:
-        check(not total.get("breached") and not total.get("broken") and not own.get("planned"),
-              f"{name}: no breach, no break, none planned", own, total)
+        check(not total.get("missed") and not total.get("immediate") and not own.get("planned"),
+              f"{name}: no deadline miss, no immediate delivery, none planned", own, total)
         check(own.get("ticks", 0) > 0, f"{name}: {own.get('ticks', 0)} ticks", own)
     else:
         check(sum(irqs.values()) >= LEAST_PER_S * took,
@@ -219,10 +219,10 @@ def measured(name: str, command: list[str], number: int, isolated: bool) -> None
     claim = {"window": number, "name": name, "ticked_by": "preload" if isolated else "-",
              "least": 0 if isolated else int(LEAST_PER_S * took),
              "most": 0 if isolated else None, "least_user": LEAST_USER,
-             "planned": own.get("planned", 0), "breaches": total.get("breached", 0),
-             "breaks": total.get("broken", 0), "ticks": own.get("ticks", 0),
+             "planned": own.get("planned", 0), "missed": total.get("missed", 0),
+             "immediate": total.get("immediate", 0), "ticks": own.get("ticks", 0),
              "irqs": sum(irqs.values()),
-             "requests": " ".join(f"{k} {total[k]}" for k in ("deferred", "excluded", "held")
+             "requests": " ".join(f"{k} {total[k]}" for k in ("deferred", "excluded", "queued")
                                   if total.get(k))}
     note(f"window {json.dumps(claim)}")
 

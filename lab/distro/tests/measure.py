@@ -85,15 +85,15 @@ same(before, "limits")
 began = time.monotonic()
 with hog(1, HOG_MS, HOGS, first_s=4, apart_s=1):
     found = measured("latency", "-c", "1", "-t", "6", "--why", "8ms")
-attribution = found.get("attribution") or {"excesses": [], "causes": []}
+attribution = found.get("attribution") or {"outliers": [], "causes": []}
 note(f"{time.monotonic() - began:.1f} s")
 note(str(attribution["causes"]))
-hit = [e for e in attribution["excesses"] if any(c["who"] and HOG in c["who"] and
+hit = [e for e in attribution["outliers"] if any(c["who"] and HOG in c["who"] and
                                                  c["ns"] >= e["value_ns"] / 2
                                                  for c in e["causes"][:1])]
-# Of one pause those triggers that came due in it are an excess each.
+# Of one pause those triggers that came due in it are an outlier each.
 pauses = {e["at"][:19] for e in hit}
-check(len(pauses) == HOGS, f"each of {HOGS} pauses by {HOG} is named first: {len(hit)} excesses",
+check(len(pauses) == HOGS, f"each of {HOGS} pauses by {HOG} is named first: {len(hit)} outliers",
       str(attribution)[:3000])
 check(all(c["kind"] in ("preemption", "thread") for e in hit for c in e["causes"][:1]),
       "as a thread that was ahead")

@@ -42,14 +42,14 @@ REPORT = Path("/run/programs.json")
 WINDOW_S = float(os.environ.get("WINDOW_S") or 6)
 CONTROL_S = min(WINDOW_S, 4)
 SETTLE_S = 0.3
-# Who is interrupted by a beat is so at most once a deadline, and nobody else waits longer than
-# that.  A quarter of it is left for a beat that comes late.
+# Who is interrupted by a batch is so at most once a deadline, and nobody else waits longer than
+# that.  A quarter of it is left for a batch that comes late.
 DEADLINE_MS = 200
-# A beat sends this interrupt: whatever is due is done in the kernel that it enters.  Others send it
-# too, so the observer tells from outside which ones Isolator sent.
+# A batch sends this interrupt: whatever is due is done in the kernel that it enters.  Others
+# send it too, so the observer tells from outside which ones Isolator sent.
 KICK = "sysvec_call_function_single"
-BEAT = ("--beat", str(DEADLINE_MS * 3 // 4), "--deadline", str(DEADLINE_MS),
-        "--spin", str(DEADLINE_MS))
+BATCH = ("--batch", str(DEADLINE_MS * 3 // 4), "--deadline", str(DEADLINE_MS),
+         "--spin", str(DEADLINE_MS))
 # A program that sleeps is not interrupted either, and proves nothing.
 LEAST_USER = 1_000_000
 # The tick of a CPU that is not isolated comes 1000 times a second; this is enough to tell.
@@ -66,16 +66,16 @@ class Program:
     waits: bool = False  # for seconds, in system calls of its own
 
     @property
-    def beat(self) -> bool:
-        return self.ticked_by == "beat"
+    def batch(self) -> bool:
+        return self.ticked_by == "batch"
 
 
 RUNS = (
     Program("dynamic C", (f"{PROGRAMS}/control-dynamic",), ("--preload", PRELOAD), "preload"),
-    Program("static C", (f"{PROGRAMS}/control-static",), BEAT, "beat", calls=False),
-    # Its runtime sends the program's own threads signals else, and each makes a beat due.
+    Program("static C", (f"{PROGRAMS}/control-static",), BATCH, "batch", calls=False),
+    # Its runtime sends the program's own threads signals else, and each makes a batch due.
     Program("Go", ("env", "GODEBUG=asyncpreemptoff=1", f"{PROGRAMS}/poll", str(CPU)),
-            ("--rest", str(REST), *BEAT), "beat"),
+            ("--rest", str(REST), *BATCH), "batch"),
     Program("C++, 8 threads", (f"{PROGRAMS}/threads",),
             ("--rest", str(REST), "--thread", f"control={CPU}", "--preload", PRELOAD), "preload",
             # For its memory map, which a sibling that forks keeps while it waits for the disk: as
@@ -120,7 +120,7 @@ class Window:
 
 
 def window(seconds: float, those: list[Trigger], tid: int, runs: subprocess.Popen[str]) -> Window:
-    """One window; a beat may fall between a mark and the look at its count: hence two counts."""
+    """One window; a batch may fall between a mark and the look at its count: hence two counts."""
     global windows
     windows += 1
     time.sleep(SETTLE_S)
@@ -143,12 +143,12 @@ def window(seconds: float, those: list[Trigger], tid: int, runs: subprocess.Pope
 def claim(w: Window, name: str, ticked_by: str, least: int | None, most: int | None,
           **more: object) -> None:
     """For the observer's side."""
-    requests = {k: w.total.get(k, 0) for k in ("deferred", "excluded", "held")}
+    requests = {k: w.total.get(k, 0) for k in ("deferred", "excluded", "queued")}
     claims.append({
         "window": w.number, "name": name, "ticked_by": ticked_by, "least": least, "most": most,
         "by": None, "least_user": LEAST_USER,  # in each second
         "planned": w.least_planned,
-        "breaches": w.total.get("breached", 0), "breaks": w.total.get("broken", 0),
+        "missed": w.total.get("missed", 0), "immediate": w.total.get("immediate", 0),
         "ticks": w.own.get("ticks", 0), "irqs": sum(w.irqs.values()),
         "requests": " ".join(f"{k} {n}" for k, n in requests.items() if n), **more})
 
@@ -214,26 +214,26 @@ def isolated(program: Program, those: list[Trigger]) -> None:
     check(said.get("reports") == w.signals, f"{program.name}: {w.signals} signals came", said)
     own, total = w.own, w.total
     check(sum(t.fired for t in those) > fired, f"{program.name}: triggers were fired")
-    check(not total.get("breached") and not total.get("broken"),
-          f"{program.name}: no breach and no break", total, told["breaches"])
-    check(told["counts"]["breached"] == 0 and told["counts"]["broken"] == 0,
+    check(not total.get("missed") and not total.get("immediate"),
+          f"{program.name}: no deadline miss and no immediate delivery", total, told["missed"])
+    check(told["counts"]["missed"] == 0 and told["counts"]["immediate"] == 0,
           f"{program.name}: nor before and after the window, says the report", told["counts"],
-          told["breaches"])
-    allowed = int(w.seconds * 1000 / DEADLINE_MS) + 1 if program.beat else 0
+          told["missed"])
+    allowed = int(w.seconds * 1000 / DEADLINE_MS) + 1 if program.batch else 0
     check(w.most_planned <= allowed,
           f"{program.name}: {w.most_planned} planned in {w.seconds:.1f} s: at most {allowed}")
     check(told["planned"] >= w.least_planned, f"{program.name}: and the report has them", told)
     check(program.ticked_by in told["ticked_by"],
           f"{program.name}: ticked by {program.ticked_by}: {told['ticked_by']}")
-    got = w.least_planned if program.beat else own.get("ticks", 0)
+    got = w.least_planned if program.batch else own.get("ticks", 0)
     check(got > 0, f"{program.name}: {got} ticks by {program.ticked_by} in the window", own)
-    # A beat that finds a system call under way interrupts nothing; a signal's end is one.
+    # A batch that finds a system call under way interrupts nothing; a signal's end is one.
     least = 0 if program.calls else max(0, w.least_planned - w.signals)
     claim(w, program.name, program.ticked_by, least, w.most_planned, by=KICK, most_planned=allowed,
           most_faults=0, least_user=0 if program.waits else LEAST_USER,
           per_deadline=round(w.most_planned * DEADLINE_MS / 1000 / w.seconds, 3))
     if not program.calls:
-        # It enters the kernel for a beat only, where others may interrupt it too.
+        # It enters the kernel for a batch only, where others may interrupt it too.
         entered = sum(w.irqs.values())
         check(entered >= w.least_planned and (entered == 0 or w.most_planned),
               f"{program.name}: the kernel's own count agrees: {w.irqs}")
@@ -284,8 +284,8 @@ def uncontrolled(those: list[Trigger]) -> None:
         claim(w, name, "-", least, None, least_others=1)
     name = "static C, nobody ticks"
     w = control(name, (), those)
-    breaches = w.total.get("breached", 0)
-    check(breaches > 0, f"{name}: {breaches} breaches", w.total)
+    missed = w.total.get("missed", 0)
+    check(missed > 0, f"{name}: {missed} deadline misses", w.total)
     claim(w, name, "deadline", 1, None)
 
 

@@ -30,7 +30,7 @@ int main(void)
 	ok(interrupts("NMI", 1) > before, "the isolated CPU took %lld NMI",
 	   interrupts("NMI", 1) - before);
 	sleep_ms(50);
-	ok(w->end == ISOLATOR_END_NONE && !w->breaches, "it is still isolated, no breach");
+	ok(w->end == ISOLATOR_END_NONE && !w->missed, "it is still isolated, no deadline miss");
 	before = interrupts_all(1);
 	sleep_ms(500);
 	ok(interrupts_all(1) == before, "and quiet: %lld interrupts in 0.5 s",

@@ -40,10 +40,10 @@ static void *spins(void *unused)
  */
 static int calls(struct worker *w)
 {
-	uint64_t until = w->breaches + WAITS;
+	uint64_t until = w->missed + WAITS;
 	int slow = 0;
 
-	while (w->breaches < until) {
+	while (w->missed < until) {
 		uint64_t start = now_ns();
 
 		if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))

@@ -74,7 +74,7 @@ int main(void)
 		check("thread", &report[1]);
 		pthread_join(thread, NULL);
 	}
-	ok(!iso.page->breaches, "no breach: %llu", iso.page->breaches);
+	ok(!iso.page->missed, "no deadline miss: %llu", iso.page->missed);
 	ok(!iso_stop(&iso), "stop");
 	return done_testing();
 }

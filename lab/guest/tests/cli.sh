@@ -25,10 +25,10 @@ as_nobody() {
 	command_run su nobody -s /bin/sh -c "$bin/isolator $*"
 }
 
-# The exit code of why is that of the breaches that it counts.  There should be none,
+# The exit code of why is that of the deadline misses that it counts.  There should be none,
 # but an emulated CPU stands still at times.
 fits() {
-	if echo "$out" | grep -q '"breached":[1-9]'; then [ "$code" = 2 ]; else [ "$code" = 0 ]; fi
+	if echo "$out" | grep -q '"missed":[1-9]'; then [ "$code" = 2 ]; else [ "$code" = 0 ]; fi
 	check $? "$1: exit $code"
 }
 
@@ -44,7 +44,7 @@ function value(text, name) {
 	return substr(text, index(text, "\"" name "\":") + length(name) + 3) + 0
 }
 {
-	n = split("deferred excluded held breached broken refused", names, " ")
+	n = split("deferred excluded queued missed immediate refused", names, " ")
 	total = substr($0, index($0, "\"totals\":"))
 	rest = substr($0, index($0, "\"senders\":["))
 	while ((at = index(rest, "\"counts\":{"))) {
@@ -94,8 +94,8 @@ exits 0 "status --json"
 says '"names":"seen","consistent":true' "senders are seen, and add up"
 says '"callback":"do_sync_core","kind":"call","comm":"(unrecorded)","counts":{"deferred":[1-9]' \
 	"text synchronisation: deferred"
-says '"callback":"flush_tlb_func","kind":"call","comm":"spinner","counts":{"deferred":0,"excluded":0,"held":[1-9]' \
-	"a flush of the task's memory: held, by its sibling"
+says '"callback":"flush_tlb_func","kind":"call","comm":"spinner","counts":{"deferred":0,"excluded":0,"queued":[1-9]' \
+	"a flush of the task's memory: queued, by its sibling"
 says '"callback":"sched_setaffinity",[^}]*"refused":[1-9]' "an affinity: refused"
 echo "$out" | awk "$sums"
 check $? "counts of the senders add up to the totals"
@@ -136,7 +136,7 @@ as_nobody status
 says 'for root: sudo isolator status' "and it says how to see them"
 as_nobody why --json
 fits "why without privilege"
-says '"culprits":\[\]' "it names nobody"
+says '"senders":\[\]' "it names nobody"
 
 "$bin/spinctl" quit >/dev/null
 wait $spinner

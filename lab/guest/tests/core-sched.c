@@ -110,12 +110,12 @@ int main(void)
 	ok(!seen->error, "a task with a cookie on the sibling: %s", strerror(seen->error));
 	ok(!seen->beside && seen->bursts == BURSTS, "beside it the isolated task ran in %lu of %lu",
 	   (uint64_t)seen->beside, (uint64_t)seen->bursts);
-	ok(file_has("/proc/isolator/breaches", "cpu 3 break", "__isolator_core_resched", NULL),
-	   "each interruption for it is a break that is named");
+	ok(file_has("/proc/isolator/deliveries", "cpu 3 immediate", "__isolator_core_resched", NULL),
+	   "each interruption for it is an immediate delivery that is named");
 	rounds = w->rounds;
 	ok(wait_for(&w->rounds, rounds + 1000, 10000), "the isolated task goes on");
-	ok(!w->breaches && w->end == ISOLATOR_END_NONE, "isolated, %lu breaches",
-	   (uint64_t)w->breaches);
+	ok(!w->missed && w->end == ISOLATOR_END_NONE, "isolated, %lu deadline misses",
+	   (uint64_t)w->missed);
 	worker_end(w);
 	return done_testing();
 }

@@ -128,8 +128,8 @@ int main(void)
 	all = interrupts_all(2) - all;
 	ok(done == CYCLES, "%d of %d cycles", done, CYCLES);
 	ok(!all, "%lld interrupts on the CPU that stayed isolated", all);
-	ok(!second->breaches && second->end == ISOLATOR_END_NONE,
-	   "it is still isolated, %lu breaches", second->breaches);
+	ok(!second->missed && second->end == ISOLATOR_END_NONE,
+	   "it is still isolated, %lu deadline misses", second->missed);
 	worker_end(second);
 	look(&after, 1);
 	compare(&before, &after, "after cycles");

@@ -41,7 +41,7 @@ static bool register_refused(void)
 	return refused;
 }
 
-/* Both are refused; a held one would come back after a tick. */
+/* Both are refused; a queued one would come back after a tick. */
 static bool check(void)
 {
 	struct worker *w = worker_new(1);

@@ -55,9 +55,9 @@ static bool check(void)
 	for (int i = 0; i < 5; i++)
 		if (send(udp_pair[1], "x", 1, 0) == 1)
 			arrived += recv(udp_pair[0], &byte, 1, 0) == 1;
-	diag("%d of 5 packets arrived, %llu breaches", arrived,
-	     (unsigned long long)w->iso.page->breaches);
-	if (w->iso.page->breaches)
+	diag("%d of 5 packets arrived, %llu deadline misses", arrived,
+	     (unsigned long long)w->iso.page->missed);
+	if (w->iso.page->missed)
 		arrived = 0;
 	worker_end(w);
 	put_file(STEERING, "0");

@@ -48,8 +48,8 @@ static bool check(void)
 	done = ask_rcu_barrier();
 	took = now_ns() - start;
 	sleep_ms(10);		/* it copies its counters */
-	diag("rcu_barrier() after %lu ms, %lu breaches", took / MS, w->breaches);
-	done = done && took < 2 * SEC && !w->breaches;
+	diag("rcu_barrier() after %lu ms, %lu deadline misses", took / MS, w->missed);
+	done = done && took < 2 * SEC && !w->missed;
 	worker_end(w);
 	return done;
 }

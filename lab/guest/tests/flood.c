@@ -122,8 +122,8 @@ int main(void)
 	ok(few == FEW && many == MANY, "%lu and %lu requests were deferred", few, many);
 	ok(before < 256, "kernel memory grew by %ld KiB: nothing for each request", before);
 	ok(growth < 1.5, "the last thousand took %.2f times the first, in the best flood", growth);
-	ok(!w->iso.page->due && !w->iso.page->held, "nothing is due, nothing was held");
-	ok(!w->iso.page->breaches, "no breach");
+	ok(!w->iso.page->due && !w->iso.page->queued, "nothing is due, nothing was queued");
+	ok(!w->iso.page->missed, "no deadline miss");
 	worker_end(w);
 	return done_testing();
 }

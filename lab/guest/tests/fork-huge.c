@@ -53,7 +53,7 @@ static bool child_copies(void)
 int main(void)
 {
 	struct worker *w;
-	uint64_t held;
+	uint64_t queued;
 	int go[2], status;
 	long before;
 	pid_t pid;
@@ -81,7 +81,7 @@ int main(void)
 		bail_out("no isolated worker");
 	/* What its start left has been taken. */
 	worker_tick(w, 5000);
-	held = w->held;
+	queued = w->queued;
 	pid = fork();
 	if (pid < 0)
 		bail_out("fork");
@@ -91,8 +91,8 @@ int main(void)
 		_exit(read(go[0], &byte, 1) != 1 || !child_copies());
 	}
 	worker_tick(w, 5000);
-	held = w->held - held;
-	ok(held < PAGES, "%lu requests held by its CPU, for %d huge pages", held, PAGES);
+	queued = w->queued - queued;
+	ok(queued < PAGES, "%lu requests queued by its CPU, for %d huge pages", queued, PAGES);
 	ok(huge_kib() == before, "%ld KiB in huge pages, as before", huge_kib());
 	before = faults();
 	for (size_t i = 0; i < (size_t)PAGES * HUGE; i += STEP)

@@ -33,7 +33,7 @@ enum { FUZZERS = 4, VICTIMS = 6, ANSWERS = 134 };
 /* What is counted: a row for each request or file, a column for each errno. */
 static const char *const fuzz_names[] = {
 	"no ioctl", "START", "TICK", "STOP", "START_TASK", "STOP_TASK", "mmap", "madvise",
-	"start", "tick", "stop", "cpus", "limits", "stats", "status", "breaches", "senders",
+	"start", "tick", "stop", "cpus", "limits", "stats", "status", "missed", "senders",
 	"cpuset", "hot-plug", "ptrace", "fork", "signal", "pin",
 };
 enum {
@@ -121,7 +121,7 @@ static inline void good_start(struct isolator_start_args *start)
 	start->flags = pick(4) ? 0 : pick(4);
 	start->deadline_ns = times[pick(6)];
 	start->spin_ns = times[pick(3)];
-	start->beat_ns = pick(4) ? 0 : times[pick(4)];
+	start->batch_ns = pick(4) ? 0 : times[pick(4)];
 }
 
 static inline void any_ioctl(char *edge)
@@ -172,7 +172,7 @@ static inline void any_file(void)
 {
 	static const char *const texts[] = {
 		"", "7", "1", "-1", "0x7", "1-", "\n", "99999999999", "1-3", "deadline_ns 5000000000",
-		"spin_ns 20000000", "perf hold", "msr hold", "perf", "reset longest", "deadline_ns x",
+		"spin_ns 20000000", "perf queue", "msr queue", "perf", "reset longest", "deadline_ns x",
 	};
 	int row = FIRST_FILE + (int)pick(CPUSET - FIRST_FILE);
 	char path[64], text[4096];

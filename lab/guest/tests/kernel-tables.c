@@ -67,9 +67,9 @@ int main(void)
 	for (int i = 0; i < ROUNDS; i++)
 		done += small_pages() && large_pages();
 	ok(done == ROUNDS, "%d of %d: small pages, then large ones", done, ROUNDS);
-	if (!ok(!w->breaches, "the isolated CPU is not needed for it: %lu breaches",
-		(uint64_t)w->breaches))
-		show_breaches();
+	if (!ok(!w->missed, "the isolated CPU is not needed for it: %lu deadline misses",
+		(uint64_t)w->missed))
+		show_deliveries();
 	worker_end(w);
 	return done_testing();
 }

@@ -29,7 +29,7 @@ check $? "without leave it is refused, and the text says what to do"
 
 echo 1 >/proc/isolator/cpus
 example deadline 0
-# A breach of the default D_spin is the emulator's: its CPUs stand still at times.
+# A deadline miss of the default D_spin is the emulator's: its CPUs stand still at times.
 example spin "0 2"
 example nested 0
 example poll 0

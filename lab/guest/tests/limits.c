@@ -93,11 +93,11 @@ static void counters(void)
 	if (!worker_thread(w))
 		bail_out("no isolated worker");
 	ok(count_cpu1() == -EBUSY, "a counter on the isolated CPU: EBUSY");
-	ok(!put_file(LIMITS, "perf hold"), "perf hold");
+	ok(!put_file(LIMITS, "perf queue"), "perf queue");
 	ok(!count_cpu1(), "the counter waits for a tick instead");
 	ok(!put_file(LIMITS, "perf refuse") && count_cpu1() == -EBUSY, "perf refuse: EBUSY again");
 	ok(read_msr_cpu1() == -EBUSY, "a register of the isolated CPU: EBUSY");
-	ok(!put_file(LIMITS, "msr hold") && file_has(LIMITS, "msr hold", NULL), "msr hold");
+	ok(!put_file(LIMITS, "msr queue") && file_has(LIMITS, "msr queue", NULL), "msr queue");
 	ok(!read_msr_cpu1(), "reading the register waits for a tick instead");
 	ok(!put_file(LIMITS, "msr refuse") && read_msr_cpu1() == -EBUSY, "msr refuse: EBUSY again");
 	get_file(CLOCK "available_clocksource", clocks, sizeof(clocks));
@@ -106,11 +106,11 @@ static void counters(void)
 	   "a change of the clocksource to %s, which stops the machine: EBUSY", clocks);
 	ok(file_has("/proc/isolator/stats", "cpu 1 kind call longest_ns", NULL) &&
 	   !file_has("/proc/isolator/stats", "cpu 1 kind call longest_ns 0\n", NULL),
-	   "something was held");
+	   "something was queued");
 	ok(!put_file("/proc/isolator/stats", "reset longest") &&
 	   file_has("/proc/isolator/stats", "cpu 1 kind signal longest_ns 0\n", NULL),
 	   "the longest waits can be reset");
-	ok(!w->breaches, "no breach");
+	ok(!w->missed, "no deadline miss");
 	worker_end(w);
 }
 
@@ -118,14 +118,14 @@ static int stranger(void)
 {
 	if (setuid(65534))
 		return 1;
-	return put_file(LIMITS, "perf hold") == -EACCES ? 0 : 2;
+	return put_file(LIMITS, "perf queue") == -EACCES ? 0 : 2;
 }
 
 int main(void)
 {
 	static const char *const bad[] = {
 		"deadline_ns", "deadline_ns 0", "deadline_ns 999999", "deadline_ns 3600000000001",
-		"spin_ns 1000000001", "spin_ns x", "perf", "perf x", "msr", "msr off", "x 1", "x hold", "",
+		"spin_ns 1000000001", "spin_ns x", "perf", "perf x", "msr", "msr off", "x 1", "x queue", "",
 	};
 	int status;
 	pid_t pid;

@@ -41,7 +41,7 @@ static void *isolates(void *arg)
 	if (!error && n != TIMERS)
 		error = -1;
 	armed = n + 1;
-	/* The move is part of the way back to user mode: until then nothing is held. */
+	/* The move is part of the way back to user mode: until then nothing is queued. */
 	start_at = now_ns();
 	if (!error)
 		error = iso_start(&iso, 0, SEC);

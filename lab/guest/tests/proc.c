@@ -91,7 +91,7 @@ int main(void)
 	ok(!put_file(P "start", "7\n"), "start 7");
 	ok(file_has(P "status", "cpu 1 isolated", "mask 0x7", "depth 1", NULL),
 	   "the status says so");
-	ok(file_has(P "stats", "cpu 1 total", "held", "deferred", "breached", NULL),
+	ok(file_has(P "stats", "cpu 1 total", "queued", "deferred", "missed", NULL),
 	   "statistics per CPU");
 	pid = fork();
 	if (!pid)

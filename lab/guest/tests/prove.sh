@@ -33,14 +33,14 @@ run -t 1 --json
 exits 0 "a quiet CPU, as JSON"
 says '"how":"isolator"' "how it was isolated"
 
-# A break a second: the stack of every CPU is always delivered at once.
+# An immediate delivery a second: the stack of every CPU is always delivered at once.
 while sleep 1; do echo l >/proc/sysrq-trigger; done &
 planted=$!
 trap 'kill $planted 2>/dev/null' EXIT
 run -t 5
 kill $planted
 exits 2 "an interruption a second"
-says '^    broken .*nmi_cpu_backtrace' "it is named"
+says '^    immediate .*nmi_cpu_backtrace' "it is named"
 
 run -t 2 --plain
 exits 2 "the same CPU without isolation"

@@ -59,8 +59,8 @@ int main(void)
 	check("expedited, by mounts", expedited);
 	check("rcu_barrier, by isolating another CPU", ask_rcu_barrier);
 	sleep_ms(50);
-	if (!ok(!w->breaches, "no breach: %lu", w->breaches))
-		show_breaches();
+	if (!ok(!w->missed, "no deadline miss: %lu", w->missed))
+		show_deliveries();
 	ok(w->end == ISOLATOR_END_NONE, "still isolated");
 	worker_end(w);
 	return done_testing();

@@ -109,7 +109,7 @@ static int container(void)
 		if (put_file("/proc/isolator/start", "7") != -EPERM)
 			_exit(2);
 		if (put_file("/proc/isolator/cpus", "1") != -EPERM ||
-		    put_file("/proc/isolator/limits", "perf hold") != -EPERM)
+		    put_file("/proc/isolator/limits", "perf queue") != -EPERM)
 			_exit(3);
 		_exit(0);
 	}
@@ -189,7 +189,7 @@ static void bad_arguments(void)
 		{ "a reserved field", EINVAL, { .size = sizeof(good), .mask = 7, .reserved = 1 } },
 		{ "a deadline of 1 ns", ERANGE, { .size = sizeof(good), .mask = 7, .deadline_ns = 1 } },
 		{ "a D_spin over 1 s", ERANGE, { .size = sizeof(good), .mask = 7, .spin_ns = 2 * SEC } },
-		{ "a lend over 1 s", ERANGE, { .size = sizeof(good), .mask = 7, .lend_ns = 2 * SEC } },
+		{ "a yield over 1 s", ERANGE, { .size = sizeof(good), .mask = 7, .yield_ns = 2 * SEC } },
 	};
 
 	iso_pin(1);

@@ -107,8 +107,8 @@ static long long told(const char *path, const char *key)
 
 static void compare(const char *path)
 {
-	static const char *const own[] = { "ticks", "entries", "lends", "planned" };
-	static const char *const totals[] = { "deferred", "excluded", "held", "breached", "broken" };
+	static const char *const own[] = { "ticks", "entries", "yields", "planned" };
+	static const char *const totals[] = { "deferred", "excluded", "queued", "missed", "immediate" };
 	char key[32];
 
 	for (size_t i = 0; i < 4; i++) {
@@ -153,17 +153,17 @@ static void restored(void)
 	ok(access("/run/isolator", F_OK) && errno == ENOENT, "no journal stays");
 }
 
-/* A run of the program, with or without a beat, and with or without system calls. */
-static void run(const char *beat, bool calls)
+/* A run of the program, with or without a batch, and with or without system calls. */
+static void run(const char *batch, bool calls)
 {
 	char *argv[16] = { isolator, "run", "-c", "1", "--json", "-o", JSON };
 	bool asks = can_ask_kworker();
 	int n = 7, code;
 	pid_t pid;
 
-	if (beat) {
-		argv[n++] = "--beat";
-		argv[n++] = (char *)beat;
+	if (batch) {
+		argv[n++] = "--batch";
+		argv[n++] = (char *)batch;
 	}
 	argv[n++] = "--";
 	argv[n++] = plain;
@@ -171,11 +171,11 @@ static void run(const char *beat, bool calls)
 	if (calls)
 		argv[n++] = "calls";
 	flag[0] = flag[1] = 0;
-	diag("%s%s", beat ? "with a beat of " : "without a beat", beat ? beat : "");
+	diag("%s%s", batch ? "with a batch period of " : "without a batch", batch ? batch : "");
 	pid = start(LOG, argv);
 	ok(spins(), "the program runs%s", calls ? ", and makes system calls" : "");
 	ok(file_has(STATUS, "cpu 1 isolated", NULL), "and is isolated since before it began");
-	if (asks && (beat || calls))
+	if (asks && (batch || calls))
 		ok(ask_kworker(), "work for a thread of its CPU is done");
 	/* What finds it in a system call needs no tick. */
 	for (int i = 0; i < 50 && asks && calls && !counted("own", "entries "); i++)
@@ -185,11 +185,11 @@ static void run(const char *beat, bool calls)
 	if (!ok(code == 7, "its exit status is passed on: %d", code))
 		show(LOG);
 	compare(JSON);
-	if (asks && beat)
-		ok(told(JSON, "planned") > 0, "the beat has interrupted it");
+	if (asks && batch)
+		ok(told(JSON, "planned") > 0, "a batch has interrupted it");
 	if (asks && calls)
 		ok(told(JSON, "entries") > 0, "its system calls were ticks");
-	if (!beat)
+	if (!batch)
 		ok(!told(JSON, "planned"), "no interruption was planned");
 	restored();
 }

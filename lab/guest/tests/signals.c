@@ -53,7 +53,7 @@ static void by_handler(void)
 		ok(wait_for(&handled, (uint64_t)i, 1000), "signal %d: handled at the tick", i);
 		ok(w->iso.page->state == ISOLATOR_STATE_ON, "signal %d: still isolated", i);
 	}
-	ok(!w->iso.page->breaches, "no breach");
+	ok(!w->iso.page->missed, "no deadline miss");
 	worker_end(w);
 }
 
@@ -79,8 +79,8 @@ static void by_stop(void)
 	ok(stopped(w->tid, 2000), "and stops it at a tick");
 	ok(!ptrace(PTRACE_DETACH, w->tid, NULL, NULL), "and lets it go");
 	rounds = w->rounds;
-	ok(wait_for(&w->rounds, rounds + 1000, 2000) && !w->breaches && !w->error,
-	   "it goes on isolated, no breach");
+	ok(wait_for(&w->rounds, rounds + 1000, 2000) && !w->missed && !w->error,
+	   "it goes on isolated, no deadline miss");
 	worker_end(w);
 }
 

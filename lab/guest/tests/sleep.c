@@ -122,7 +122,7 @@ int main(void)
 	}
 	for (int kind = 0; kind < KINDS; kind++)
 		check(w, kind);
-	ok(!w->iso.page->breaches && !w->error, "no breach, no error");
+	ok(!w->iso.page->missed && !w->error, "no deadline miss, no error");
 	worker_end(w);
 	return done_testing();
 }

@@ -74,9 +74,9 @@ static void once(struct worker *w, int round)
 	memset(other, FOREIGN, REUSE);
 	wait_for(&faults, fault + 1, 2000);
 	if (foreign != wrong)
-		diag("round %d: %#x was read %lu times; munmap took %lu us; %lu ticks, %lu lends, %lu breaches",
+		diag("round %d: %#x was read %lu times; munmap took %lu us; %lu ticks, %lu yields, %lu deadline misses",
 		     round, foreign_value, foreign - wrong, (after - before) / 1000,
-		     w->ticks, w->lends, w->breaches);
+		     w->ticks, w->yields, w->missed);
 	munmap(other, REUSE);
 }
 
@@ -108,10 +108,10 @@ int main(void)
 	ticks->tick_ms = 10;
 	ticks->spin_ns = SEC;
 	check(ticks, "ticking", ROUNDS);
-	ok(!ticks->breaches, "ticking: no breach");
+	ok(!ticks->missed, "ticking: no deadline miss");
 	never->each = read_page;
 	never->spin_ns = 200 * MS;
 	check(never, "never ticking", 2);
-	ok(never->breaches >= 2, "never ticking: %lu breaches did it", never->breaches);
+	ok(never->missed >= 2, "never ticking: %lu deadline misses did it", never->missed);
 	return done_testing();
 }

@@ -48,8 +48,8 @@ int main(void)
 	ok((iso.start.got & wanted) == wanted, "got %#x, wanted %#x of it",
 	   iso.start.got, wanted);
 	ok(iso.start.deadline_ns == SEC && iso.start.spin_ns == 100 * MS &&
-	   iso.start.lend_ns, "default deadlines %llu and %llu ns, lend %llu ns",
-	   iso.start.deadline_ns, iso.start.spin_ns, iso.start.lend_ns);
+	   iso.start.yield_ns, "default deadlines %llu and %llu ns, yield %llu ns",
+	   iso.start.deadline_ns, iso.start.spin_ns, iso.start.yield_ns);
 	ok(iso.page->magic == ISOLATOR_PAGE_MAGIC &&
 	   iso.page->version == ISOLATOR_PAGE_VERSION && iso.page->cpu == 1 &&
 	   iso.page->state == ISOLATOR_STATE_ON, "the page says so");

@@ -53,7 +53,7 @@ static int stop(pid_t tid)
 
 /*
  * A child that spins, by system calls or without; pinned to CPU 1 it is FIFO: no
- * thread of that CPU runs but when the CPU is lent.  It is where it shall be when
+ * thread of that CPU runs but when the CPU is yielded.  It is where it shall be when
  * this returns.
  */
 static pid_t spinner(bool pinned, bool calls)
@@ -124,7 +124,7 @@ static unsigned long own(const char *what)
 	return at ? strtoul(at + strlen(what), NULL, 10) : 0;
 }
 
-/* How many more than @before, once there are any: a tick counts as it ends, after its lend. */
+/* How many more than @before, once there are any: a tick counts as it ends, after its yield. */
 static unsigned long more(const char *what, unsigned long before)
 {
 	uint64_t limit = now_ns() + 2 * SEC;
@@ -239,8 +239,8 @@ static void errors(void)
 	   "nor of start: EINVAL");
 	ok(task(ISOLATOR_IOC_START_TASK, pid, 0, (struct isolator_start_args){ .mask = 7 }) == -EINVAL,
 	   "a start of another size than the request's: EINVAL");
-	ok(task(ISOLATOR_IOC_START_TASK, pid, 0, START(.beat_ns = 1)) == -ERANGE,
-	   "a beat of 1 ns: ERANGE");
+	ok(task(ISOLATOR_IOC_START_TASK, pid, 0, START(.batch_ns = 1)) == -ERANGE,
+	   "a batch period of 1 ns: ERANGE");
 	child = fork();
 	if (!child)
 		_exit(unprivileged(pid));
@@ -261,26 +261,26 @@ static void by_calls(void)
 		 START(.flags = ISOLATOR_START_AUTO_TICK)),
 	   "isolated, its kernel entries are ticks");
 	before = own("ticks ");
-	/* The start lends the CPU before its first return, which may still be under way. */
+	/* The start yields the CPU before its first return, which may still be under way. */
 	for (int i = 0; i < 20 && done && !ticks; i++) {
 		done = ask_kworker();
 		ticks = more("ticks ", before);
 	}
 	ok(done, "work for a thread of its CPU is done");
 	ok(ticks, "by a tick: %lu", ticks);
-	ok(file_has(STATS, "cpu 1 total", " breached 0 ", " planned 0 ", NULL),
+	ok(file_has(STATS, "cpu 1 total", " missed 0 ", " planned 0 ", NULL),
 	   "nothing interrupted it");
 	end(pid);
 }
 
-/* It neither calls nor ticks: the beat delivers what is due, and says so. */
-static void by_beat(void)
+/* It neither calls nor ticks: the batch delivers what is due, and says so. */
+static void by_batch(void)
 {
 	pid_t pid = spinner(true, false);
 	uint64_t took;
 
-	ok(!task(ISOLATOR_IOC_START_TASK, pid, ISOLATOR_TASK_WAIT, START(.beat_ns = 50 * MS)),
-	   "isolated, with a beat of 50 ms");
+	ok(!task(ISOLATOR_IOC_START_TASK, pid, ISOLATOR_TASK_WAIT, START(.batch_ns = 50 * MS)),
+	   "isolated, with a batch of 50 ms");
 	sleep_ms(300);
 	took = own("planned ");
 	sleep_ms(300);
@@ -290,27 +290,27 @@ static void by_beat(void)
 	took = now_ns() - took;
 	ok(own("planned ") > 0, "by %lu planned interruptions, in %lu ms", own("planned "),
 	   took / MS);
-	if (!ok(file_has(STATS, "cpu 1 total", " breached 0 ", NULL), "none of them a breach"))
-		show_breaches();
+	if (!ok(file_has(STATS, "cpu 1 total", " missed 0 ", NULL), "none of them a deadline miss"))
+		show_deliveries();
 	ok(!file_has(STATS, "cpu 1 total", " planned 0 ", NULL), "counted as planned");
 	end(pid);
 }
 
-/* A beat does not leave to the deadline what the lend of an entry is too short for. */
-static void by_beat_whole(void)
+/* A batch does not leave to the deadline what the yield of an entry is too short for. */
+static void by_batch_whole(void)
 {
 	pid_t pid = spinner(true, false);
 	int done = 0;
 
-	/* The deadline is as much later as a busy host may hold the CPU that the beat is made by. */
+	/* The deadline is as much later as a busy host may hold the CPU that the batch is made by. */
 	ok(!task(ISOLATOR_IOC_START_TASK, pid, ISOLATOR_TASK_WAIT,
-		 START(.lend_ns = 1, .beat_ns = 100 * MS, .spin_ns = SEC)),
-	   "isolated, with a beat of 100 ms, a deadline of 1 s and a lend of 1 ns");
+		 START(.yield_ns = 1, .batch_ns = 100 * MS, .spin_ns = SEC)),
+	   "isolated, with a batch of 100 ms, a deadline of 1 s and a yield of 1 ns");
 	for (int i = 0; i < 5; i++)
 		done += ask_kworker();
 	ok(done == 5, "work for a thread of its CPU is done %d times of 5", done);
-	if (!ok(file_has(STATS, "cpu 1 total", " breached 0 ", NULL), "none by a breach"))
-		show_breaches();
+	if (!ok(file_has(STATS, "cpu 1 total", " missed 0 ", NULL), "none by a deadline miss"))
+		show_deliveries();
 	end(pid);
 }
 
@@ -328,8 +328,8 @@ int main(void)
 		diag("no work for a kernel thread: without tracing");
 	else {
 		by_calls();
-		by_beat();
-		by_beat_whole();
+		by_batch();
+		by_batch_whole();
 	}
 	return done_testing();
 }

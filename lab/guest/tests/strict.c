@@ -44,7 +44,7 @@ int main(void)
 	*go = true;
 	sleep_ms(3000);
 	ok(waitpid(pid, &status, WNOHANG) == 0, "the request still waits after 3 s");
-	ok(!w->iso.page->breaches, "without a breach");
+	ok(!w->iso.page->missed, "without a deadline miss");
 	ok(w->iso.page->due & ISOLATOR_DUE_RESCHED, "and a tick is due");
 	ok(worker_tick(w, 2000), "one tick");
 	for (waited = 0; waited < 2000; waited += 10) {
@@ -54,13 +54,13 @@ int main(void)
 		sleep_ms(10);
 	}
 	ok(waited < 2000 && !status, "lets it run: it returned after %d ms", waited);
-	ok(!w->iso.page->breaches, "still without a breach");
+	ok(!w->iso.page->missed, "still without a deadline miss");
 
 	start = now_ns();
 	ask_flush();
-	ok(now_ns() - start < SEC && w->iso.page->breaches == 1,
-	   "a sender that spins is bounded: %lu ms, %llu breach", (now_ns() - start) / MS,
-	   w->iso.page->breaches);
+	ok(now_ns() - start < SEC && w->iso.page->missed == 1,
+	   "a sender that spins is bounded: %lu ms, %llu deadline miss", (now_ns() - start) / MS,
+	   w->iso.page->missed);
 	worker_end(w);
 	return done_testing();
 }

@@ -44,8 +44,8 @@ static void comes_at_tick(const struct iso *iso, const char *what, uint32_t bits
 	/* Where the timer ran at this tick, the signal is the next one's. */
 	iso_tick(iso, NULL);
 	ok(handled >= 1, "%s: the handler ran", what);
-	if (!ok(!iso->page->breaches, "%s: no breach", what))
-		show_breaches();
+	if (!ok(!iso->page->missed, "%s: no deadline miss", what))
+		show_deliveries();
 	handled = 0;
 }
 
@@ -82,7 +82,7 @@ static void rttime(const struct iso *iso)
 			;
 		iso_tick(iso, NULL);
 	}
-	/* Counted in its own ticks it would be 3 s; one that lends begins anew. */
+	/* Counted in its own ticks it would be 3 s; one that yields begins anew. */
 	ok(handled && now_ns() - start >= 250 * MS && now_ns() - start < 2 * SEC,
 	   "RLIMIT_RTTIME: SIGXCPU after %lu ms of 10 ms ticks, limit 300 ms",
 	   (now_ns() - start) / MS);

@@ -74,7 +74,7 @@ int main(void)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	for (int i = 0; i < 2; i++) {
-		ok(!w[i]->breaches, "CPU %d: no breach", w[i]->cpu);
+		ok(!w[i]->missed, "CPU %d: no deadline miss", w[i]->cpu);
 		worker_end(w[i]);
 	}
 	return done_testing();

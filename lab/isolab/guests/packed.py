@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A guest's large JSON on its way to the host, compressed.
 
-Some hundred excesses are half a megabyte; on PREEMPT_RT the kernel takes so many interrupts of
+Some hundred outliers are half a megabyte; on PREEMPT_RT the kernel takes so many interrupts of
 the port of reports for a fault of it.
 """
 

@@ -204,7 +204,7 @@ def timed(found: Attempt, threads: str) -> Attempt:
 
 
 def entered(outcome: Outcome, but: Collection[int] = ()) -> list[str]:
-    """What closed windows of an isolated task show: entries it did not make itself, breaches."""
+    """What closed windows of an isolated task show: entries of others, deadline misses."""
     bad = [
         f"window {number}: {window['kernel_entries']} kernel entries: {window['entries_by_vector']}"
         for number, window in sorted(outcome.windows.items())
@@ -214,8 +214,8 @@ def entered(outcome: Outcome, but: Collection[int] = ()) -> list[str]:
         said = event.get("answer")
         if not event["name"].startswith("end.") or not isinstance(said, dict):
             continue
-        if said.get("breaches") and said.get("window") not in but:
-            bad.append(f"window {said.get('window')}: {said['breaches']} breaches")
+        if said.get("missed") and said.get("window") not in but:
+            bad.append(f"window {said.get('window')}: {said['missed']} deadline misses")
     return bad + instrument.disturbed(outcome)
 
 

@@ -50,7 +50,7 @@ SETTLED = (
     "do sleep 0.1; n=$((n + 1)); done; echo waited_for_clocks $n; "
     f"dmesg | grep -i 'apic timer'; cat {_CLOCKSOURCE}"
 )
-# The longest hold is each trigger's own.
+# The longest wait is each trigger's own.
 RESET = "echo reset longest >/proc/isolator/stats"
 # In all three.  With separate user page tables, as on processors that want them, the kernel may
 # split a large page of its own without asking a CPU in user mode; without, that flush is held,
@@ -165,7 +165,7 @@ def job(config: Config, triggers: list[Trigger], no_tick_s: float) -> str:
             lines.append(f"file stats.{trigger.name} /proc/isolator/stats")
     lines += ["ctl probe 5000 probe"]
     if config.isolates:
-        lines += ["file breaches /proc/isolator/breaches"]
+        lines += ["file deliveries /proc/isolator/deliveries"]
     lines += ["ctl quit 5000 quit", "kill spinner 5000"]
     if config.isolates:
         inside = [
@@ -176,7 +176,7 @@ def job(config: Config, triggers: list[Trigger], no_tick_s: float) -> str:
         lines += [
             *spinner(config, f"--deadline-ms {NO_TICK_DEADLINE_MS}"),
             *window(NO_TICK, "no-tick", inside, notick=True),
-            "file breaches-no-tick /proc/isolator/breaches",
+            "file deliveries-no-tick /proc/isolator/deliveries",
             "ctl probe 5000 probe",
             "ctl quit 5000 quit",
             "kill spinner 5000",
@@ -223,7 +223,7 @@ def last_json(text: str | None) -> dict[str, Any]:
 
 
 def longest(text: str | None, kind: str = r"\S+") -> float | None:
-    """The longest hold (of a kind) in a text of /proc/isolator/stats, in seconds.
+    """The longest wait (of a kind) in a text of /proc/isolator/stats, in seconds.
 
     None: it does not say.  That nothing was held the kernel says itself, by a 0.
     """
@@ -301,14 +301,14 @@ def _triggers(
         shared = page(outcome, trigger.name)
         item.update({"row": trigger.row, "class": trigger.cls, "about": trigger.about})
         item.update(counts(window) if config.isolates else asked(counts(window)))
-        for count in ("breaches", "held", "deferred", "excluded"):
+        for count in ("missed", "queued", "deferred", "excluded"):
             item[count] = shared.get(count) if config.isolates else None
-        item["longest_hold_s"] = None
+        item["longest_wait_s"] = None
         if config.isolates:
-            if item["outcome"] == "done" and shared.get("held"):
+            if item["outcome"] == "done" and shared.get("queued"):
                 item["outcome"] = "waited"
             stats = outcome.event("file", f"stats.{trigger.name}")
-            item["longest_hold_s"] = longest(stats["text"] if stats else None)
+            item["longest_wait_s"] = longest(stats["text"] if stats else None)
         yield item
 
 
@@ -318,21 +318,21 @@ def _add(into: dict[str, int], more: dict[str, int]) -> None:
 
 
 def _listed(outcome: Outcome, name: str) -> list[str]:
-    """The kernel's list of breaches; that it could not be read stands in it."""
+    """The kernel's list of deadline misses; that it could not be read stands in it."""
     text = (outcome.event("file", name) or {}).get("text")
-    return ["/proc/isolator/breaches was not read"] if text is None else text.splitlines()[:40]
+    return ["/proc/isolator/deliveries was not read"] if text is None else text.splitlines()[:40]
 
 
 def result(config: Config, triggers: list[Trigger], outcome: Outcome) -> dict[str, Any]:
     """The configuration's part of out/run.json."""
     quiet, load = counts(outcome.windows[QUIET]), counts(outcome.windows[LOAD])
     for name, one in (("quiet", quiet), ("load", load)):
-        one["breaches"] = page(outcome, name).get("breaches") if config.isolates else None
+        one["missed"] = page(outcome, name).get("missed") if config.isolates else None
     items = list(_triggers(config, triggers, outcome))
     windows = [quiet, load, *items]
     if config.isolates:
         no_tick = counts(outcome.windows[NO_TICK])
-        no_tick["breaches"] = page(outcome, "no-tick").get("breaches")
+        no_tick["missed"] = page(outcome, "no-tick").get("missed")
         no_tick["triggers"] = [fired(outcome, t, "notick-") for t in triggers if t.notick]
         windows.append(no_tick)
     by_vector: dict[str, int] = {}
@@ -362,7 +362,7 @@ def result(config: Config, triggers: list[Trigger], outcome: Outcome) -> dict[st
         },
         "user_instructions_per_second_min": min(seconds, default=0),
         "entries_by_vector": by_vector,
-        "breaches": sum(w["breaches"] or 0 for w in windows) if config.isolates else None,
+        "missed": sum(w["missed"] or 0 for w in windows) if config.isolates else None,
         "probes": end["probes"],
         "probes_seen": end["probes_seen"],
         "control": instrument.control(outcome),
@@ -376,7 +376,7 @@ def result(config: Config, triggers: list[Trigger], outcome: Outcome) -> dict[st
     if config.isolates:
         found["no_tick"] = no_tick
         # The second task's kernel has the first one's in its list.
-        found["breach_list"] = _listed(outcome, "breaches-no-tick")
+        found["deliveries"] = _listed(outcome, "deliveries-no-tick")
         status = outcome.event("task", "spinner")
         found["started"] = status["last"] if status else None
     return found

@@ -16,23 +16,23 @@ MAY_REFUSE = ("perf-open", "affinity-task")
 MAX_KERNEL_SHARE = 0.001
 # The worst second of the task against its quiet window.
 MIN_OF_QUIET = 0.5
-TICK_S, LEND_S, D_S = 0.010, 0.0005, 1.0
+TICK_S, YIELD_S, D_S = 0.010, 0.0005, 1.0
 # A request waits for the next tick and for those that came before it, and a thread until it
-# is through, a lend at each tick; beyond D it would be a breach.
-MAX_HOLD_S = D_S
+# is through, a yield at each tick; beyond D it would be a deadline miss.
+MAX_WAIT_S = D_S
 MAX_TICK_INSTRUCTIONS = 10**6
 # Where nothing is triggered little is due; elsewhere one tick a period is all that there can be.
 MAX_TICKS = {"quiet": 0, "load": 2, "no_tick": 0}
-# A tick is one call; a signal that was held adds the return from its handler.
+# A tick is one call; a signal that was queued adds the return from its handler.
 ENTRIES_OF_TICK = 2
 # What the kernel does with the requests of these classes, and how the page counts it.  Of class
 # exclude nothing need be counted: most who look at the CPU first send it nothing.
-TREATED = {"catch-up": "deferred", "hold": "held"}
+POLICY_COUNT = {"defer": "deferred", "queue": "queued"}
 
 
-def limit_s(stock_s: float, held: int) -> float:
+def limit_s(stock_s: float, queued: int) -> float:
     """Within what time a trigger must come back that took @stock_s without isolation."""
-    return stock_s + held * (TICK_S + LEND_S) + D_S
+    return stock_s + queued * (TICK_S + YIELD_S) + D_S
 
 
 def _windows(c: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -49,8 +49,8 @@ def _window(name: str, window: dict[str, Any]) -> list[str]:
     bad = []
     if window["kernel_entries"]:
         bad.append(f"{window['kernel_entries']} kernel entries: {window['entries_by_vector']}")
-    if window["breaches"] != 0:
-        bad.append(f"{window['breaches']} breaches")
+    if window["missed"] != 0:
+        bad.append(f"{window['missed']} deadline misses")
     most = MAX_TICKS.get(name, int(window["window_s"] / TICK_S) + 2)
     if window["ticks"] > most:
         bad.append(f"{window['ticks']} ticks entered the kernel, not at most {most}")
@@ -68,9 +68,9 @@ def _trigger(t: dict[str, Any], stock_s: float | None) -> list[str]:
         bad.append(f"outcome {t['outcome']}")
     if t["outcome"] == "refused" and t["name"] not in MAY_REFUSE:
         bad.append("was refused")
-    if t["longest_hold_s"] is None or t["longest_hold_s"] > MAX_HOLD_S:
-        bad.append(f"held {t['longest_hold_s']} s, not at most {MAX_HOLD_S} s")
-    limit = None if stock_s is None else limit_s(stock_s, t["held"])
+    if t["longest_wait_s"] is None or t["longest_wait_s"] > MAX_WAIT_S:
+        bad.append(f"held {t['longest_wait_s']} s, not at most {MAX_WAIT_S} s")
+    limit = None if stock_s is None else limit_s(stock_s, t["queued"])
     if limit is not None and t["seconds"] > limit:
         bad.append(f"took {t['seconds']:.2f} s, at most {limit:.2f} s are allowed")
     return [f"{t['name']}: {text}" for text in bad]
@@ -89,7 +89,7 @@ def _treated(triggers: list[dict[str, Any]]) -> list[str]:
     """A class of which nothing was treated as it says shows nothing."""
     return [
         f"nothing was {count} by any trigger of class {cls}"
-        for cls, count in TREATED.items()
+        for cls, count in POLICY_COUNT.items()
         if any(t["class"] == cls for t in triggers)
         and not any(t[count] for t in triggers if t["class"] == cls)
     ]
@@ -107,7 +107,7 @@ def _isolator(c: dict[str, Any], stock: dict[str, Any] | None) -> list[str]:
     for t in c["no_tick"]["triggers"]:
         bad += _fired(t, " in the no-tick window")
     bad += _treated(c["triggers"])
-    bad += [f"between the windows: {line}" for line in c["breach_list"]]
+    bad += [f"between the windows: {line}" for line in c["deliveries"]]
     if len(c["triggers"]) < MIN_TRIGGERS:
         bad.append(f"only {len(c['triggers'])} triggers, not {MIN_TRIGGERS}")
     if c["no_tick"]["window_s"] < MIN_NO_TICK_S:

@@ -16,7 +16,7 @@ from ..judge.campaign import HOUSEKEEPING, ISOLATED, Config
 Cell = dict[str, Any]
 QUIET_S = 2.0
 MISSING = 77  # how a trigger says that the kernel has no such facility
-COUNTS = ("deferred", "excluded", "held", "breached", "broken", "refused", "planned")
+COUNTS = ("deferred", "excluded", "queued", "missed", "immediate", "refused", "planned")
 _CAUSE = re.compile(r"^cause kind (\S+) callback (\S+) (.*?) comm (.*)$")
 # Nothing else than what is being tried interrupts the other CPUs, so no load.
 _BOOT_S, _PER_TRIGGER_S = 60.0, 4.0
@@ -47,7 +47,7 @@ def job(config: Config, triggers: list[Trigger]) -> str:
         ]
     lines += ["ctl probe 5000 probe"]
     if config.isolates:
-        lines += ["file breaches /proc/isolator/breaches"]
+        lines += ["file deliveries /proc/isolator/deliveries"]
     lines += ["ctl quit 5000 quit", "kill spinner 5000"]
     return "\n".join(lines) + "\n"
 
@@ -152,8 +152,8 @@ def cell(config: Config, trigger: Trigger, i: int, outcome: Outcome) -> Cell | N
     found.update(counts if config.isolates else campaign.asked(counts))
     found["control"] = instrument.control(outcome)
     found["causes"] = causes(text)
-    found["breaches"] = found["held"] = None
-    found["longest_hold_s"] = found["longest_call_s"] = None
+    found["misses"] = found["queued"] = None
+    found["longest_wait_s"] = found["longest_call_s"] = None
     if _exit(trigger, outcome) == MISSING:
         found["outcome"] = "missing"
     found["unaccounted"] = []
@@ -161,18 +161,18 @@ def cell(config: Config, trigger: Trigger, i: int, outcome: Outcome) -> Cell | N
         page = campaign.page(outcome, trigger.name)
         deltas = _deltas(text)
         found.update(deltas)
-        found["breaches"] = page.get("breaches")
-        found["longest_hold_s"] = campaign.longest(text)
+        found["misses"] = page.get("missed")
+        found["longest_wait_s"] = campaign.longest(text)
         found["longest_call_s"] = campaign.longest(text, "call")
         found["unaccounted"] = accounted(text)
-        if found["outcome"] == "done" and deltas["held"]:
+        if found["outcome"] == "done" and deltas["queued"]:
             found["outcome"] = "waited"
     return found
 
 
 def entered(batch: list[Trigger], got: list[Trigger], outcome: Outcome) -> list[str]:
     """What closed windows show that no cell is judged by: the quiet one, and of lost cells."""
-    judged = {campaign.TRIGGER + i for i, t in enumerate(batch) if t in got or t.cls == "break"}
+    judged = {campaign.TRIGGER + i for i, t in enumerate(batch) if t in got or t.cls == "immediate"}
     return attempt.entered(outcome, judged)
 
 

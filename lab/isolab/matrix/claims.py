@@ -14,7 +14,7 @@ MIN_ROWS = 70
 D_SPIN_S = 0.1
 # Between a deadline and its delivery lies the host's scheduling of the emulator.
 SLACK_S = 0.5
-MAX_HOLD_S = claims.D_S + SLACK_S
+MAX_WAIT_S = claims.D_S + SLACK_S
 
 
 def _background(quiet: dict[str, Any], cell: dict[str, Any], vector: str) -> float:
@@ -54,7 +54,7 @@ def limit_s(row: dict[str, Any], column: str) -> float | None:
         return None
     # Grace periods take stock itself 0.8 s at one time and 2 s at another.
     longest = max(stock.get("seconds_all", [stock["seconds"]]))
-    return claims.limit_s(float(longest), cell["held"] or 0)
+    return claims.limit_s(float(longest), cell["queued"] or 0)
 
 
 def late(row: dict[str, Any], column: str) -> float | None:
@@ -68,8 +68,8 @@ def late(row: dict[str, Any], column: str) -> float | None:
 def of_requests(cell: dict[str, Any]) -> list[str]:
     """What an isolating kernel did to requests that must not be, whatever came of its guest."""
     bad = [f"not accounted for: {text}" for text in cell["unaccounted"]]
-    held_s = cell["longest_hold_s"]
-    if held_s is None or held_s > MAX_HOLD_S:
+    held_s = cell["longest_wait_s"]
+    if held_s is None or held_s > MAX_WAIT_S:
         bad.append(f"held {held_s} s, not at most {claims.D_S} s")
     return bad
 
@@ -93,11 +93,11 @@ def _isolator(row: dict[str, Any], column: str) -> list[str]:
     elif not cell["worked"] and not missing:
         bad.append(f"did not work: {cell['detail'][:200]}")
     # What ends isolation ends the task's time in user mode too.
-    bad += instrument.blind(cell) if row["class"] == "break" else instrument.faults(cell)
-    if cell["kernel_entries"] and row["class"] != "break":
+    bad += instrument.blind(cell) if row["class"] == "immediate" else instrument.faults(cell)
+    if cell["kernel_entries"] and row["class"] != "immediate":
         bad.append(f"{cell['kernel_entries']} kernel entries: {cell['entries_by_vector']}")
-    if cell["breaches"] != 0:
-        bad.append(f"{cell['breaches']} breaches")
+    if cell["misses"] != 0:
+        bad.append(f"{cell['misses']} deadline misses")
     if cell["outcome"] == "refused" and row["class"] != "refuse":
         bad.append("was refused")
     bad += [
@@ -111,8 +111,8 @@ def _isolator(row: dict[str, Any], column: str) -> list[str]:
     spun_s = cell["longest_call_s"]
     if row["user"] and (spun_s is None or spun_s > D_SPIN_S + SLACK_S):
         bad.append(f"a user let a CPU spin {spun_s} s, not at most {D_SPIN_S} s")
-    if row["class"] == "break" and cell["returned"] and not cell["broken"] and not missing:
-        bad.append("a break that was not counted as one")
+    if row["class"] == "immediate" and cell["returned"] and not cell["immediate"] and not missing:
+        bad.append("an immediate delivery that was not counted as one")
     return bad
 
 

@@ -292,7 +292,7 @@ def _rows(matrix: Matrix, triggers: list[Trigger]) -> list[dict[str, Any]]:
             {
                 "row": str(number),
                 "name": catalogue.rows()[number].source,
-                "class": catalogue.rows()[number].treatment,
+                "class": catalogue.rows()[number].policy,
                 "about": catalogue.rows()[number].what,
                 "user": False,
                 "append": "",

@@ -48,12 +48,12 @@ function details(column, cell) {
   const vectors = Object.entries(cell.entries_by_vector)
     .map(([vector, n]) => `${n} ${short(vector)}`).join(", ");
   box.append(element("p", {}, `${cell.kernel_entries} kernel entries` + (vectors ? `: ${vectors}` : "")));
-  if (cell.breaches !== null) {
-    const counts = ["deferred", "excluded", "held", "refused", "broken"]
+  if (cell.misses !== null) {
+    const counts = ["deferred", "excluded", "queued", "refused", "immediate"]
       .filter((c) => cell[c]).map((c) => `${cell[c]} ${c}`).join(", ") || "nothing was asked of it";
-    const hold = cell.longest_hold_s === null ? "unknown" :
-      `${(cell.longest_hold_s * 1000).toFixed(1)} ms`;
-    box.append(element("p", {}, `${counts}; ${cell.breaches} breaches; longest hold ${hold}`));
+    const hold = cell.longest_wait_s === null ? "unknown" :
+      `${(cell.longest_wait_s * 1000).toFixed(1)} ms`;
+    box.append(element("p", {}, `${counts}; ${cell.misses} deadline misses; longest wait ${hold}`));
   }
   const lines = cell.causes.slice(0, 12).map((cause) => {
     const counts = Object.entries(cause.counts).map(([c, n]) => `${n} ${c}`).join(", ");
@@ -79,8 +79,8 @@ function toggle(tr, row) {
     element("td", { colspan: String(3 + columns.length) }, element("p", {}, about), grid)));
 }
 
-function shown(row, text, treatment, what) {
-  if (treatment && row.class !== treatment) return false;
+function shown(row, text, policy, what) {
+  if (policy && row.class !== policy) return false;
   if (what === "tuned" && !columns.some((c) => c.startsWith("tuned") && row.interrupts[c])) return false;
   if (what === "nothing" && columns.some((c) => c.startsWith("stock") && row.interrupts[c])) return false;
   if (what === "not" && row.runs) return false;
@@ -91,10 +91,10 @@ function shown(row, text, treatment, what) {
 function draw() {
   const body = document.querySelector("tbody");
   body.replaceChildren();
-  const [text, treatment, what] = ["text", "class", "what"].map((id) => document.getElementById(id).value);
+  const [text, policy, what] = ["text", "class", "what"].map((id) => document.getElementById(id).value);
   let count = 0;
   for (const row of report.rows) {
-    if (!shown(row, text, treatment, what)) continue;
+    if (!shown(row, text, policy, what)) continue;
     count++;
     const tr = element("tr", { tabindex: "0" }, element("td", { class: "dim" }, row.row),
       element("td", { title: row.about }, row.name), element("td", {}, row.class));

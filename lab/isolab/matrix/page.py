@@ -27,7 +27,7 @@ def _entries(report: dict[str, Any], column: str) -> int:
     return sum(
         r["cells"][column]["kernel_entries"]
         for r in report["rows"]
-        if column in r["cells"] and r["class"] != "break"
+        if column in r["cells"] and r["class"] != "immediate"
     )
 
 
@@ -43,7 +43,7 @@ def _summary(report: dict[str, Any]) -> str:
             f'<div class="card"><b class="big">{interrupting(report, column)}</b>'
             f"of {_ran(report, column)} rows interrupt "
             f"{html.escape(column)}{f'; {hangs} hang' if hangs else ''}"
-            f'<br><span class="dim">{_entries(report, column):,} entries without class break'
+            f'<br><span class="dim">{_entries(report, column):,} entries without class immediate'
             "</span></div>"
         )
     return f'<div class="cards">{"".join(cards)}</div>'
@@ -126,7 +126,7 @@ def text(report: dict[str, Any], names: set[str]) -> str:
             term.colour(
                 f"{column:14} {interrupting(report, column):>3} of {_ran(report, column)} rows "
                 f"interrupt it{f', {hangs} hang' if hangs else ''}; "
-                f"{_entries(report, column)} kernel entries without class break",
+                f"{_entries(report, column)} kernel entries without class immediate",
                 code,
             )
         )

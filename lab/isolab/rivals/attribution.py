@@ -56,8 +56,8 @@ class Part:
     kernel_log: list[str]
 
     @cached_property
-    def excesses(self) -> list[dict[str, Any]]:
-        return naming.excesses(self.document)
+    def outliers(self) -> list[dict[str, Any]]:
+        return naming.outliers(self.document)
 
 
 def _line(window: schedule.Window) -> str:
@@ -165,7 +165,7 @@ def taken(part: Part | None) -> list[int]:
     """The windows that show the host's doing."""
     if part is None:
         return []
-    return [w["number"] for w in part.windows if naming.untold_ns(w, part.excesses) >= TAKEN_NS]
+    return [w["number"] for w in part.windows if naming.untold_ns(w, part.outliers) >= TAKEN_NS]
 
 
 def failed(part: Part | None) -> dict[int, str]:
@@ -190,7 +190,7 @@ def _summary(part: Part) -> dict[str, Any]:
         "seconds": round(part.seconds, 1),
         "verdict": part.document["verdict"],
         **{key: said[key] for key in ("source", "threshold_ns", "seen", "looked", "lost")},
-        "kept": len(said["excesses"]),
+        "kept": len(said["outliers"]),
         "overhead": said["overhead"],
         "kernel_log": part.kernel_log,
     }
@@ -221,7 +221,7 @@ def report_of(parts: list[Part], built: Kernel, seed: int, sample: bool) -> dict
     for part in parts:
         bad = spoilt(part)
         windows += [
-            {**w, "judged": naming.judge(w, part.excesses, rt)}
+            {**w, "judged": naming.judge(w, part.outliers, rt)}
             for w in part.windows
             if w["number"] not in bad
         ]
@@ -338,6 +338,6 @@ def verdict(report: dict[str, Any], name: str) -> int:
     if failed > len(report["broken"]):
         return term.INCONCLUSIVE
     if any(g["verdict"] == "invalid" or g["kept"] < g["seen"] for g in report["guests"]):
-        print("inconclusive: excesses were not looked into or not kept, or samples were lost")
+        print("inconclusive: outliers were not looked into or not kept, or samples were lost")
         return term.INCONCLUSIVE
     return term.EXCEEDED if report["broken"] else term.PASS

@@ -41,8 +41,8 @@ def utc_ns(text: str) -> int:
     return int(moment.timestamp()) * 10**9 + int(fraction.ljust(9, "0") or 0)
 
 
-def excesses(document: dict[str, Any]) -> list[dict[str, Any]]:
-    found = (document["attribution"] or {}).get("excesses", [])
+def outliers(document: dict[str, Any]) -> list[dict[str, Any]]:
+    found = (document["attribution"] or {}).get("outliers", [])
     return [{**e, "at_ns": utc_ns(e["at"])} for e in found]
 
 
@@ -72,9 +72,9 @@ def kinds(
 ) -> dict[str, int]:
     """The time that each kind was said to have taken, the most first."""
     sums: Counter[str] = Counter()
-    for excess in found:
+    for outlier in found:
         parts: Counter[str] = Counter()
-        for cause in excess["causes"]:
+        for cause in outlier["causes"]:
             parts[cause["kind"]] += cause["ns"]
         for kind, ns in parts.items():
             if kind not in besides and not (kind in HOST and ns < FLOOR_NS):
@@ -89,7 +89,7 @@ def kinds(
 
 
 def untold_ns(window: dict[str, Any], found: list[dict[str, Any]]) -> int:
-    """What the host took and no excess says to be of the host: it stands in other causes' time."""
+    """What the host took and no outlier says to be of the host: it stands in other causes' time."""
     inside = within(window, found, window["open_ns"], window["close_ns"])
     told = sum(c["ns"] for e in inside for c in e["causes"] if c["kind"] in HOST)
     return max(0, int(window["taken_ns"]) - told)
@@ -112,7 +112,7 @@ def judge(window: dict[str, Any], found: list[dict[str, Any]], rt: bool) -> dict
         "named": named,
         "tops": tops or [next(iter(named), NOTHING)],
         "hits": hits,
-        "excesses": len(inside),
+        "outliers": len(inside),
         "longest_ns": max((e["value_ns"] for e in inside), default=0),
         "invented": not window["injected"]
         and not all(seen(kind, window["entries"]) for kind in named),

@@ -18,7 +18,7 @@ from isolator_scope.chain import PLAIN
 SCOPE = TOP / "scope"
 COMPILE = [
     *("gcc", "-std=gnu11", "-D_GNU_SOURCE", '-DVERSION="0"', "-O1", "-pthread"),
-    *(f"-I{SCOPE / one}" for one in ("generator", "frame", "include")),
+    *(f"-I{SCOPE / one}" for one in ("generator", "frame", "include", "../cli")),
 ]
 # Long enough that a host that takes the CPU for half a second leaves some answers.
 SIZE = Size(0.5, 400, 400, 50, 50, 400, 1)

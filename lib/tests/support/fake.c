@@ -85,8 +85,8 @@ static int do_start(struct isolator_start_args *arguments)
 		arguments->deadline_ns = 1000000000;
 	if (!arguments->spin_ns)
 		arguments->spin_ns = 100000000;
-	if (!arguments->lend_ns)
-		arguments->lend_ns = 1000000;
+	if (!arguments->yield_ns)
+		arguments->yield_ns = 1000000;
 	fake.start = *arguments;
 	return 0;
 }
@@ -112,7 +112,7 @@ static int do_tick(struct isolator_tick_args *arguments)
 		return -1;
 	arguments->due = fake.page->due;
 	arguments->left = fake.page->due & fake.cannot_do;
-	arguments->lent_ns = arguments->lend_ns;
+	arguments->yielded_ns = arguments->yield_ns;
 	fake.page->due = arguments->left;
 	fake.page->ticks++;
 	fake.tick = *arguments;

@@ -29,15 +29,15 @@ TRACE_EVENT(isolator_end,
 );
 
 TRACE_EVENT(isolator_tick,
-	TP_PROTO(int cpu, u32 due, u64 lent),
-	TP_ARGS(cpu, due, lent),
-	TP_STRUCT__entry(__field(int, cpu) __field(u32, due) __field(u64, lent)),
-	TP_fast_assign(__entry->cpu = cpu; __entry->due = due; __entry->lent = lent;),
-	TP_printk("cpu=%d due=%#x lent=%llu", __entry->cpu, __entry->due,
-		  __entry->lent)
+	TP_PROTO(int cpu, u32 due, u64 yielded),
+	TP_ARGS(cpu, due, yielded),
+	TP_STRUCT__entry(__field(int, cpu) __field(u32, due) __field(u64, yielded)),
+	TP_fast_assign(__entry->cpu = cpu; __entry->due = due; __entry->yielded = yielded;),
+	TP_printk("cpu=%d due=%#x yielded=%llu", __entry->cpu, __entry->due,
+		  __entry->yielded)
 );
 
-TRACE_EVENT(isolator_hold,
+TRACE_EVENT(isolator_queue,
 	TP_PROTO(int cpu, int kind, void *func, unsigned long caller),
 	TP_ARGS(cpu, kind, func, caller),
 	TP_STRUCT__entry(__field(int, cpu) __field(int, kind)
@@ -49,7 +49,7 @@ TRACE_EVENT(isolator_hold,
 		  __entry->func, (void *)__entry->caller)
 );
 
-TRACE_EVENT(isolator_breach,
+TRACE_EVENT(isolator_deadline_miss,
 	TP_PROTO(int cpu, int kind, void *func, u64 waited),
 	TP_ARGS(cpu, kind, func, waited),
 	TP_STRUCT__entry(__field(int, cpu) __field(int, kind)
@@ -61,7 +61,7 @@ TRACE_EVENT(isolator_breach,
 		  __entry->func, __entry->waited)
 );
 
-/* A call of @func that @cpu is spared, or that breaks in on it. */
+/* A call of @func that @cpu is avoided, or that breaks in on it. */
 DECLARE_EVENT_CLASS(isolator_call,
 	TP_PROTO(int cpu, void *func),
 	TP_ARGS(cpu, func),
@@ -72,7 +72,7 @@ DECLARE_EVENT_CLASS(isolator_call,
 
 DEFINE_EVENT(isolator_call, isolator_defer, TP_PROTO(int cpu, void *func), TP_ARGS(cpu, func));
 DEFINE_EVENT(isolator_call, isolator_exclude, TP_PROTO(int cpu, void *func), TP_ARGS(cpu, func));
-DEFINE_EVENT(isolator_call, isolator_break, TP_PROTO(int cpu, void *func), TP_ARGS(cpu, func));
+DEFINE_EVENT(isolator_call, isolator_immediate, TP_PROTO(int cpu, void *func), TP_ARGS(cpu, func));
 
 #endif /* _TRACE_ISOLATOR_H */
 

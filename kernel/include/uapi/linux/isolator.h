@@ -22,9 +22,9 @@
 
 /* What a tick makes up for. */
 #define ISOLATOR_TICK_SCHED	(1U << 0)	/* accounting, CPU timers, limits */
-#define ISOLATOR_TICK_RT	(1U << 1)	/* lend the CPU to its own threads */
+#define ISOLATOR_TICK_YIELD	(1U << 1)	/* yield the CPU to its own threads */
 #define ISOLATOR_TICK_TSC_SYNC	(1U << 2)	/* this CPU's part in clock upkeep */
-#define ISOLATOR_TICK_ALL	(ISOLATOR_TICK_SCHED | ISOLATOR_TICK_RT | \
+#define ISOLATOR_TICK_ALL	(ISOLATOR_TICK_SCHED | ISOLATOR_TICK_YIELD | \
 				 ISOLATOR_TICK_TSC_SYNC)
 
 /* What start achieved beside the mask. */
@@ -43,7 +43,7 @@
 #define ISOLATOR_START_LOCK		(1U << 1)
 #define ISOLATOR_START_FLAGS		(ISOLATOR_START_AUTO_TICK | ISOLATOR_START_LOCK)
 
-/* isolator_start_args.deadline_ns: never a breach for what only sleeps. */
+/* isolator_start_args.deadline_ns: never a deadline miss for what only sleeps. */
 #define ISOLATOR_DEADLINE_NEVER	(~0ULL)
 
 /**
@@ -59,9 +59,9 @@
  * @deadline_ns: in: D, 0 for the default, ISOLATOR_DEADLINE_NEVER for strict mode
  *	(CAP_SYS_ADMIN), at most 1 s unless limits say otherwise; out: what is in force
  * @spin_ns: in: D_spin, 0 for the default, at most 100 ms likewise; out: in force
- * @lend_ns: in: how long a tick may lend the CPU, 0 for the default; out: what
+ * @yield_ns: in: how long a tick may yield the CPU, 0 for the default; out: what
  *	is in force
- * @beat_ns: in: the period of planned interruptions, 0 for none: all that is due
+ * @batch_ns: in: the period of planned interruptions, 0 for none: all that is due
  *	then is delivered by one, and counted as planned.  Implies a tick of its own.
  *
  * A nested start only adds to the mask; its flags must be 0, its times 0 or those
@@ -78,26 +78,26 @@ struct isolator_start_args {
 	__u32 reserved;
 	__u64 deadline_ns;
 	__u64 spin_ns;
-	__u64 lend_ns;
-	__u64 beat_ns;
+	__u64 yield_ns;
+	__u64 batch_ns;
 };
 
 /**
  * struct isolator_tick_args - ISOLATOR_IOC_TICK
  * @size: in: sizeof(struct isolator_tick_args)
  * @flags: in: ISOLATOR_TICK_*
- * @lend_ns: in: budget of this tick's lend, 0 for that of start
+ * @yield_ns: in: budget of this tick, 0 for that of start
  * @due: out: ISOLATOR_DUE_* that this tick found
  * @left: out: ISOLATOR_DUE_* that remain, because the budget ran out
- * @lent_ns: out: how long the CPU was lent
+ * @yielded_ns: out: how long the CPU was yielded
  */
 struct isolator_tick_args {
 	__u32 size;
 	__u32 flags;
-	__u64 lend_ns;
+	__u64 yield_ns;
 	__u32 due;
 	__u32 left;
-	__u64 lent_ns;
+	__u64 yielded_ns;
 };
 
 /**
@@ -140,7 +140,7 @@ struct isolator_task_args {
 #define ISOLATOR_IOC_STOP_TASK	_IOWR(0xB9, 0x05, struct isolator_task_args)
 
 /* Bits of isolator_page.due. */
-#define ISOLATOR_DUE_CALL	(1U << 0)	/* held cross-calls, irq_work */
+#define ISOLATOR_DUE_CALL	(1U << 0)	/* queued cross-calls, irq_work */
 #define ISOLATOR_DUE_RESCHED	(1U << 1)	/* threads of this CPU wait */
 #define ISOLATOR_DUE_SIGNAL	(1U << 2)	/* signal, ptrace, task work */
 #define ISOLATOR_DUE_TIMER	(1U << 3)	/* a timer of this CPU is due */
@@ -176,13 +176,13 @@ enum isolator_end {
  * @cpu: the CPU
  * @reserved: 0; what senders write is not in the cache line that a loop looks at
  * @ticks: ticks that entered the kernel
- * @held: requests that waited for a tick or a kernel entry
- * @deferred: requests that were done at once, caught up with later
+ * @queued: requests that waited for a tick or a kernel entry
+ * @deferred: requests that were done at once, and by the CPU at its next kernel entry
  * @excluded: requests that have no effect on a CPU in user mode
- * @breaches: requests that a real interrupt delivered at a deadline
- * @breaks: requests that are always delivered at once
- * @lends: how often the CPU was lent
- * @planned: interruptions by the beat that start asked for
+ * @missed: requests that a real interrupt delivered at a deadline
+ * @immediate: requests that are always delivered at once
+ * @yields: how often the CPU was yielded
+ * @planned: planned interruptions, one a batch period
  *
  * The page of the calling thread's isolation; it can be mapped from start on
  * and outlives the end.  Counters only grow.
@@ -196,12 +196,12 @@ struct isolator_page {
 	__u32 cpu;
 	__u64 reserved[5];
 	__u64 ticks;
-	__u64 held;
+	__u64 queued;
 	__u64 deferred;
 	__u64 excluded;
-	__u64 breaches;
-	__u64 breaks;
-	__u64 lends;
+	__u64 missed;
+	__u64 immediate;
+	__u64 yields;
 	__u64 planned;
 };
 

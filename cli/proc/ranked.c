@@ -7,23 +7,23 @@
 #include "base/array.h"
 #include "base/term.h"
 #include "base/text.h"
-#include "proc/culprit.h"
+#include "proc/ranked.h"
 
-void culprits_add(struct culprits *culprits, const struct proc_cpu *now,
-		  const struct proc_cpu *before)
+void ranked_add(struct ranked_senders *ranked, const struct proc_cpu *now,
+		const struct proc_cpu *before)
 {
 	for (size_t i = 0; i < now->nr_senders; i++) {
 		const struct proc_sender *sender = &now->senders[i];
 		const struct proc_sender *old = proc_sender(before, sender);
-		struct culprit culprit = { .cpu = now->cpu, .sender = sender };
+		struct ranked_sender entry = { .cpu = now->cpu, .sender = sender };
 		bool more = counts_since(&sender->counts, old ? &old->counts : NULL,
-					 &culprit.counts);
+					 &entry.counts);
 
 		/* The kernel keeps a maximum: only one that grew is of this span. */
 		if (!old || !more || sender->longest_ns > old->longest_ns)
-			culprit.longest_ns = sender->longest_ns;
-		if (counts_sum(&culprit.counts))
-			*ARRAY_ADD(culprits->list, culprits->count) = culprit;
+			entry.longest_ns = sender->longest_ns;
+		if (counts_sum(&entry.counts))
+			*ARRAY_ADD(ranked->list, ranked->count) = entry;
 	}
 }
 
@@ -40,13 +40,13 @@ static int names(const char *a, const char *b)
 
 static int worse_first(const void *left, const void *right)
 {
-	const struct culprit *a = left, *b = right;
+	const struct ranked_sender *a = left, *b = right;
 	const int orders[] = {
-		more_first(a->counts.n[BREACHED], b->counts.n[BREACHED]),
-		more_first(a->counts.n[BROKEN], b->counts.n[BROKEN]),
+		more_first(a->counts.n[MISSED], b->counts.n[MISSED]),
+		more_first(a->counts.n[IMMEDIATE], b->counts.n[IMMEDIATE]),
 		more_first(a->counts.n[PLANNED], b->counts.n[PLANNED]),
 		more_first(a->longest_ns, b->longest_ns),
-		more_first(a->counts.n[HELD], b->counts.n[HELD]),
+		more_first(a->counts.n[QUEUED], b->counts.n[QUEUED]),
 		more_first(counts_sum(&a->counts), counts_sum(&b->counts)),
 		/* Equals always stand in the same order. */
 		names(a->sender->comm, b->sender->comm),
@@ -61,19 +61,19 @@ static int worse_first(const void *left, const void *right)
 	return 0;
 }
 
-void culprits_rank(struct culprits *culprits)
+void ranked_rank(struct ranked_senders *ranked)
 {
-	if (culprits->count)
-		qsort(culprits->list, culprits->count, sizeof(*culprits->list), worse_first);
+	if (ranked->count)
+		qsort(ranked->list, ranked->count, sizeof(*ranked->list), worse_first);
 }
 
-void culprits_free(struct culprits *culprits)
+void ranked_free(struct ranked_senders *ranked)
 {
-	free(culprits->list);
-	*culprits = (struct culprits){ 0 };
+	free(ranked->list);
+	*ranked = (struct ranked_senders){ 0 };
 }
 
-char *culprit_deed(const char *comm, const char *kind, const char *callback)
+char *sender_deed(const char *comm, const char *kind, const char *callback)
 {
 	/* What a sender did, by kind, where no function says it better. */
 	static const struct {
@@ -85,7 +85,7 @@ char *culprit_deed(const char *comm, const char *kind, const char *callback)
 		{ "signal", "sent the task a signal, or traced it" },
 		{ "thread", "asked to run" },
 		{ "timer", "saw that a timer of this CPU had expired" },
-		{ "clock", "saw that limits or CPU timers were to be checked" },
+		{ "clock", "found CPU limits or CPU timers to check" },
 	};
 	const char *deed = NULL;
 	size_t size;
@@ -109,7 +109,7 @@ char *culprit_deed(const char *comm, const char *kind, const char *callback)
 	return text;
 }
 
-/* "held 40 times", behind a comma if something stands before. */
+/* "queued 40 times", behind a comma if something stands before. */
 static void put_count(FILE *out, const char *verb, uint64_t n, bool *begun)
 {
 	if (!n)
@@ -118,24 +118,24 @@ static void put_count(FILE *out, const char *verb, uint64_t n, bool *begun)
 	*begun = true;
 }
 
-char *culprit_words(const struct culprit *culprit)
+char *sender_words(const struct ranked_sender *entry)
 {
 	static const enum count order[] = {
-		BREACHED, BROKEN, PLANNED, HELD, DEFERRED, EXCLUDED, REFUSED
+		MISSED, IMMEDIATE, PLANNED, QUEUED, DEFERRED, EXCLUDED, REFUSED
 	};
-	char *deed = culprit_deed(culprit->sender->comm, culprit->sender->kind,
-				  culprit->sender->callback);
+	char *deed = sender_deed(entry->sender->comm, entry->sender->kind,
+				 entry->sender->callback);
 	char time[TERM_TIME], *text;
 	bool begun = false;
 	size_t size;
 	FILE *out = text_open(&text, &size);
 
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-		put_count(out, count_names[order[i]], culprit->counts.n[order[i]], &begun);
-		/* Where the holds stand, or would: what breached had waited too. */
-		if (order[i] == HELD && culprit->longest_ns)
+		put_count(out, count_names[order[i]], entry->counts.n[order[i]], &begun);
+		/* Beside what was queued: what missed its deadline had waited too. */
+		if (order[i] == QUEUED && entry->longest_ns)
 			fprintf(out, "%slongest %s", begun ? ", " : "",
-				term_time(time, culprit->longest_ns));
+				term_time(time, entry->longest_ns));
 	}
 	fprintf(out, ": %s", deed);
 	fclose(out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * name: fault-hold-break
+ * name: fault-queue-immediate
  * cpus: 2
  * kernel: isolator-faults
  * timeout: 60
@@ -36,5 +36,5 @@ static bool check(void)
 int main(void)
 {
 	iso_require(2);
-	return with_fault("hold_break", check);
+	return with_fault("queue_immediate", check);
 }

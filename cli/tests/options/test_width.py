@@ -3,8 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
+import re
+import struct
 import subprocess
+import tempfile
+import termios
 from pathlib import Path
 
 import pytest
@@ -38,7 +44,7 @@ RECORDED = [
 # On this machine, whatever that is.
 RUNNING = [
     ["audit"], ["audit", "-c", LAST], ["watch", "-n", "1", "--interval", "0.1"],
-    ["watch", "-n", "1", "--interval", "0.1", "-c", LAST, "--all"], ["status"], ["why"],
+    ["watch", "-n", "1", "--interval", "0.1", "-c", LAST, "--zeros"], ["status"], ["why"],
     ["attach", "1", "-c", LAST], ["shield", "show"], ["restore"], ["interfere", "--list"],
     ["prove", "-c", LAST, "-t", "0.2"], ["prove", "-c", LAST, "-t", "0.2", "--threshold", "1us"],
     ["measure", "latency", "-c", LAST, "-t", "0.2"], ["measure", "noise", "-c", LAST, "-t", "0.2"],
@@ -58,11 +64,26 @@ def fits(text: str, columns: int = TEXT) -> None:
 
 
 def said(*words: str | Path) -> str:
-    """What a command prints, and what it says beside."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S,
-                          stdin=subprocess.DEVNULL)
-    assert done.returncode >= 0 and done.stdout + done.stderr
-    return done.stdout + done.stderr
+    """What a command prints, and its errors as a terminal shows them."""
+    here, there = os.openpty()
+    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 30, TEXT, 0, 0))
+    with tempfile.TemporaryFile() as printed, subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=printed, stderr=there) as process:
+        os.close(there)
+        errors = b""
+        # A terminal that nobody writes to any more is at its end by EIO.
+        with contextlib.suppress(OSError):
+            while part := os.read(here, 65536):
+                errors += part
+        os.close(here)
+        assert process.wait(PATIENCE_S) >= 0
+        printed.seek(0)
+        text = printed.read().decode()
+    # Of a line that is written again and again the last one stays.
+    shown = "\n".join(re.split(r"\r|\033\[2?K", line)[-1]
+                      for line in errors.decode().replace("\r\n", "\n").split("\n"))
+    assert text + shown
+    return text + shown
 
 
 @pytest.mark.parametrize("words", RECORDED, ids=" ".join)

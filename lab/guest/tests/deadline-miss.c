@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * name: breach
+ * name: deadline-miss
  * cpus: 2
  * kernel: isolator
  * timeout: 90
@@ -21,7 +21,7 @@
 #define D_SPIN	(300 * MS)
 /* By so much a busy host may hold the CPU whose timer it is; less than from one bound to the other. */
 #define LATE	(450 * MS)
-#define BREACHES "/proc/isolator/breaches"
+#define DELIVERIES "/proc/isolator/deliveries"
 
 static _Atomic uint64_t handled;
 
@@ -51,33 +51,33 @@ static uint64_t waited(const char *kind)
 	char text[8192], *at = text, *line;
 	uint64_t found = 0;
 
-	if (get_file(BREACHES, text, sizeof(text)))
+	if (get_file(DELIVERIES, text, sizeof(text)))
 		return 0;
 	while ((line = strsep(&at, "\n"))) {
 		char *value = strstr(line, "waited_ns ");
 
-		if (strstr(line, "cpu 1 breach") && strstr(line, kind) && value)
+		if (strstr(line, "cpu 1 deadline_miss") && strstr(line, kind) && value)
 			found = strtoull(value + strlen("waited_ns "), NULL, 10);
 	}
 	return found;
 }
 
 /*
- * The deadline's breach came in time and says who it was.  Not before the bound by the
+ * The deadline's interrupt came in time and says who it was.  Not before the bound by the
  * clock here; how much later is for the kernel to say, as a busy host holds this CPU, too.
  */
 static void named(struct worker *w, const char *what, uint64_t took, uint64_t bound,
 		  const char *kind, const char *callback)
 {
-	uint64_t breaches = w->iso.page->breaches, wait = waited(kind);
+	uint64_t missed = w->iso.page->missed, wait = waited(kind);
 
-	ok(breaches >= 1, "%s: %lu breaches counted", what, breaches);
+	ok(missed >= 1, "%s: %lu deadline misses counted", what, missed);
 	ok(took >= bound * 9 / 10 && wait >= bound && wait < bound + LATE,
 	   "%s: delivered after %lu ms, waited %lu ms, bound %lu ms", what, took / MS,
 	   wait / MS, bound / MS);
-	ok(file_has(BREACHES, "cpu 1 breach", kind, callback, NULL),
+	ok(file_has(DELIVERIES, "cpu 1 deadline_miss", kind, callback, NULL),
 	   "%s: named as %s, %s", what, kind, callback);
-	show_breaches();
+	show_deliveries();
 }
 
 static void by_munmap(void)
@@ -87,9 +87,9 @@ static void by_munmap(void)
 
 	ask_flush();
 	named(w, "munmap", now_ns() - start, D_SPIN, "kind call", "callback flush_tlb_func");
-	ok(file_has(BREACHES, "sender_cpu 0", "comm breach", NULL),
+	ok(file_has(DELIVERIES, "sender_cpu 0", "comm deadline-miss", NULL),
 	   "munmap: the sender's CPU and name");
-	ok(file_has(BREACHES, "  ", "munmap", NULL), "munmap: the waiting sender's stack");
+	ok(file_has(DELIVERIES, "  ", "munmap", NULL), "munmap: the waiting sender's stack");
 	worker_end(w);
 }
 
@@ -107,20 +107,20 @@ static void by_membarrier(void)
 static void by_kworker(void)
 {
 	struct worker *w = fresh();
-	uint64_t start, lends;
+	uint64_t start, yields;
 
 	if (!ok(can_ask_kworker(), "tracing, to ask for a kworker by")) {
 		worker_end(w);
 		return;
 	}
-	lends = w->iso.page->lends;
+	yields = w->iso.page->yields;
 	start = now_ns();
 	ask_kworker();
 	named(w, "kworker", now_ns() - start, D, "kind thread", "comm kworker/1");
-	/* Counted by the task that lent it, when that has woken. */
-	for (int i = 0; i < 100 && w->iso.page->lends == lends; i++)
+	/* Counted by the task that yielded it, when that has woken. */
+	for (int i = 0; i < 100 && w->iso.page->yields == yields; i++)
 		sleep_ms(10);
-	ok(w->iso.page->lends > lends, "kworker: the CPU was lent by force");
+	ok(w->iso.page->yields > yields, "kworker: the CPU was yielded by force");
 	worker_end(w);
 }
 
@@ -133,19 +133,19 @@ static void by_signal(void)
 	syscall(SYS_tgkill, getpid(), w->tid, SIGUSR1);
 	wait_for(&handled, 1, 5000);
 	ok(handled == 1, "signal: the handler ran");
-	named(w, "signal", now_ns() - start, D, "kind signal", "comm breach");
-	ok(file_has(BREACHES, "kind signal", "caller kick_process", NULL),
+	named(w, "signal", now_ns() - start, D, "kind signal", "comm deadline-miss");
+	ok(file_has(DELIVERIES, "kind signal", "caller kick_process", NULL),
 	   "signal: where it was asked from, as its sender does not wait");
 	worker_end(w);
 }
 
-static int reads_breaches(void)
+static int reads_deliveries(void)
 {
 	char text[8192];
 
 	if (setuid(65534))
 		return 254;
-	if (get_file(BREACHES, text, sizeof(text)))
+	if (get_file(DELIVERIES, text, sizeof(text)))
 		return 0;
 	return strstr(text, "comm") || strstr(text, "callback") ? 1 : 0;
 }
@@ -166,7 +166,7 @@ int main(void)
 	by_signal();
 	pid = fork();
 	if (!pid)
-		_exit(reads_breaches());
+		_exit(reads_deliveries());
 	waitpid(pid, &status, 0);
 	ok(!status, "names are for the administrator only");
 	return done_testing();

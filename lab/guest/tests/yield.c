@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * name: lend
+ * name: yield
  * cpus: 2
  * kernel: isolator
  * timeout: 60
@@ -58,28 +58,28 @@ static void *bound_body(void *arg)
 	return NULL;
 }
 
-/* How many breaches it takes until the thread has had so much of the CPU. */
-static uint64_t breaches_for(struct worker *w, uint64_t need_ns, bool signals)
+/* How many deadline misses it takes until the thread has had so much of the CPU. */
+static uint64_t misses_for(struct worker *w, uint64_t need_ns, bool signals)
 {
-	uint64_t before = w->iso.page->breaches, done = bound.done, start = now_ns(), seen = handled;
+	uint64_t before = w->iso.page->missed, done = bound.done, start = now_ns(), seen = handled;
 
 	bound.need_ns = need_ns;
 	if (write(bound.wake[1], "x", 1) != 1)
 		bail_out("pipe");
 	while (bound.done == done && now_ns() - start < 30 * SEC) {
-		/* One at a time, and only while the CPU is lent: one that waits would be a breach. */
-		if (signals && w->iso.page->breaches > before && handled - seen < 5)
+		/* One at a time, and only while the CPU is yielded: one that waits would be a deadline miss. */
+		if (signals && w->iso.page->missed > before && handled - seen < 5)
 			syscall(SYS_tgkill, getpid(), w->tid, SIGUSR1);
 		sleep_ms(10);
 	}
 	if (bound.done == done)
 		diag("it did not come to an end");
-	diag("%lu ms of work took %lu ms and %lu breaches", need_ns / MS, (now_ns() - start) / MS,
-	     (uint64_t)w->iso.page->breaches - before);
-	/* The way out of the last lend: nothing may be left of it in the next count. */
+	diag("%lu ms of work took %lu ms and %lu deadline misses", need_ns / MS, (now_ns() - start) / MS,
+	     (uint64_t)w->iso.page->missed - before);
+	/* The way out of the last yield: nothing may be left of it in the next count. */
 	for (int i = 0; i < 100 && w->iso.page->due; i++)
 		worker_tick(w, 100);
-	return bound.done == done ? UINT64_MAX : w->iso.page->breaches - before;
+	return bound.done == done ? UINT64_MAX : w->iso.page->missed - before;
 }
 
 int main(void)
@@ -99,15 +99,15 @@ int main(void)
 		bail_out("no isolated worker");
 	for (int i = 0; i < 10 && w->iso.page->due; i++)
 		worker_tick(w, 1000);
-	n = breaches_for(w, D / 2, false);
-	ok(n == 1, "half a deadline of work: one breach lends it all (%lu)", n);
-	n = breaches_for(w, 3 * D, false);
-	ok(n >= 3 && n <= 4, "three deadlines of work: one breach for each (%lu)", n);
-	n = breaches_for(w, D / 2, true);
+	n = misses_for(w, D / 2, false);
+	ok(n == 1, "half a deadline of work: one deadline miss yields it all (%lu)", n);
+	n = misses_for(w, 3 * D, false);
+	ok(n >= 3 && n <= 4, "three deadlines of work: one deadline miss for each (%lu)", n);
+	n = misses_for(w, D / 2, true);
 	ok(handled > 0, "%lu signals woke the task meanwhile", (uint64_t)handled);
 	ok(n >= 1 && n <= 2, "they do not cost the thread its turn (%lu)", n);
 	if (n > 2)
-		show_breaches();
+		show_deliveries();
 	worker_end(w);
 	close(bound.wake[1]);
 	pthread_join(bound.thread, NULL);

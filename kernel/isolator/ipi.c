@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Isolator: the senders' side.  Whoever wants to interrupt an isolated CPU comes
- * through here and is held, spared or let through.
+ * through here and is queued, avoided or let through.
  */
 #include <linux/context_tracking.h>
 #include <linux/irq_work.h>
@@ -37,7 +37,7 @@ static bool isolator_in_kdb(void)
 }
 
 /**
- * isolator_bypass - is this a moment in which nothing may be held?
+ * isolator_bypass - is this a moment in which nothing may be queued?
  *
  * Context: any.
  */
@@ -54,7 +54,7 @@ bool isolator_bypass(void)
  * The state first, then whose it is: the acquire pairs with the atomic on ct->state
  * at the return to user mode.  A CPU that left the isolated task disarms before it
  * takes another one to user mode, so whoever sees that one's state sees it disarmed.
- * The other way round a request could be held for a task that is not isolated.
+ * The other way round a request could be queued for a task that is not isolated.
  */
 bool isolator_in_user(int cpu)
 {
@@ -78,7 +78,7 @@ bool isolator_quiet(int cpu)
  */
 bool isolator_user(int cpu)
 {
-	if (!isolator_cpu(cpu) || isolator_fault(ISOLATOR_FAULT_HOLD_EXCLUDED))
+	if (!isolator_cpu(cpu) || isolator_fault(ISOLATOR_FAULT_QUEUE_EXCLUDED))
 		return false;
 	smp_mb(); /* pairs with the atomic on ct->state at kernel entry */
 	return isolator_quiet(cpu);
@@ -131,13 +131,13 @@ void isolator_deliver(int cpu)
 	isolator_unmark(cpu, flags);
 }
 
-/* Hold, which is true, or send.  The caller has marked @cpu. */
+/* Queue, which is true, or send.  The caller has marked @cpu. */
 static bool isolator_decide(int cpu, enum isolator_kind kind, int work, u32 mask,
 			    void *func, unsigned long caller)
 {
 	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
 	struct isolator_cpu *ic = isolator_of(cpu);
-	bool user, held;
+	bool user, queued;
 
 	if (!isolator_fault(ISOLATOR_FAULT_LOSE_WAKEUP) || !isolator_quiet(cpu))
 		atomic_or(work, &hot->work);
@@ -148,41 +148,41 @@ static bool isolator_decide(int cpu, enum isolator_kind kind, int work, u32 mask
 	smp_mb();
 	/* Looked at once: who comes back to user mode later waits for the unmark. */
 	user = (READ_ONCE(ic->mask) & mask) && isolator_in_user(cpu);
-	held = user && !isolator_bypass();
-	if (held) {
-		isolator_stamp(ic, kind, func, caller, NULL);
+	queued = user && !isolator_bypass();
+	if (queued) {
+		isolator_note_queued(ic, kind, func, caller, NULL);
 	} else {
-		/* In a transition nothing is held; it is counted all the same. */
+		/* In a transition nothing is queued; it is counted all the same. */
 		if (user)
-			isolator_count_broken(ic, kind, func);
+			isolator_count_immediate(ic, kind, func);
 		isolator_send(cpu);
 	}
-	return held;
+	return queued;
 }
 
-static void isolator_gate(int cpu, enum isolator_kind kind, int work, u32 mask,
-			  void *func, unsigned long caller)
+static void isolator_queue_or_send(int cpu, enum isolator_kind kind, int work, u32 mask,
+				   void *func, unsigned long caller)
 {
 	unsigned long flags = isolator_mark(cpu);
-	bool held = isolator_decide(cpu, kind, work, mask, func, caller);
+	bool queued = isolator_decide(cpu, kind, work, mask, func, caller);
 
 	isolator_unmark(cpu, flags);
-	if (held)
-		trace_isolator_hold(cpu, kind, func, caller);
+	if (queued)
+		trace_isolator_queue(cpu, kind, func, caller);
 }
 
-/* @rule, if it applies to @cpu; NULL: a call is held. */
+/* @rule, if it applies to @cpu; NULL: a call is queued. */
 static const struct isolator_rule *isolator_applies(int cpu, const struct isolator_rule *rule)
 {
 	if (!rule || !(READ_ONCE(isolator_of(cpu)->mask) & ISOLATOR_MASK_IPI))
 		return NULL;
-	if (rule->treatment == ISOLATOR_EXCLUDE && isolator_fault(ISOLATOR_FAULT_HOLD_EXCLUDED))
+	if (rule->policy == ISOLATOR_EXCLUDE && isolator_fault(ISOLATOR_FAULT_QUEUE_EXCLUDED))
 		return NULL;
 	return rule;
 }
 
 /*
- * Catch up or exclude, as @rule says.
+ * Defer or exclude, as @rule says.
  *
  * True: @cpu is in user mode, the work bit is set where there is one, and the
  * sender is done with it.  The bit was set before the state was read, with a
@@ -192,87 +192,87 @@ static const struct isolator_rule *isolator_applies(int cpu, const struct isolat
  * and the entry code does neither with anything that can change before it looks
  * at the bit.  What bounds it: one bit per kind, done at the next kernel entry.
  */
-static bool isolator_spare(int cpu, const struct isolator_rule *rule)
+static bool isolator_avoid(int cpu, const struct isolator_rule *rule)
 {
 	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
 
-	if (rule->treatment == ISOLATOR_CATCH_UP_TEXT)
+	if (rule->policy == ISOLATOR_DEFER_TEXT)
 		atomic_or(ISOLATOR_WORK_TEXT, &hot->work);
-	else if (rule->treatment == ISOLATOR_CATCH_UP_TLB)
+	else if (rule->policy == ISOLATOR_DEFER_TLB)
 		atomic_or(ISOLATOR_WORK_TLB, &hot->work);
 	smp_mb(); /* pairs with the atomic on ct->state at kernel entry */
 	if (!isolator_quiet(cpu))
 		return false;
-	isolator_count_spared(isolator_of(cpu), rule);
+	isolator_count_avoided(isolator_of(cpu), rule);
 	return true;
 }
 
-static void isolator_trace_spared(int cpu, const struct isolator_rule *rule)
+static void isolator_trace_avoided(int cpu, const struct isolator_rule *rule)
 {
-	if (rule->treatment == ISOLATOR_EXCLUDE)
+	if (rule->policy == ISOLATOR_EXCLUDE)
 		trace_isolator_exclude(cpu, rule->func);
 	else
 		trace_isolator_defer(cpu, rule->func);
 }
 
-/** __isolator_skip_call - catch up or exclude, if @rule applies; preemption is off */
-bool __isolator_skip_call(int cpu, const struct isolator_rule *rule)
+/** __isolator_avoid_call - defer or exclude, if @rule applies; preemption is off */
+bool __isolator_avoid_call(int cpu, const struct isolator_rule *rule)
 {
-	if (!isolator_applies(cpu, rule) || !isolator_spare(cpu, rule))
+	if (!isolator_applies(cpu, rule) || !isolator_avoid(cpu, rule))
 		return false;
-	isolator_trace_spared(cpu, rule);
+	isolator_trace_avoided(cpu, rule);
 	return true;
 }
 
 /*
- * Queue a call that user mode has no need of, or spare it.
+ * Queue a call that user mode has no need of, or avoid it.
  *
- * isolator_skip_call() may have looked while @cpu was in the kernel, and were the
- * call queued now that @cpu is in user mode, it would be held.  So it is looked
+ * isolator_avoid_call() may have looked while @cpu was in the kernel, and were the
+ * call queued now that @cpu is in user mode, it would be queued.  So it is looked
  * at again, once, under the mark: a CPU that is in the kernel then waits for the
  * unmark on its way to user mode, and takes the interrupt before.
  */
-static void isolator_queue_spared(int cpu, struct llist_node *node, struct llist_head *queue,
-				  const struct isolator_rule *rule)
+static void isolator_avoid_or_send(int cpu, struct llist_node *node, struct llist_head *queue,
+				   const struct isolator_rule *rule)
 {
 	call_single_data_t *csd = container_of(node, call_single_data_t, node.llist);
 	unsigned long flags = isolator_mark(cpu);
-	bool spared = isolator_spare(cpu, rule);
+	bool avoided = isolator_avoid(cpu, rule);
 
-	if (spared) {
+	if (avoided) {
 		/* What csd_unlock() does. */
 		smp_store_release(&csd->node.u_flags, 0);
 	} else {
 		if (isolator_bypass() && isolator_in_user(cpu))
-			isolator_count_broken(isolator_of(cpu), ISOLATOR_KIND_CALL, rule->func);
+			isolator_count_immediate(isolator_of(cpu), ISOLATOR_KIND_CALL, rule->func);
 		llist_add(node, queue);
 		isolator_send(cpu);
 	}
 	isolator_unmark(cpu, flags);
-	if (spared)
-		isolator_trace_spared(cpu, rule);
+	if (avoided)
+		isolator_trace_avoided(cpu, rule);
 }
 
 /*
- * Queue @node on @cpu, to be held or announced.  Whether the queue was empty says
- * nothing about an interrupt being under way, as an earlier entry may be held: each
- * request is put through the gate, which at worst sends one interrupt too many.
+ * Queue @node on @cpu, to be queued or announced.  Whether the queue was empty says
+ * nothing about an interrupt being under way, as an earlier entry may be queued: each
+ * request is decided on, which at worst sends one interrupt too many.
  */
-static void isolator_queue_held(int cpu, struct llist_node *node, struct llist_head *queue,
-				enum isolator_kind kind, void *func, unsigned long caller)
+static void isolator_queue_request(int cpu, struct llist_node *node, struct llist_head *queue,
+				   enum isolator_kind kind, void *func, unsigned long caller)
 {
 	/*
 	 * The mark, then the call: until the unmark the CPU does not get back to user
-	 * mode, or one that another sender's interrupt has run would be stamped as held.
+	 * mode, or one that another sender's interrupt has run would be stamped as queued.
 	 */
 	unsigned long flags = isolator_mark(cpu);
-	bool held;
+	bool queued;
 
 	llist_add(node, queue);
-	held = isolator_decide(cpu, kind, ISOLATOR_WORK_CALL, ISOLATOR_MASK_IPI, func, caller);
+	queued = isolator_decide(cpu, kind, ISOLATOR_WORK_CALL, ISOLATOR_MASK_IPI, func, caller);
 	isolator_unmark(cpu, flags);
-	if (held)
-		trace_isolator_hold(cpu, kind, func, caller);
+	if (queued)
+		trace_isolator_queue(cpu, kind, func, caller);
 }
 
 /* The call of a CSD, of which @rule is, or NULL.  Always true. */
@@ -283,7 +283,7 @@ bool __isolator_queue_call(int cpu, struct llist_node *node, struct llist_head *
 	/* Read it now: once queued, the node is no longer ours. */
 	void *func = csd->func;
 
-	if (isolator_fault(ISOLATOR_FAULT_DROP_HELD) && isolator_quiet(cpu) &&
+	if (isolator_fault(ISOLATOR_FAULT_DROP_QUEUED) && isolator_quiet(cpu) &&
 	    (READ_ONCE(csd->node.u_flags) & CSD_FLAG_TYPE_MASK) == CSD_TYPE_ASYNC) {
 		/* The fault: what csd_unlock() does, without the call. */
 		smp_store_release(&csd->node.u_flags, 0);
@@ -291,9 +291,9 @@ bool __isolator_queue_call(int cpu, struct llist_node *node, struct llist_head *
 	}
 	rule = isolator_applies(cpu, rule);
 	if (rule)
-		isolator_queue_spared(cpu, node, queue, rule);
+		isolator_avoid_or_send(cpu, node, queue, rule);
 	else
-		isolator_queue_held(cpu, node, queue, ISOLATOR_KIND_CALL, func, _RET_IP_);
+		isolator_queue_request(cpu, node, queue, ISOLATOR_KIND_CALL, func, _RET_IP_);
 	return true;
 }
 
@@ -304,70 +304,70 @@ bool __isolator_queue(int cpu, struct llist_node *node, struct llist_head *queue
 
 	switch (READ_ONCE(csd->node.u_flags) & CSD_FLAG_TYPE_MASK) {
 	case CSD_TYPE_TTWU:
-		isolator_queue_held(cpu, node, queue, ISOLATOR_KIND_WAKE, NULL, _RET_IP_);
+		isolator_queue_request(cpu, node, queue, ISOLATOR_KIND_WAKE, NULL, _RET_IP_);
 		return true;
 	case CSD_TYPE_IRQ_WORK:
-		isolator_queue_held(cpu, node, queue, ISOLATOR_KIND_CALL,
-				    container_of(node, struct irq_work, node.llist)->func,
-				    _RET_IP_);
+		isolator_queue_request(cpu, node, queue, ISOLATOR_KIND_CALL,
+				       container_of(node, struct irq_work, node.llist)->func,
+				       _RET_IP_);
 		return true;
 	default:
 		return __isolator_queue_call(cpu, node, queue, __isolator_rule(csd->func));
 	}
 }
 
-static void isolator_call_nothing(void *unused) { }
+static void isolator_empty_call(void *unused) { }
 
-static bool isolator_holds_call(int cpu, void *unused)
+static bool isolator_has_queued_call(int cpu, void *unused)
 {
 	return isolator_cpu(cpu) &&
 	       (atomic_read(&per_cpu(isolator_hot, cpu).work) & ISOLATOR_WORK_CALL);
 }
 
 /**
- * isolator_finish_calls - calls that are held, and that nobody waits for, are taken
+ * isolator_flush_queued_calls - calls that are queued, and that nobody waits for, are taken
  *
  * One more call, which is waited for, is taken in the same interrupt: when this
  * returns the others have run, or run with interrupts off, as synchronize_rcu()
  * sees.  Waits for a tick, at most D_spin.  Context: process, interrupts on.
  */
-void isolator_finish_calls(void)
+void isolator_flush_queued_calls(void)
 {
-	on_each_cpu_cond(isolator_holds_call, isolator_call_nothing, NULL, true);
+	on_each_cpu_cond(isolator_has_queued_call, isolator_empty_call, NULL, true);
 }
 
 /* TIF_NEED_RESCHED of @cpu's task was set; its rq lock is usually held. */
 void __isolator_resched(int cpu)
 {
-	isolator_gate(cpu, ISOLATOR_KIND_RESCHED, ISOLATOR_WORK_RESCHED,
-		      ISOLATOR_MASK_RESCHED, NULL, _RET_IP_);
+	isolator_queue_or_send(cpu, ISOLATOR_KIND_RESCHED, ISOLATOR_WORK_RESCHED,
+			       ISOLATOR_MASK_RESCHED, NULL, _RET_IP_);
 }
 EXPORT_SYMBOL_GPL(__isolator_resched); /* smp_send_reschedule(), for KVM */
 
 /*
  * Core scheduling: what an SMT sibling runs next must not run beside what @cpu runs, as
  * the two do not trust each other.  TIF_NEED_RESCHED was set; the sibling goes on at
- * once, so that nothing may be held.
+ * once, so that nothing may be queued.
  */
 void __isolator_core_resched(int cpu)
 {
-	isolator_break(cpu, __isolator_core_resched);
+	isolator_deliver_now(cpu, __isolator_core_resched);
 }
 
 /*
  * A signal, task work or the like for @p, which runs on @cpu.  The flag that
- * makes the return to user mode look is set already.  SIGKILL breaks.
+ * makes the return to user mode look is set already.  SIGKILL is immediate.
  */
-bool __isolator_kick(struct task_struct *p, int cpu)
+bool __isolator_signal(struct task_struct *p, int cpu)
 {
 	if (READ_ONCE(isolator_of(cpu)->owner) != p)
 		return false;
 	if ((__fatal_signal_pending(p) || (p->flags & PF_EXITING)) &&
-	    !isolator_fault(ISOLATOR_FAULT_HOLD_BREAK))
-		isolator_break(cpu, __isolator_kick);
+	    !isolator_fault(ISOLATOR_FAULT_QUEUE_IMMEDIATE))
+		isolator_deliver_now(cpu, __isolator_signal);
 	else
-		isolator_gate(cpu, ISOLATOR_KIND_SIGNAL, ISOLATOR_WORK_RESCHED,
-			      ISOLATOR_MASK_RESCHED, NULL, _RET_IP_);
+		isolator_queue_or_send(cpu, ISOLATOR_KIND_SIGNAL, ISOLATOR_WORK_RESCHED,
+				       ISOLATOR_MASK_RESCHED, NULL, _RET_IP_);
 	return true;
 }
 
@@ -388,8 +388,8 @@ void __isolator_thread_waits(int cpu, struct task_struct *p)
 	isolator_left(cpu);
 	/* Either this sees the CPU armed, or its way to user mode sees the flag. */
 	smp_mb();
-	if (!READ_ONCE(ic->lending) && READ_ONCE(per_cpu(isolator_hot, cpu).armed))
-		isolator_stamp(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, p);
+	if (!READ_ONCE(ic->yielding) && READ_ONCE(per_cpu(isolator_hot, cpu).armed))
+		isolator_note_queued(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, p);
 }
 
 /*
@@ -407,7 +407,7 @@ void __isolator_wait_csd(int cpu, void *func, unsigned int *flags,
 
 		if (!isolator_cpu(cpu))
 			return;
-		isolator_breach(ic, ISOLATOR_KIND_CALL, spin, true);
+		isolator_check_deadline(ic, ISOLATOR_KIND_CALL, spin, true);
 		cpu_relax();
 	}
 }

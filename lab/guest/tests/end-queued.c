@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * name: end-held
+ * name: end-queued
  * cpus: 4
  * kernel: isolator
  * timeout: 30
- * about: an end from outside while a flush is held: the end, the flush and the task all get on
+ * about: an end from outside while a flush is queued: the end, the flush and the task all get on
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -40,8 +40,8 @@ static void end_while_held(int round)
 		bail_out("pthread_create");
 	while (!asked)
 		sleep_ms(1);
-	wait_for(&w->held, 1, 5000);
-	ok(!flushed && w->held >= 1, "round %d: the flush is held", round);
+	wait_for(&w->queued, 1, 5000);
+	ok(!flushed && w->queued >= 1, "round %d: the flush is queued", round);
 	start = now_ns();
 	ok(!put_file("/proc/isolator/cpus", "3"), "round %d: the administrator takes the CPU away",
 	   round);
@@ -51,8 +51,8 @@ static void end_while_held(int round)
 	ok(flushed && flushed_at - start < w->spin_ns,
 	   "round %d: the flush is done after %lu ms, less than D_spin", round,
 	   (flushed_at - start) / MS);
-	ok(w->iso.page->end == ISOLATOR_END_ADMIN && !w->iso.page->breaches,
-	   "round %d: ended by the administrator, without a breach", round);
+	ok(w->iso.page->end == ISOLATOR_END_ADMIN && !w->iso.page->missed,
+	   "round %d: ended by the administrator, without a deadline miss", round);
 	worker_end(w);
 	put_file("/proc/isolator/cpus", "1-3");
 }

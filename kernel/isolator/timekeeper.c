@@ -11,7 +11,7 @@
 #include "internal.h"
 
 /* Innermost of Isolator's mutexes. */
-static DEFINE_MUTEX(isolator_keeper_mutex);
+static DEFINE_MUTEX(isolator_timekeeper_mutex);
 static int isolator_keeper = -1;
 
 /**
@@ -41,45 +41,45 @@ int isolator_timekeeper(void)
 }
 
 /**
- * isolator_keeper_beside - a CPU that can keep the time, other than @cpu
+ * isolator_timekeeper_beside - a CPU that can keep the time, other than @cpu
  * @cpu: one that is about to be isolated or to go, or -1
  *
  * Active, not isolated and not of nohz_full=: one of these stops its tick in user
- * mode, and with it the time.  The present keeper if it is one.
+ * mode, and with it the time.  The present timekeeper if it is one.
  * Returns -1 if there is none.  Context: any; a snapshot.
  */
-int isolator_keeper_beside(int cpu)
+int isolator_timekeeper_beside(int cpu)
 {
-	int keeper = READ_ONCE(isolator_keeper), other, found = -1;
+	int timekeeper = READ_ONCE(isolator_keeper), other, found = -1;
 
 	for_each_cpu_andnot(other, cpu_active_mask, &isolator_cpumask) {
 		if (other == cpu || tick_nohz_full_cpu(other))
 			continue;
-		if (found < 0 || other == keeper)
+		if (found < 0 || other == timekeeper)
 			found = other;
 	}
 	return found;
 }
 
 /**
- * isolator_elect_keeper - choose the CPU that keeps the time and watches the deadlines
+ * isolator_elect_timekeeper - choose the CPU that keeps the time and watches the deadlines
  * @leaving: a CPU that is about to go, or -1
  *
  * Its tick does not stop while any CPU is isolated.  Where nobody can take its
  * place, which is so with nohz_full= only, it stays: hot-plug takes no CPU offline
  * then that keeps the time.  Context: process, may sleep.
  */
-void isolator_elect_keeper(int leaving)
+void isolator_elect_timekeeper(int leaving)
 {
 	int next;
 
-	mutex_lock(&isolator_keeper_mutex);
-	next = isolator_keeper_beside(leaving);
+	mutex_lock(&isolator_timekeeper_mutex);
+	next = isolator_timekeeper_beside(leaving);
 	if (next < 0)
 		next = leaving;
 	WRITE_ONCE(isolator_keeper, cpumask_empty(&isolator_cpumask) ? -1 : next);
 	if (isolator_keeper >= 0)
 		smp_call_function_single(next, tick_isolator_take, NULL, 1);
 	isolator_watch();
-	mutex_unlock(&isolator_keeper_mutex);
+	mutex_unlock(&isolator_timekeeper_mutex);
 }

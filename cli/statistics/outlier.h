@@ -3,15 +3,15 @@
  * Values above a threshold, on their way from the thread that measures to whoever looks
  * for causes.  One thread puts them in, one takes them out, nobody waits.
  */
-#ifndef EXCESS_H
-#define EXCESS_H
+#ifndef OUTLIER_H
+#define OUTLIER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /* from_ns to to_ns, CLOCK_MONOTONIC: the time between which the cause lies. */
-struct excess {
+struct outlier {
 	int cpu;
 	pid_t tid;		/* of the thread that measured */
 	uint64_t trigger;	/* which one, from 0 */
@@ -19,42 +19,42 @@ struct excess {
 	uint64_t value_ns;
 };
 
-#define EXCESS_ROOM 256		/* a power of two */
+#define OUTLIER_ROOM 256		/* a power of two */
 
 /* All 0 is an empty one. */
-struct excess_ring {
+struct outlier_ring {
 	uint32_t put, taken;	/* how many; they wrap */
 	uint64_t lost;		/* it was full */
-	struct excess slots[EXCESS_ROOM];
+	struct outlier slots[OUTLIER_ROOM];
 };
 
-/* By the one that measures.  A full ring loses @excess, and counts that. */
-static inline void excess_put(struct excess_ring *ring, const struct excess *excess)
+/* By the one that measures.  A full ring loses @outlier, and counts that. */
+static inline void outlier_put(struct outlier_ring *ring, const struct outlier *outlier)
 {
-	/* Pairs with the release in excess_take(): the slot was read before it is reused. */
+	/* Pairs with the release in outlier_take(): the slot was read before it is reused. */
 	uint32_t taken = __atomic_load_n(&ring->taken, __ATOMIC_ACQUIRE);
 
-	if (ring->put - taken == EXCESS_ROOM) {
+	if (ring->put - taken == OUTLIER_ROOM) {
 		__atomic_store_n(&ring->lost, ring->lost + 1, __ATOMIC_RELAXED);
 		return;
 	}
-	ring->slots[ring->put % EXCESS_ROOM] = *excess;
-	/* Pairs with the acquire in excess_take(): the slot is whole before it is seen. */
+	ring->slots[ring->put % OUTLIER_ROOM] = *outlier;
+	/* Pairs with the acquire in outlier_take(): the slot is whole before it is seen. */
 	__atomic_store_n(&ring->put, ring->put + 1, __ATOMIC_RELEASE);
 }
 
 /* By the one that looks for causes.  False: there is none now. */
-static inline bool excess_take(struct excess_ring *ring, struct excess *excess)
+static inline bool outlier_take(struct outlier_ring *ring, struct outlier *outlier)
 {
 	if (__atomic_load_n(&ring->put, __ATOMIC_ACQUIRE) == ring->taken)
 		return false;
-	*excess = ring->slots[ring->taken % EXCESS_ROOM];
+	*outlier = ring->slots[ring->taken % OUTLIER_ROOM];
 	__atomic_store_n(&ring->taken, ring->taken + 1, __ATOMIC_RELEASE);
 	return true;
 }
 
 /* How many were lost so far. */
-static inline uint64_t excess_lost(const struct excess_ring *ring)
+static inline uint64_t outlier_lost(const struct outlier_ring *ring)
 {
 	return __atomic_load_n(&ring->lost, __ATOMIC_RELAXED);
 }

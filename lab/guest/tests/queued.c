@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * name: held
+ * name: queued
  * cpus: 2
  * kernel: isolator
  * timeout: 60
@@ -45,7 +45,7 @@ static bool read_register(void)
  */
 static void check(struct worker *w, const char *what, bool (*request)(void))
 {
-	uint64_t held = w->iso.page->held, start = now_ns(), took;
+	uint64_t queued = w->iso.page->queued, start = now_ns(), took;
 	int done = 0;
 
 	for (int i = 0; i < ROUNDS; i++) {
@@ -54,14 +54,14 @@ static void check(struct worker *w, const char *what, bool (*request)(void))
 		done += request();
 	}
 	took = (now_ns() - start) / MS;
-	held = w->iso.page->held - held;
+	queued = w->iso.page->queued - queued;
 	ok(done == ROUNDS, "%s: %d of %d returned", what, done, ROUNDS);
-	ok(held >= ROUNDS, "%s: %lu counted as held", what, held);
+	ok(queued >= ROUNDS, "%s: %lu counted as queued", what, queued);
 	ok(took >= (ROUNDS - 2) * PERIOD_MS && took < ROUNDS * (PERIOD_MS + SLACK_MS),
 	   "%s: %lu ms for %d requests at a tick every %d ms", what, took, ROUNDS,
 	   PERIOD_MS);
-	if (!ok(!w->iso.page->breaches, "%s: no breach", what))
-		show_breaches();
+	if (!ok(!w->iso.page->missed, "%s: no deadline miss", what))
+		show_deliveries();
 }
 
 int main(void)
@@ -80,7 +80,7 @@ int main(void)
 	}
 	check(w, "membarrier", barrier);
 	check(w, "munmap", ask_flush);
-	ok(!put_file("/proc/isolator/limits", "msr hold"), "registers are read late, not refused");
+	ok(!put_file("/proc/isolator/limits", "msr queue"), "registers are read late, not refused");
 	check(w, "register", read_register);
 	put_file("/proc/isolator/limits", "msr refuse");
 	ok(w->due_seen > 0, "the page said when a tick was due, %lu times", w->due_seen);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * name: fault-drop-held
+ * name: fault-drop-queued
  * cpus: 2
  * kernel: isolator-faults
  * timeout: 60
  * alone: yes
- * about: planted fault: a held request is dropped
+ * about: planted fault: a queued request is dropped
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static bool check(void)
 		back = waitpid(pid, &status, WNOHANG) == pid && !status;
 	}
 	worker_end(w);
-	return back && !w->breaches;
+	return back && !w->missed;
 }
 
 int main(void)
@@ -52,7 +52,7 @@ int main(void)
 	if (access(DEVICE, R_OK))
 		skip_all("no " DEVICE);
 	/* Such reads are refused, unless the administrator wants them to wait. */
-	if (put_file(LIMITS, "msr hold"))
+	if (put_file(LIMITS, "msr queue"))
 		bail_out("reads cannot be made to wait");
-	return with_fault("drop_held", check);
+	return with_fault("drop_queued", check);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Isolator: is this CPU isolated?  Small enough for <linux/smp.h>. */
-#ifndef _LINUX_ISOLATOR_GATE_H
-#define _LINUX_ISOLATOR_GATE_H
+#ifndef _LINUX_ISOLATOR_CPU_H
+#define _LINUX_ISOLATOR_CPU_H
 
 #include <linux/compiler.h>
 #include <linux/types.h>
@@ -29,7 +29,7 @@ static __always_inline bool isolator_cpu(int cpu)
 	return isolator_enabled() && cpumask_test_cpu(cpu, &isolator_cpumask);
 }
 
-/** isolator_resched - true: the reschedule request was held or sent */
+/** isolator_resched - true: the reschedule request was queued or sent */
 static __always_inline bool isolator_resched(int cpu)
 {
 	if (!isolator_cpu(cpu))
@@ -47,4 +47,4 @@ static __always_inline bool isolator_cpu(int cpu) { return false; }
 static __always_inline bool isolator_resched(int cpu) { return false; }
 
 #endif /* CONFIG_ISOLATOR */
-#endif /* _LINUX_ISOLATOR_GATE_H */
+#endif /* _LINUX_ISOLATOR_CPU_H */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who wanted an isolated CPU, the worst first, in words. */
-#ifndef CULPRIT_H
-#define CULPRIT_H
+#ifndef RANKED_H
+#define RANKED_H
 
 #include "proc/proc.h"
 
-struct culprit {
+struct ranked_sender {
 	int cpu;
 	const struct proc_sender *sender;	/* its names and stack */
 	struct counts counts;			/* in the span that is looked at */
 	uint64_t longest_ns;			/* 0: none, or not known for the span */
 };
 
-struct culprits {
-	struct culprit *list;
+struct ranked_senders {
+	struct ranked_sender *list;
 	size_t count;
 };
 
@@ -21,22 +21,22 @@ struct culprits {
  * Adds what the senders of @now asked for since @before, NULL for the beginning of
  * the isolation; those that asked for nothing are left out.
  */
-void culprits_add(struct culprits *culprits, const struct proc_cpu *now,
-		  const struct proc_cpu *before);
+void ranked_add(struct ranked_senders *ranked, const struct proc_cpu *now,
+		const struct proc_cpu *before);
 
 /*
- * The order: who caused breaches, then breaks, then planned interruptions, then the longest
+ * The order: who caused deadline misses, then immediate deliveries, then planned interruptions, then the longest
  * hold, the most holds, the most of all else.  It is that of status, why, run and export; each
  * shows as many as it has room for.
  */
-void culprits_rank(struct culprits *culprits);
+void ranked_rank(struct ranked_senders *ranked);
 
-void culprits_free(struct culprits *culprits);
+void ranked_free(struct ranked_senders *ranked);
 
-/* "held 40 times, longest 1.2 ms: kworker/1:1 wanted to run (kind thread)"; to be freed. */
-char *culprit_words(const struct culprit *culprit);
+/* "queued 40 times, longest 1.2 ms: kworker/1:1 wanted to run (kind thread)"; to be freed. */
+char *sender_words(const struct ranked_sender *entry);
 
 /* What a request is in words: "kworker/1:1 wanted to run"; to be freed. */
-char *culprit_deed(const char *comm, const char *kind, const char *callback);
+char *sender_deed(const char *comm, const char *kind, const char *callback);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * name: fault-hold-excluded
+ * name: fault-queue-excluded
  * cpus: 2
  * kernel: isolator-faults
  * timeout: 90
- * about: planted fault: what means nothing to user mode is held instead of left out
+ * about: planted fault: what means nothing to user mode is queued instead of left out
  */
 #define _GNU_SOURCE
 #include <sys/stat.h>
@@ -36,8 +36,8 @@ static bool check(void)
 	put_file(INSTANCE "/current_tracer", "nop");
 	took = now_ns() - start;
 	excluded = w->iso.page->excluded - excluded;
-	clean = !w->iso.page->breaches;
-	diag("%lu ms, %lu excluded, %s breach", took / MS, excluded, clean ? "no" : "a");
+	clean = !w->iso.page->missed;
+	diag("%lu ms, %lu excluded, %s deadline miss", took / MS, excluded, clean ? "no" : "a");
 	worker_end(w);
 	rmdir(INSTANCE);
 	return excluded > 0 && clean && took < 2 * SEC;
@@ -46,5 +46,5 @@ static bool check(void)
 int main(void)
 {
 	iso_require(2);
-	return with_fault("hold_excluded", check);
+	return with_fault("queue_excluded", check);
 }

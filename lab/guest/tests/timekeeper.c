@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * name: keeper
+ * name: timekeeper
  * cpus: 4
  * kernel: isolator
  * timeout: 60

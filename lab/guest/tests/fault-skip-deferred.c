@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * name: fault-skip-catchup
+ * name: fault-skip-deferred
  * cpus: 2
  * kernel: isolator-faults
  * timeout: 60
  * alone: yes
- * about: planted fault: the catch-up at kernel entry is skipped
+ * about: planted fault: the deferred work at kernel entry is skipped
  * dmesg: WARNING: .* __isolator_user_exit\+|Call Trace:
  */
 #define _GNU_SOURCE
@@ -16,7 +16,7 @@
 
 /*
  * Kernel text changes while the task is in user mode; at its next entry the
- * kernel checks, before the first code that can be patched, that it caught up.
+ * kernel checks, before the first code that can be patched, that it has done it.
  */
 static bool check(void)
 {
@@ -51,5 +51,5 @@ static bool check(void)
 int main(void)
 {
 	iso_require(2);
-	return with_fault("skip_catchup", check);
+	return with_fault("skip_deferred", check);
 }

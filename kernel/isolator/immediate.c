@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Isolator: breaks, which are delivered at once.  They are counted and remembered.
+ * Isolator: requests that are delivered at once.  They are counted and remembered.
  */
 #include <linux/isolator.h>
 #include <linux/kernel.h>
@@ -16,20 +16,20 @@
 #define ISOLATOR_LOCK_TRIES	100000
 
 /**
- * isolator_count_broken - one more of @kind that is not held, though it might be
+ * isolator_count_immediate - one more of @kind that is not queued, though it might be
  * @ic: the CPU
  * @kind: what it is
  * @func: callback, or NULL
  *
  * Context: interrupts off, not from an NMI.
  */
-void isolator_count_broken(struct isolator_cpu *ic, enum isolator_kind kind, void *func)
+void isolator_count_immediate(struct isolator_cpu *ic, enum isolator_kind kind, void *func)
 {
 	char comm[TASK_COMM_LEN];
 
-	isolator_who(comm);
+	isolator_sender_name(comm);
 	raw_spin_lock(&ic->lock);
-	isolator_count_locked(ic, ISOLATOR_COUNT_BROKEN, kind, func, comm);
+	isolator_count_locked(ic, ISOLATOR_COUNT_IMMEDIATE, kind, func, comm);
 	raw_spin_unlock(&ic->lock);
 }
 
@@ -37,7 +37,7 @@ void isolator_count_broken(struct isolator_cpu *ic, enum isolator_kind kind, voi
  * Some who come here report that a CPU is stuck, maybe with the lock held: the
  * count is lost then, not the report.
  */
-static void isolator_record_break(int cpu, void *func, unsigned long caller)
+static void isolator_record_immediate(int cpu, void *func, unsigned long caller)
 {
 	struct isolator_cpu *ic = isolator_of(cpu);
 	struct isolator_request req = {
@@ -48,61 +48,61 @@ static void isolator_record_break(int cpu, void *func, unsigned long caller)
 	int tries = ISOLATOR_LOCK_TRIES;
 	unsigned long flags;
 
-	req.pid = isolator_who(req.comm);
+	req.pid = isolator_sender_name(req.comm);
 	while (!raw_spin_trylock_irqsave(&ic->lock, flags)) {
 		if (!--tries)
 			return;
 		cpu_relax();
 	}
-	isolator_count_locked(ic, ISOLATOR_COUNT_BROKEN, ISOLATOR_KIND_CALL, func,
+	isolator_count_locked(ic, ISOLATOR_COUNT_IMMEDIATE, ISOLATOR_KIND_CALL, func,
 			      req.comm);
-	isolator_record(ic, ISOLATOR_KIND_CALL, &req, 0, false, true);
+	isolator_record_delivery(ic, ISOLATOR_KIND_CALL, &req, 0, false, true);
 	raw_spin_unlock_irqrestore(&ic->lock, flags);
-	trace_isolator_break(cpu, func);
+	trace_isolator_immediate(cpu, func);
 }
 
 /**
- * isolator_note_break - @cpu is about to be interrupted: count and remember it
+ * isolator_note_immediate - @cpu is about to be interrupted: count and remember it
  * @cpu: an isolated CPU
  * @func: what it is interrupted by, one way or another
  *
  * Not counted from an NMI.  Context: any.
  */
-void isolator_note_break(int cpu, void *func)
+void isolator_note_immediate(int cpu, void *func)
 {
 	/* From an NMI: the lock may be held by what it interrupted. */
 	if (isolator_in_user(cpu) && !in_nmi())
-		isolator_record_break(cpu, func, _RET_IP_);
+		isolator_record_immediate(cpu, func, _RET_IP_);
 }
 
 /**
- * isolator_interrupted - a device interrupts this CPU: count it, if it was quiet
+ * isolator_note_device_irq - a device interrupts this CPU: count it, if it was quiet
  * @handler: what deals with it
  *
  * Start moves device interrupts away.  One that comes could not be moved, or its
  * affinity names isolated CPUs only.  Once for each handler that is run.
  * Context: hard interrupt, from its entry on.
  */
-void isolator_interrupted(void *handler)
+void isolator_note_device_irq(void *handler)
 {
 	struct pt_regs *regs = get_irq_regs();
 
 	if (this_cpu_read(isolator_hot.armed) && regs && user_mode(regs))
-		isolator_record_break(smp_processor_id(), handler, _RET_IP_);
+		isolator_record_immediate(smp_processor_id(), handler, _RET_IP_);
 }
 
 /**
- * isolator_break - deliver at once and count it
+ * isolator_deliver_now - deliver at once and count it
  * @cpu: isolated or not
  * @func: what is delivered
  *
  * Context: any but NMI.
  */
-void isolator_break(int cpu, void *func)
+void isolator_deliver_now(int cpu, void *func)
 {
 	if (!isolator_cpu(cpu))
 		return;
 	if (isolator_in_user(cpu))
-		isolator_record_break(cpu, func, _RET_IP_);
+		isolator_record_immediate(cpu, func, _RET_IP_);
 	isolator_deliver(cpu);
 }

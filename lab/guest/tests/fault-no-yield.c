@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * name: fault-no-lend
+ * name: fault-no-yield
  * cpus: 2
  * kernel: isolator-faults
  * timeout: 90
- * about: planted fault: the tick does not lend the CPU to its kernel threads
+ * about: planted fault: the tick does not yield the CPU to its kernel threads
  */
 #define _GNU_SOURCE
 #include <sys/wait.h>
@@ -34,8 +34,8 @@ static bool check(void)
 	worker_end(w);		/* with the CPU free again it ends in any case */
 	if (!back)
 		waitpid(pid, NULL, 0);
-	diag("%lu lends, %lu breaches", w->lends, w->breaches);
-	return back && w->lends > 0 && !w->breaches;
+	diag("%lu yields, %lu deadline misses", w->yields, w->missed);
+	return back && w->yields > 0 && !w->missed;
 }
 
 int main(void)
@@ -43,5 +43,5 @@ int main(void)
 	iso_require(2);
 	if (!can_ask_kworker())
 		skip_all("no tracing, by which to ask for work");
-	return with_fault("no_lend", check);
+	return with_fault("no_yield", check);
 }
