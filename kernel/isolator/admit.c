@@ -72,7 +72,7 @@ int isolator_check_args(struct isolator_start_args *args)
  * @cpu: the CPU it is pinned to
  *
  * Returns 0, -EACCES, -EALREADY, -EBUSY, or -EAGAIN: see isolator_begin().
- * Context: process, the CPU's mutex queued; sure with isolator_mutex, which keeps off other
+ * Context: process, the CPU's mutex held; sure with isolator_mutex, which keeps off other
  * starts.
  */
 int isolator_check_cpu(int cpu)

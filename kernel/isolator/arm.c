@@ -20,7 +20,7 @@
 
 /**
  * struct isolator_armed - a start that waits for its task
- * @refs: the task's side queues one until @done, who asks another
+ * @refs: the task's side holds one until @done, whoever asks holds another
  * @node: in isolator_armed_tasks until it is through or is taken back
  * @work: on the task's list at once, or from its exec on
  * @queued: it is there, or runs

@@ -96,7 +96,7 @@ struct isolator_rule {
 };
 
 /**
- * struct isolator_tally - what one CPU has avoided an isolated one, by rule
+ * struct isolator_tally - what one CPU has avoided for an isolated one, by rule
  *
  * Only that CPU writes it, so that senders share neither a lock nor a cache line.
  */

@@ -254,7 +254,7 @@ static void isolator_avoid_or_send(int cpu, struct llist_node *node, struct llis
 }
 
 /*
- * Queue @node on @cpu, to be queued or announced.  Whether the queue was empty says
+ * Put @node on @queue of @cpu, to wait or with an interrupt.  Whether the queue was empty says
  * nothing about an interrupt being under way, as an earlier entry may be queued: each
  * request is decided on, which at worst sends one interrupt too many.
  */

@@ -126,7 +126,7 @@ static void isolator_test_free_tally(void *tally)
 	free_percpu((struct isolator_tally __percpu *)tally);
 }
 
-/* Whichever CPU spares it, and however often that CPU was isolated before. */
+/* Whichever CPU avoids the call, and however often that CPU was isolated before. */
 static void isolator_test_avoided(struct kunit *test)
 {
 	struct isolator_cpu *ic = isolator_test_cpu(test);

@@ -262,8 +262,10 @@ static int isolator_write_stats(char *text)
 
 	if (strcmp(text, "reset longest"))
 		return -EINVAL;
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
 		isolator_reset_longest(isolator_of(cpu));
+		isolator_senders_reset_longest(isolator_of(cpu));
+	}
 	return 0;
 }
 

@@ -239,14 +239,19 @@ static void isolator_unprepare(struct isolator_shared *shared,
 }
 
 /*
- * The CPU's counters of what it is avoided, made once and kept: a sender may have them in
+ * The CPU's counters of what is avoided for it, made once and kept: a sender may have them in
  * hand at any time.  -ENOMEM.  The CPU's mutex held.
  */
 static int isolator_make_tally(struct isolator_cpu *ic)
 {
-	if (!ic->tally)
-		ic->tally = alloc_percpu(struct isolator_tally);
-	return ic->tally ? 0 : -ENOMEM;
+	struct isolator_tally __percpu *tally = ic->tally;
+
+	if (!tally) {
+		tally = alloc_percpu(struct isolator_tally);
+		/* The zeroes first: pairs with isolator_tally_sum(), which takes no lock. */
+		smp_store_release(&ic->tally, tally);
+	}
+	return tally ? 0 : -ENOMEM;
 }
 
 /* What a start brings along, in case it can be done; -ENOMEM. */

@@ -76,7 +76,7 @@ static void isolator_page_inc(struct isolator_cpu *ic, enum isolator_policy poli
 }
 
 /**
- * isolator_count_avoided - one more call that @rule avoided the CPU
+ * isolator_count_avoided - one more call that @rule avoided
  *
  * Takes no lock and looks nothing up.  Who asked is for the tracepoints: nobody waits
  * for what is avoided, so that there is nobody to be named later.
@@ -90,13 +90,15 @@ void isolator_count_avoided(struct isolator_cpu *ic, const struct isolator_rule 
 
 static u64 isolator_tally_sum(struct isolator_cpu *ic, unsigned int slot)
 {
+	/* Pairs with isolator_make_tally(). */
+	struct isolator_tally __percpu *tally = smp_load_acquire(&ic->tally);
 	u64 sum = 0;
 	int cpu;
 
-	if (!ic->tally)
+	if (!tally)
 		return 0;
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(ic->tally, cpu)->avoided[slot]);
+		sum += READ_ONCE(per_cpu_ptr(tally, cpu)->avoided[slot]);
 	return sum;
 }
 
@@ -104,7 +106,8 @@ static u64 isolator_tally_sum(struct isolator_cpu *ic, unsigned int slot)
  * isolator_reset_tally - what is avoided from here on counts from zero
  *
  * Others' counters are not written: one they add to just now would be lost.  Without the
- * lock, as it goes round all CPUs: what is shown meanwhile is of before or of after.
+ * lock, as it goes round all CPUs: what is shown meanwhile may be the last session's and
+ * this one's.
  * Context: process, the CPU is not isolated, its mutex held.
  */
 void isolator_reset_tally(struct isolator_cpu *ic)
@@ -179,7 +182,7 @@ void isolator_count(int cpu, enum isolator_count what, void *func)
 }
 
 /**
- * isolator_record_delivery - remember a deadline miss or a break, the oldest falling out
+ * isolator_record_delivery - remember a deadline miss or immediate delivery; the oldest goes
  * @ic: the CPU; its lock is held
  * @kind: what was delivered
  * @request: who asked for it
@@ -257,10 +260,17 @@ void isolator_reset_stats(struct isolator_cpu *ic)
  */
 u64 isolator_tally_since(struct isolator_cpu *ic, unsigned int slot)
 {
-	return isolator_tally_sum(ic, slot) - READ_ONCE(ic->tally_base[slot]);
+	u64 base = READ_ONCE(ic->tally_base[slot]);
+
+	/*
+	 * The base first: counters only grow, so that no later sum is less than it. Pairs
+	 * with isolator_reset_tally(), whose store depends on the counters that it read.
+	 */
+	smp_rmb();
+	return isolator_tally_sum(ic, slot) - base;
 }
 
-/** isolator_rule_count - where the totals count what @rule spares */
+/** isolator_rule_count - where the totals count what @rule avoids */
 enum isolator_count isolator_rule_count(const struct isolator_rule *rule)
 {
 	return rule->policy == ISOLATOR_EXCLUDE ? ISOLATOR_COUNT_EXCLUDED :
@@ -268,7 +278,7 @@ enum isolator_count isolator_rule_count(const struct isolator_rule *rule)
 }
 
 /*
- * Adds what the CPU was avoided to what is counted under its lock.  @callbacks: of the
+ * Adds what was avoided for the CPU to what is counted under its lock.  @callbacks: of the
  * same CPU, or NULL; one without a place among them is missing there, not in @counts.
  */
 static void isolator_add_avoided(struct isolator_cpu *ic, u64 *counts,

@@ -29,7 +29,7 @@ static void isolator_end_all_wait(void)
 }
 
 /**
- * isolator_hotplug_begin - cpus_write_lock() is queued: queue nothing any more
+ * isolator_hotplug_begin - cpus_write_lock() is held: queue nothing any more
  *
  * What is queued already is delivered: hot-plug may wait for it.
  */

@@ -43,14 +43,12 @@ struct rq;
 struct task_struct;
 
 /**
- * enum isolator_policy - what becomes of a cross-call aimed at a quiet CPU
- * @ISOLATOR_HOLD: waits in its queue for a tick or a kernel entry; the default
+ * enum isolator_policy - what becomes of a cross-call aimed at a quiet CPU, if it is not queued
  * @ISOLATOR_DEFER_TEXT: done at once, the CPU serialises at kernel entry
  * @ISOLATOR_DEFER_TLB: done at once, the CPU flushes at kernel entry
  * @ISOLATOR_EXCLUDE: means nothing to a CPU in user mode
  */
 enum isolator_policy {
-	ISOLATOR_HOLD,
 	ISOLATOR_DEFER_TEXT,
 	ISOLATOR_DEFER_TLB,
 	ISOLATOR_EXCLUDE,
@@ -62,7 +60,7 @@ enum isolator_count {
 	ISOLATOR_COUNT_EXCLUDED,
 	ISOLATOR_COUNT_QUEUED,
 	ISOLATOR_COUNT_MISSED,
-	ISOLATOR_COUNT_IMMEDIATE,		/* always delivered at once */
+	ISOLATOR_COUNT_IMMEDIATE,	/* always delivered at once */
 	ISOLATOR_COUNT_REFUSED,
 	ISOLATOR_COUNT_PLANNED,		/* delivered in a batch */
 	ISOLATOR_COUNTS,
@@ -246,7 +244,7 @@ void hrtimer_isolator_anywhere(struct hrtimer *timer);
 /**
  * isolator_rule - what is to become of a call of @func, looked up once for all CPUs
  *
- * The first isolation may begin after this: its CPU then queues what it could be avoided,
+ * The first isolation may begin after this: its CPU then queues what could be avoided,
  * which is always right.
  */
 static __always_inline const struct isolator_rule *isolator_rule(void *func)
@@ -268,7 +266,7 @@ static __always_inline bool isolator_queue_call(int cpu, struct llist_node *node
 	return isolator_cpu(cpu) && __isolator_queue_call(cpu, node, queue, rule);
 }
 
-/** isolator_queue - true: @node was queued on @cpu, queued or announced, or avoided */
+/** isolator_queue - true: @node was put on @queue, to wait or with an interrupt, or was avoided */
 static __always_inline bool isolator_queue(int cpu, struct llist_node *node,
 					   struct llist_head *queue)
 {
@@ -281,7 +279,7 @@ static __always_inline bool isolator_signal(struct task_struct *p, int cpu)
 	return isolator_cpu(cpu) && __isolator_signal(p, cpu);
 }
 
-/** isolator_wait_csd - wait for a CSD that @cpu may queue, at most D_spin */
+/** isolator_wait_csd - wait for a CSD that may be queued on @cpu, at most D_spin */
 static __always_inline void isolator_wait_csd(int cpu, void *func,
 					      unsigned int *flags,
 					      unsigned int lock)

@@ -83,6 +83,20 @@ static int read_msr_cpu1(void)
 	return error;
 }
 
+/* Did a request of this program wait, as the senders have it? */
+static bool waited(void)
+{
+	FILE *f = fopen("/proc/isolator/senders", "r");
+	bool found = false;
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f))
+		found |= strstr(line, " comm limits") && !strstr(line, " longest_ns 0 ");
+	if (f)
+		fclose(f);
+	return found;
+}
+
 static void counters(void)
 {
 	struct worker *w = worker_new(1);
@@ -107,9 +121,11 @@ static void counters(void)
 	ok(file_has("/proc/isolator/stats", "cpu 1 kind call longest_ns", NULL) &&
 	   !file_has("/proc/isolator/stats", "cpu 1 kind call longest_ns 0\n", NULL),
 	   "something was queued");
+	ok(waited(), "it was this program's");
 	ok(!put_file("/proc/isolator/stats", "reset longest") &&
 	   file_has("/proc/isolator/stats", "cpu 1 kind signal longest_ns 0\n", NULL),
 	   "the longest waits can be reset");
+	ok(!waited(), "those of senders too");
 	ok(!w->missed, "no deadline miss");
 	worker_end(w);
 }

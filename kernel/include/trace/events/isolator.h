@@ -61,7 +61,7 @@ TRACE_EVENT(isolator_deadline_miss,
 		  __entry->func, __entry->waited)
 );
 
-/* A call of @func that @cpu is avoided, or that breaks in on it. */
+/* A call of @func that is avoided for @cpu, or that is delivered to it at once. */
 DECLARE_EVENT_CLASS(isolator_call,
 	TP_PROTO(int cpu, void *func),
 	TP_ARGS(cpu, func),
