@@ -8,7 +8,7 @@
 static bool want_version;
 
 static const struct command help_command = DISPATCH_HELP(
-	"isolator measure latency", "measure how late a thread wakes up",
+	"isolator help measure latency", "the same as: isolator measure latency --help",
 	"isolator help why", "the same as: isolator why --help");
 
 static const struct command completion_command = DISPATCH_COMPLETION(

@@ -43,7 +43,7 @@ unsigned int term_columns(FILE *out);
 
 /*
  * @text with lines of at most @columns characters, broken at blanks, but not within a short
- * command; what follows an immediate delivery has the blanks that its line began with, and @hang more.
+ * command; what follows a break has the blanks that its line began with, and @hang more.
  * Returns how many lines there are.
  */
 unsigned int term_fold(FILE *out, const char *text, unsigned int columns, unsigned int hang);

@@ -61,18 +61,28 @@ static void accept(struct accepted *accepted)
 	}
 }
 
-/* Moves the operands to the end; the kind that the first of them names. */
+/*
+ * The kind that the first operand names.  getopt_long() moves operands to the end: here in a
+ * copy, else an option without its argument would take the kind for it.
+ */
 static const struct command_kind *find_kind(const struct command *command, int argc, char **argv)
 {
 	struct accepted all = { .command = command };
+	char **words = calloc((size_t)argc + 1, sizeof(*words));
+	const struct command_kind *kind;
 
+	if (!words)
+		exit(error_say("no memory"));
+	memcpy(words, argv, (size_t)argc * sizeof(*words));
 	accept(&all);
 	optind = 0;
 	opterr = 0;
-	while (getopt_long(argc, argv, all.letters, all.longs, NULL) != -1)
+	while (getopt_long(argc, words, all.letters, all.longs, NULL) != -1)
 		;
+	kind = optind < argc ? options_kind(command, words[optind]) : NULL;
 	free(all.longs);
-	return optind < argc ? options_kind(command, argv[optind]) : NULL;
+	free(words);
+	return kind;
 }
 
 static const struct option_spec *by_letter(const struct accepted *accepted, int letter)

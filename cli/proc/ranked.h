@@ -25,9 +25,9 @@ void ranked_add(struct ranked_senders *ranked, const struct proc_cpu *now,
 		const struct proc_cpu *before);
 
 /*
- * The order: who caused deadline misses, then immediate deliveries, then planned interruptions, then the longest
- * hold, the most holds, the most of all else.  It is that of status, why, run and export; each
- * shows as many as it has room for.
+ * The order: who caused deadline misses, then immediate deliveries, then planned
+ * interruptions, then the longest wait, the most queued requests, the most of all else.  It is
+ * that of status, why, run and export; each shows as many as it has room for.
  */
 void ranked_rank(struct ranked_senders *ranked);
 

@@ -21,13 +21,16 @@ const char *proc_text_end(const char *end);
 /* "queued 58, missed 2": those that are not 0; to be freed. */
 char *proc_text_counts(const struct counts *counts);
 
-/* What a start incomplete, for status's mask and got: no line, one, or two. */
+/* What a start lacks, for status's mask and got: no line, one, or two. */
 void proc_text_shortfall(FILE *out, uint64_t achieved, uint64_t more);
 
-/* Behind its owner: whether kernel entries of @cpu tick, and its batch period, if the kernel says so. */
+/*
+ * Behind its owner: whether kernel entries of @cpu tick, and its batch period, if the kernel
+ * says so.
+ */
 void proc_text_ticks(FILE *out, const struct proc_cpu *cpu);
 
-/* Whether @cpu is isolated, with which bounds, and what its start incomplete. */
+/* Whether @cpu is isolated, with which bounds, and what its start lacks. */
 void proc_text_state(FILE *out, const struct proc_cpu *cpu, bool colours);
 
 #endif

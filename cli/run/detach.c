@@ -45,11 +45,14 @@ static int stop(const char *tid)
 {
 	int fd = device_open(options.root);
 	int error = fd < 0 ? errno : device_stop(fd, (pid_t)strtol(tid, NULL, 10));
+	bool none = fd < 0 && error == ENOENT;
 
 	if (fd >= 0)
 		close(fd);
+	if (none)
+		return error_say("%s was not attached, and this kernel has no Isolator", tid);
 	if (error == ESRCH || error == ENOENT)
-		return error_say("%s was not attached, and is not isolated: /proc/isolator/status says which CPUs are",
+		return error_say("%s was not attached, and is not isolated: isolator status shows what is",
 				 tid);
 	if (error)
 		return error_say("%s: %s: %s", tid, strerror(error), device_fix(error));
@@ -141,7 +144,7 @@ const struct command detach_command = {
 	.min_operands = 1,
 	.max_operands = 1,
 	.summary = "end what attach began, and report what came to the CPU",
-	.about = "Ends the isolation of the task with this TID, gives it back the CPUs and the policy that it had before isolator attach, restores each setting that was changed for it, and reports who ticked for it and who asked for its CPU.",
+	.about = "Ends the isolation of the task with this TID, gives it back the CPUs and the policy that it had before isolator attach, restores each setting that was changed for it, and reports what its ticks came from (its own calls, kernel entries, the preload library) and which senders asked for its CPU.",
 	.options = specs,
 	.examples = (const char *const []){
 		"sudo isolator detach 4711", "let the task go on as before",

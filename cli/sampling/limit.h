@@ -36,8 +36,8 @@ bool limit_parse(const char *text, const char *option, bool hard, struct limit *
 
 /*
  * Judges @limit by all of @series that are not sums of seconds.  A maximum holds if no value
- * is above, and none is missing.  A percentile is exceeded if it is above, and holds if its upper bound is
- * not: between these nothing can be said.
+ * is above, and none is missing.  A percentile is exceeded if it is above, and holds if its
+ * upper bound is not: between these nothing can be said.
  */
 void limit_judge(struct limit *limit, struct series *const *series, size_t count);
 

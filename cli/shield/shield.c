@@ -56,7 +56,7 @@ static const struct command_kind kinds[] = {
 	[SHOW] = {
 		.name = "show",
 		.summary = "show what still reaches shielded CPUs",
-		.about = "Shows the masks, and what still reaches shielded CPUs, because the kernel does not know the rule.",
+		.about = "Shows the masks, and what still reaches shielded CPUs although the masks forbid it.",
 		.examples = (const char *const []){
 			"sudo isolator shield show", "show what still reaches shielded CPUs",
 			NULL,
@@ -328,7 +328,7 @@ const struct command shield_command = {
 	.exits = (const char *const []){
 		"0", "done, and everything that can run elsewhere leaves shielded CPUs alone",
 		"1", "an error, or something could not be restored; the message says what to do",
-		"2", "something breaks the rule, or was refused; it is named",
+		"2", "something still uses a shielded CPU, or a change was refused; it is named",
 		NULL,
 	},
 	.run = run,

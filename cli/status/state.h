@@ -40,7 +40,7 @@ const struct proc_cpu *state_before(const struct state_view *view, const struct 
 /* Seconds since the state before. */
 double state_seconds(const struct state_view *view);
 
-/* The sender whose hold was @cpu's longest; NULL: unknown. */
+/* The sender whose request waited longest for @cpu; NULL: unknown. */
 const struct proc_sender *state_longest(const struct proc_cpu *cpu);
 
 /* Is it isolated, and to be shown? */

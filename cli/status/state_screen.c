@@ -84,8 +84,8 @@ static int longer_first(const void *left, const void *right)
 }
 
 /*
- * No ranking of senders (proc/ranked.h): the kernel has each deadline miss by itself, and of each CPU
- * that waited the one is shown that shows how long it may take.
+ * No ranking of senders (proc/ranked.h): the kernel has each deadline miss by itself, and of
+ * each CPU that waited the one is shown that shows how long it may take.
  */
 static void add_waiter(struct waiter **waiters, size_t *count, const struct proc_delivery *delivery,
 		       int whom)

@@ -167,7 +167,7 @@ def shown_commands() -> list[str]:
         blocks = [parts[i + 1] for i in range(1, len(parts) - 1, 4) if not parts[i]]
         lines += [re.sub(r"\s{2,}#.*", "", line).strip() for block in blocks
                   for line in block.splitlines()]
-    return [line for line in dict.fromkeys(lines) if line]
+    return [line.removeprefix("sudo ") for line in dict.fromkeys(lines) if line]
 
 
 def test_shown_commands(machines: Machines) -> None:

@@ -11,8 +11,8 @@
  *   unmark itself                         ---- full barrier ----
  *                                         wait for marks to go, look again
  *
- * Four processes beside the target: two senders of cross-calls that are caught
- * up with, excluded or queued; one client of a kernel thread of that CPU; the
+ * Four processes beside the target: two senders of cross-calls that are
+ * deferred, excluded or queued; one client of a kernel thread of that CPU; the
  * watcher of the deadline D.  A sender that spins is its own watcher (D_spin).
  *
  * Safety (assertions):
@@ -90,7 +90,7 @@ bool stale[N];			/* the target has not synchronised since the change */
 bool must[N];			/* ... and its sender was told that it is done */
 bool body;			/* patched or unmapped things may be touched */
 bool old_walk[N];		/* a walk that began before the request goes on */
-bool ran[N], queued_before[N], queued[N];
+bool ran[N], waited_before[N], waits[N];
 bool thread_before, local_state;
 bool requested[N];
 bool user_mode;

@@ -62,7 +62,7 @@ inline look()
 }
 
 /* Queue or send.  Interrupts are off from the mark to the unmark. */
-inline gate(i)
+inline queue_or_send(i)
 {
 #ifndef NO_SENDER_MARK
 	senders++;
@@ -87,7 +87,7 @@ inline gate(i)
 		d_step {
 			assert(kind == CALL || kind == ASYNC);	/* avoided */
 			since = true; due = true;
-			queued[i] = queued[i]
+			waits[i] = queued[i]
 		}
 	:: else ->
 #ifdef COUNT_FIRST
@@ -183,11 +183,11 @@ end:	do
 #ifdef DROP_QUEUED
 		if
 		:: kind == ASYNC && state == USER -> done[i] = true
-		:: else -> queued[i] = true; gate(i)
+		:: else -> queued[i] = true; queue_or_send(i)
 		fi;
 #else
 		queued[i] = true;
-		gate(i);
+		queue_or_send(i);
 #endif
 sent:
 		do

@@ -94,13 +94,13 @@ inline run_queue()
 		drain();
 		if
 		:: queued[0] -> queued[0] = false; ran[0] = true; old_walk[0] = false;
-			done[0] = true; queued[0] = false; queued_before[0] = false;
+			done[0] = true; waits[0] = false; waited_before[0] = false;
 			stale[0] = false
 		:: else
 		fi;
 		if
 		:: queued[1] -> queued[1] = false; ran[1] = true; old_walk[1] = false;
-			done[1] = true; queued[1] = false; queued_before[1] = false;
+			done[1] = true; waits[1] = false; waited_before[1] = false;
 			stale[1] = false
 		:: else
 		fi
@@ -187,7 +187,7 @@ inline another_task()
 		state_user()
 	   };
 	   atomic {
-		queued_before[0] = queued[0]; queued_before[1] = queued[1];
+		waited_before[0] = waits[0]; waited_before[1] = waits[1];
 		state_kernel()
 	   };
 	   catch_up();
@@ -195,7 +195,7 @@ inline another_task()
 	   take_queued();
 #endif
 	   window();
-	   assert(!queued_before[0] && !queued_before[1])		/* lost */
+	   assert(!waited_before[0] && !waited_before[1])		/* lost */
 	:: break
 	od
 }
@@ -223,7 +223,7 @@ end_user:
 
 	atomic {
 		user_mode = false;
-		queued_before[0] = queued[0]; queued_before[1] = queued[1];
+		waited_before[0] = waits[0]; waited_before[1] = waits[1];
 		thread_before = thread_waits;
 		state_kernel()
 	};
@@ -277,7 +277,7 @@ quiet:	/* Make the CPU quiet again. */
 	:: else
 	fi;
 	d_step {
-		assert(!queued_before[0] && !queued_before[1]);		/* lost */
+		assert(!waited_before[0] && !waited_before[1]);		/* lost */
 		assert(!(tick && thread_before));	/* yielded */
 		assert(!local_state);					/* drained */
 		thread_before = false

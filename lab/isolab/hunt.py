@@ -178,7 +178,7 @@ def unknown(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def longest(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What was held longest, by callback and sender."""
+    """What waited longest, by callback and sender."""
     worst: dict[tuple[str, str, str], dict[str, Any]] = {}
     for part in found:
         for cause in part["causes"]:
@@ -197,7 +197,7 @@ def faults(part: dict[str, Any]) -> list[str]:
         bad.append(f"did not come back in {part['seconds']:.0f} s")
     held_s = part["longest_wait_s"]
     if held_s is None or held_s > matrixclaims.MAX_WAIT_S:
-        bad.append(f"held {held_s} s, not at most {matrixclaims.MAX_WAIT_S} s")
+        bad.append(f"a wait of {held_s} s, not at most {matrixclaims.MAX_WAIT_S} s")
     if part["missed"] != 0:
         bad.append(f"{part['missed']} deadline misses")
     bad += [f"not accounted for: {text}" for text in part["unaccounted"]]
@@ -221,7 +221,7 @@ def _text(report: dict[str, Any]) -> str:
     ]
     entries = sum(p["kernel_entries"] for p in report["slices"])
     missed = sum(p["missed"] or 0 for p in report["slices"])
-    lines.append(f"{entries} kernel entries, {missed} deadline misses; held longest:")
+    lines.append(f"{entries} kernel entries, {missed} deadline misses; longest waits:")
     for cause in report["longest"]:
         what = cause["callback"] if cause["callback"] != "-" else cause["kind"]
         lines.append(

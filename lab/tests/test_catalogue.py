@@ -11,7 +11,7 @@ from isolab import catalogue, header
 from isolab.paths import LAB
 
 ARCH = {"x86", "arm64", "other"}
-TREATMENTS = {*header.CLASSES, "none"}
+POLICIES = {*header.CLASSES, "none"}
 TEXTS = ("source", "what", "trigger", "how")
 KEYS = {"number", "arch", "stock", "policy", "untriggered", "note", *TEXTS}
 
@@ -60,7 +60,7 @@ def test_a_row_says_everything_in_known_words(row: dict[str, Any]) -> None:
     assert row["arch"]
     assert set(row["arch"]) <= ARCH
     assert row["stock"] in catalogue.SPARED
-    assert row["policy"] in TREATMENTS
+    assert row["policy"] in POLICIES
     for key in TEXTS:
         assert row[key].strip(), key
         # The page is Markdown: an angle bracket begins a tag.

@@ -23,7 +23,7 @@ def test_every_trigger_describes_itself() -> None:
     assert any(t.notick for t in triggers)
 
 
-def test_only_catch_up_and_exclude_run_while_nobody_ticks() -> None:
+def test_only_defer_exclude_and_quiesce_run_while_nobody_ticks() -> None:
     for trigger in header.triggers():
         if trigger.notick:
             assert trigger.cls in ("defer", "exclude", "quiesce"), trigger.name

@@ -37,7 +37,7 @@ int main(void)
 
 	isolator_stop();
 	page = isolator_page();
-	printf("CPU %d: %llu loops, %llu ticks entered the kernel, %llu requests held, %llu deadline misses\n",
+	printf("CPU %d: %llu loops, %llu ticks entered the kernel, %llu requests queued, %llu deadline misses\n",
 	       cpu, (unsigned long long)loops, (unsigned long long)page->ticks,
 	       (unsigned long long)page->queued, (unsigned long long)page->missed);
 	return page->missed ? 2 : 0;

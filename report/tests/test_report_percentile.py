@@ -16,7 +16,7 @@ VECTORS = [line.split() for line in (
 
 @pytest.mark.parametrize(("total", "percent", "place", "above"), VECTORS)
 def test_ranks_are_those_of_c(total: str, percent: str, place: str, above: str) -> None:
-    """cli/tests/judge.c reads the same file."""
+    """cli/tests/sampling/outcome.c reads the same file."""
     assert rank(int(total), float(percent)) == int(place)
     assert known(int(total), float(percent)) is (above == "1")
 

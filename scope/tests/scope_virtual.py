@@ -14,7 +14,7 @@ from steps import ROOT
 
 SCOPE = ROOT / "scope"
 COMPILE = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", '-DVERSION="0"', "-O1", "-pthread",
-           *(f"-I{SCOPE / one}" for one in ("generator", "frame", "include"))]
+           *(f"-I{SCOPE / one}" for one in ("generator", "frame", "include", "../cli"))]
 # It keeps a CPU busy: whatever else runs here goes first, in its own group of the scheduler too.
 BEHIND = ["sh", "-c", "echo 10 2>/dev/null >/proc/self/autogroup; exec nice -n 10 \"$@\"", "sh"]
 

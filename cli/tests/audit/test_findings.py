@@ -431,7 +431,7 @@ def test_cpu_that_is_not_there(isolator: Path, lay: Lay) -> None:
     """Said, with those that are."""
     done = subprocess.run([isolator, "audit", "--root", lay(), "-c", "2,7"], capture_output=True,
                           text=True, check=False)
-    assert done.returncode == 1 and "7 not online here; these are: 0-3" in done.stderr
+    assert done.returncode == 1 and "7 not online; online are 0-3" in done.stderr
 
 
 def test_garbage(isolator: Path, lay: Lay, good: dict[str, tuple[str, int]]) -> None:

@@ -228,9 +228,9 @@ def test_stressor_that_fails(interfere: Interfere, tmp_path: Path) -> None:
     (["ipi:x", "-c", CPU], "may be followed by :"), (["cache,", "-c", CPU], 'unknown load ""'),
     (["cache"], "missing option -c CPUS"), ([], "missing argument LOAD"),
     (["--list", "cache"], "leave the load out"),
-    (["cache", "-c", "8000"], "--cpu: 8000 not online here; these are: "),
+    (["cache", "-c", "8000"], "--cpu: 8000 not online; online are "),
     (["cache", "-c", "x"], "list of CPUs"),
-    (["ipi", "-c", CPU, "--to", "8000"], "--to: 8000 not online here; these are: "),
+    (["ipi", "-c", CPU, "--to", "8000"], "--to: 8000 not online; online are "),
     (["cache", "-c", CPU, "-t", "0"], "a number alone is in s")])
 def test_wrong_words(isolator: Path, environment: dict[str, str], arguments: list[str],
                      words: str) -> None:

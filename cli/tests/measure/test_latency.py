@@ -383,7 +383,7 @@ def test_deadline_outside_its_partition(isolator: Path) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "says"), [
-    (["latency", "-c", "8191"], "8191 not online here; these are"),
+    (["latency", "-c", "8191"], "8191 not online; online are"),
     (["latency", "--period", "5us"], "--period: it must be from 10us"),
     (["latency", "--period", "11s"], "--period: it must be from 10us"),
     (["latency", "--priority", "100"], "--priority: it must be from 1 to 99"),

@@ -101,6 +101,8 @@ def test_kinds(isolator: Path) -> None:
     (["status", "--c", "1"], "--c is ambiguous: --cpu, --count"),
     (["detach"], "missing argument TID; see isolator detach --help"),
     (["detach", "1", "foo"], 'unexpected argument "foo"; see isolator detach --help'),
+    (["shield", "set", "--processes"],
+     "missing argument of --processes: CPUS; see isolator shield set --help"),
     (["run", "-c"], "missing argument of -c: CPUS; see isolator run --help"),
     (["watch", "--int"], "missing argument of --interval: TIME; see isolator watch --help"),
     (["watch", "--json=1"], "--json takes no argument; see isolator watch --help"),
@@ -123,7 +125,7 @@ def test_absent_cpu(isolator: Path, arguments: list[str]) -> None:
     done = subprocess.run([isolator, *arguments, "-c", "8000", *program], capture_output=True,
                           text=True, check=False)
     assert done.returncode == (125 if arguments == ["run"] else 1) and not done.stdout
-    assert f"--cpu: 8000 not online here; these are: {online}\n" in done.stderr
+    assert f"--cpu: 8000 not online; online are {online}\n" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [

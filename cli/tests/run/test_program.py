@@ -225,9 +225,9 @@ def test_what_lies_where_json_goes(isolator: Path, lay: Lay, tmp_path: Path) -> 
 @pytest.mark.parametrize(("arguments", "why"), [
     ([], "missing argument PROGRAM"), (["--", "true"], "missing option -c"),
     (["-c", "x", "--", "true"], "is not a list of CPUs"),
-    (["-c", "9", "true"], "9 not online here"),
+    (["-c", "9", "true"], "9 not online"),
     (["-c", "3", "--rest", "3", "true"], "must not name a CPU of --cpu"),
-    (["-c", "3", "--rest", "7", "true"], "--rest: 7 not online here"),
+    (["-c", "3", "--rest", "7", "true"], "--rest: 7 not online"),
     (["-c", "0-3", "true"], "no CPU of"),
     (["-c", "3", "--rest", "0-2", "true"], "no CPU of"),
     (["-c", "3", "--priority", "5", "true"], "--priority needs --policy fifo or rr"),

@@ -114,7 +114,7 @@ static void missing_to_the_last(void)
 	free(series);
 }
 
-/* report/tests/test_percentile.py reads the same file. */
+/* report/tests/test_report_percentile.py reads the same file. */
 static void ranks_as_in_python(void)
 {
 	FILE *vectors = fopen(vectors_path, "r");

@@ -24,7 +24,7 @@ from shieldtest import (
     (["set"], "which CPUs? --all 3"),
     (["set", "--all", "0-3"], "no CPU of 0-3 is left for everything else: shield fewer"),
     (["set", "--timers", "0-3"], "--timers: no CPU of 0-3 is left"),
-    (["set", "--processes", "3,7"], "--processes: 7 not online here; these are: 0-3"),
+    (["set", "--processes", "3,7"], "--processes: 7 not online; online are 0-3"),
     (["set", "--processes", "x"], "is not a list of CPUs"),
     (["set", "--processes", ""], "is not a list of CPUs"),
     (["set", "--all", "3", "--timers", "2"], "--all sets all three masks"),

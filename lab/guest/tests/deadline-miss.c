@@ -120,7 +120,7 @@ static void by_kworker(void)
 	/* Counted by the task that yielded it, when that has woken. */
 	for (int i = 0; i < 100 && w->iso.page->yields == yields; i++)
 		sleep_ms(10);
-	ok(w->iso.page->yields > yields, "kworker: the CPU was yielded by force");
+	ok(w->iso.page->yields > yields, "kworker: the CPU was yielded at the deadline");
 	worker_end(w);
 }
 

@@ -33,7 +33,7 @@ enum { FUZZERS = 4, VICTIMS = 6, ANSWERS = 134 };
 /* What is counted: a row for each request or file, a column for each errno. */
 static const char *const fuzz_names[] = {
 	"no ioctl", "START", "TICK", "STOP", "START_TASK", "STOP_TASK", "mmap", "madvise",
-	"start", "tick", "stop", "cpus", "limits", "stats", "status", "missed", "senders",
+	"start", "tick", "stop", "cpus", "limits", "stats", "status", "deliveries", "senders",
 	"cpuset", "hot-plug", "ptrace", "fork", "signal", "pin",
 };
 enum {

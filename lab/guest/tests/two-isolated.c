@@ -4,7 +4,7 @@
  * cpus: 4
  * kernel: isolator
  * timeout: 60
- * about: two isolated CPUs make and queue requests of each other, and both get on
+ * about: two isolated CPUs make requests of each other, which are queued, and both get on
  */
 #define _GNU_SOURCE
 #include <linux/membarrier.h>
