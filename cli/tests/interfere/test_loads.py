@@ -37,6 +37,20 @@ def marked(mark: str) -> list[int]:
     return found
 
 
+def family(mark: str) -> set[int]:
+    """They, and what descends from them: stress-ng writes its title over its environment."""
+    found, parents = set(marked(mark)), {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            state = (process / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(process.name)] = int(state[1])
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found
+
+
 def gone(mark: str, place: Path, patience_s: float = PATIENCE_S) -> bool:
     """Nothing runs any more, and no file is left."""
     stop = time.monotonic() + patience_s
@@ -256,7 +270,7 @@ def test_where_it_runs(isolator: Path, environment: dict[str, str], place: Path)
     seen: dict[str, set[int]] = {}
     stop = time.monotonic() + PATIENCE_S
     while time.monotonic() < stop and not {"stress-ng-get", "interfere"} <= set(seen):
-        for pid in marked(str(place)):
+        for pid in family(str(place)):
             try:
                 name = Path(f"/proc/{pid}/comm").read_text().strip()
                 where = os.sched_getaffinity(pid)

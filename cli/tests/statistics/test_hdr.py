@@ -18,7 +18,7 @@ HIGHEST = 100_000_000_000
 def encode(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("encode") / "encode"
     sources = ["tests/statistics/encode.c", "statistics/hdr.c", "statistics/hist.c", "base/error.c",
-               "base/term.c", "base/utf8.c"]
+               "base/term.c", "base/text.c", "base/utf8.c"]
     subprocess.run([*COMPILE, "-o", program, *(CLI / name for name in sources)], check=True)
     return program
 

@@ -16,7 +16,7 @@ prove -t 1
 exits 0 "a quiet CPU"
 says '^  kernel instructions  *-  *-  *-   there is no such counter (no PMU)$' \
 	"there is no counter, and it says so"
-says '^  seen to count before and after: interrupts' "the kernel's counts serve"
+says '^  shown to count before and after: interrupts' "the kernel's counts serve"
 prove -t 1 --json
 exits 0 "a quiet CPU, as JSON"
 says '"schema":"isolator.prove"' "as JSON"

@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 GENERATOR, SCOPE = HERE.parent, HERE.parents[1]
 COMPILE = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", '-DVERSION="0"', "-Wall", "-Wextra", "-Werror",
            "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-pthread",
-           f"-I{GENERATOR}", f"-I{SCOPE}/frame", f"-I{SCOPE}/include"]
+           f"-I{GENERATOR}", f"-I{SCOPE}/frame", f"-I{SCOPE}/include", f"-I{SCOPE.parent}/cli"]
 
 
 @pytest.fixture(scope="session")
