@@ -150,7 +150,10 @@ static int inherit(int fd, const struct stat *old)
 	return fchmod(fd, old->st_mode & 07777) ? errno : 0;
 }
 
-/* May @path be replaced?  0, and *@status is how it is, or shall be; or the errno. */
+/*
+ * Can @path be replaced?  Returns 0, with *@status as the file is, or as a new one will be, or
+ * the errno.
+ */
 static int look_at(const char *root, const char *path, mode_t mode, struct stat *status)
 {
 	/* Whoever may not write it may not replace it. */

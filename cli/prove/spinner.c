@@ -107,7 +107,7 @@ static void start(uint64_t deadline_ns)
 	achieved = isolator_start_opts(&options, &result);
 	if (achieved < 0)
 		fail("cannot isolate CPU %d: %s", spin->cpu, isolator_strerror(achieved));
-	/* What is told is of the window, not of the deliberate misses. */
+	/* The report is about the window, not about the deliberate misses. */
 	if (deadline_ns)
 		return;
 	spin->how = SPIN_ISOLATED;

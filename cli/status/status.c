@@ -55,7 +55,7 @@ static void draw(FILE *out, const void *view)
 	state_screen(out, view);
 }
 
-/* False: it shall end. */
+/* Returns false if the command must end. */
 static bool obey(int key, void *data)
 {
 	struct state_view *view = data;
@@ -100,7 +100,7 @@ static int look(struct state_view *view, struct state states[2], unsigned int n,
 	return 0;
 }
 
-/* Looks @count times, 0 for ever; the exit code. */
+/* Looks @count times, or until a signal if it is 0.  Returns the exit code. */
 static int look_on(struct state_view *view, struct state states[2], unsigned int count,
 		   bool screen)
 {

@@ -68,7 +68,7 @@ static void draw(FILE *out, const void *view)
 	watch_screen(out, view, rows, columns);
 }
 
-/* False: it shall end. */
+/* Returns false if the command must end. */
 static bool obey(int key, void *data)
 {
 	static const char pages[WATCH_PAGES] = {

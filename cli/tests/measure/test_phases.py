@@ -107,7 +107,7 @@ def test_the_load_ends_too(isolator: Path, number: signal.Signals) -> None:
 
 
 def test_causes(isolator: Path) -> None:
-    """Each outlier is counted, the worst have their causes, and what looking costs is told."""
+    """Each outlier counts, the worst have their causes, and the report has the cost of looking."""
     document = _measure(isolator, "-t", "3", "--period", "8ms", "--why", "1us")
     if not _setting(document, "causes")["held"]:
         pytest.skip(_setting(document, "causes")["note"])

@@ -277,7 +277,7 @@ static char *printed(enum spin_how how, uint64_t longest_ns)
 	return text;
 }
 
-/* A pause that the kernel makes because of this very measurement is told as that. */
+/* The report names a pause that the kernel makes because of the measurement itself. */
 static void throttled(void)
 {
 	static const struct {

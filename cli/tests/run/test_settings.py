@@ -206,7 +206,7 @@ def test_refusal_says_what_helps(stubborn: Path, lay: Lay, variable: str, path: 
 
 
 def test_partition_that_is_refused(stubborn: Path, lay: Lay) -> None:
-    """What the kernel says of it is told, in a few words too, and the cgroup goes again."""
+    """The report has the kernel's reason, in a few words too, and the cgroup is removed."""
     root = lay(STOCK)
     before = tree(root)
     other = {**os.environ, "OTHER": "cpuset.cpus.partition"}

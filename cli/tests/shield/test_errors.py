@@ -72,7 +72,7 @@ def test_damaged_journal(isolator: Path, lay: Lay, text: str) -> None:
 
 
 def test_damaged_lines(isolator: Path, lay: Lay) -> None:
-    """They are told, and stay; the others are undone."""
+    """The report names them, and they stay; the others are undone."""
     root = lay(MACHINE)
     before = tree(root)
     shield(isolator, root, "set", "--all", "3")

@@ -240,7 +240,7 @@ def test_no_terminal(isolator: Path, laid_out: Path) -> None:
 
 
 def test_interval_wants_live(isolator: Path, laid_out: Path) -> None:
-    """What asks for more than one state, but not for --live, is told."""
+    """An option that asks for more than one state needs --live."""
     for option in ("--interval", "--count"):
         done = subprocess.run([isolator, "status", option, "1", "--proc", laid_out / "busy"],
                               capture_output=True, text=True, check=False)
