@@ -13,10 +13,20 @@ from pathlib import Path
 from steps import ROOT
 
 SCOPE = ROOT / "scope"
-COMPILE = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", '-DVERSION="0"', "-O1", "-pthread",
-           *(f"-I{SCOPE / one}" for one in ("generator", "frame", "include", "../cli"))]
+GENERATOR = SCOPE / "generator"
 # It keeps a CPU busy: whatever else runs here goes first, in its own group of the scheduler too.
 BEHIND = ["sh", "-c", "echo 10 2>/dev/null >/proc/self/autogroup; exec nice -n 10 \"$@\"", "sh"]
+
+
+def build(directory: Path, *flags: str) -> None:
+    """`generator` and `target` in @directory, compiled with @flags too."""
+    command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", '-DVERSION="0"', "-O1", "-pthread", *flags,
+               *(f"-I{folder}" for folder in (GENERATOR, SCOPE / "frame", SCOPE / "include",
+                                              ROOT / "cli"))]
+    subprocess.run([*command, "-o", directory / "generator", *GENERATOR.glob("*.c"),
+                    *(SCOPE / "frame").glob("*.c")], check=True)
+    subprocess.run([*command, "-o", directory / "target", GENERATOR / "target/target.c",
+                    GENERATOR / "ivshmem.c"], check=True)
 
 
 @contextlib.contextmanager
@@ -27,10 +37,7 @@ def virtual(directory: Path, lines: list[str], *words: str,
     `lines` and `log` are the target's, as it takes them.
     """
     generator, target = directory / "generator", directory / "target"
-    sources = [*(SCOPE / "generator").glob("*.c"), *(SCOPE / "frame").glob("*.c")]
-    subprocess.run([*COMPILE, "-o", generator, *sources], check=True)
-    subprocess.run([*COMPILE, "-o", target, SCOPE / "generator/target/target.c",
-                    SCOPE / "generator/ivshmem.c"], check=True)
+    build(directory)
     socket, told = directory / "lines.sock", directory / "told"
     with told.open("w") as out, contextlib.ExitStack() as stack:
         def begin(*command: object) -> None:

@@ -8,22 +8,18 @@ import os
 import random
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import NOBODY, ROOT, schema, valid
+from audittest import CPU, SCHEMA, Changes, Lay
+from clitest import NOBODY, ROOT, valid
+from runtest import tree
 
-SCHEMA = schema("audit")
-CPU = "/sys/devices/system/cpu"
 GRUB, DROP_IN = "/etc/default/grub", "/etc/default/grub.d/isolator.cfg"
 CONFIG = "/boot/grub/grub.cfg"
 NOTES = "/var/lib/isolator/boot"
 WANTED = "nohz_full=1-3 isolcpus=domain,managed_irq,1-3 rcu_nocbs=1-3"
-
-Lay = Callable[..., Path]
-Changes = dict[str, str | bytes | None]
 
 # A kernel without Isolator, booted without any of it.
 STOCK: Changes = {
@@ -39,12 +35,6 @@ HEAD = "# Written by isolator audit --fix --boot; isolator restore takes it away
 LINE = "console=serial0,115200 root=PARTUUID=1234 rootwait"
 WITH_PI: Changes = {**STOCK, "/boot/firmware/cmdline.txt": LINE + "\n",
                     "/boot/firmware/config.txt": "arm_64bit=1\n"}
-
-
-def tree(root: Path) -> dict[str, tuple[bytes, int]]:
-    """All files with their content and mode."""
-    return {f"/{path.relative_to(root)}": (path.read_bytes(), path.stat().st_mode)
-            for path in root.rglob("*") if path.is_file()}
 
 
 def changed(before: dict[str, tuple[bytes, int]], root: Path) -> set[str]:

@@ -14,10 +14,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from audittest import CLOCK, CMDLINE, CPU, IRQ, LIMITS, LOCKED, PRIORITY, Changes, Lay, text
-from clitest import CLI, NOBODY, schema
-
-SCHEMA = schema("audit")
+from audittest import CLOCK, CMDLINE, CPU, IRQ, LIMITS, LOCKED, PRIORITY, SCHEMA, Changes, Lay, text
+from clitest import CLI, NOBODY
 
 # What a kernel without Isolator needs besides, to leave its CPUs alone as far as it can.
 STOCK: Changes = {

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from audittest import CPU, EVENTS, GOVERNOR, IRQ, LEFT, THP, WRONG, Lay, audit, outcomes
 from clitest import NOBODY
+from runtest import tree
 
 FIXED = {GOVERNOR: "performance\n", THP: "madvise\n", IRQ: "0\n", EVENTS: "\n",
          "/proc/isolator/cpus": "1-3\n", "/sys/kernel/tracing/kprobe_events": "\n"}
@@ -35,12 +36,6 @@ def restore(isolator: Path) -> Restore:
     return run
 
 
-def tree(root: Path) -> dict[str, tuple[bytes, int]]:
-    """All files with their content and mode."""
-    return {str(path.relative_to(root)): (path.read_bytes(), path.stat().st_mode)
-            for path in root.rglob("*") if path.is_file()}
-
-
 def journal(root: Path) -> list[list[str]]:
     """Its lines, in fields."""
     lines = (root / "run/isolator/journal").read_text().splitlines()
@@ -56,9 +51,9 @@ def test_fix_and_undo(isolator: Path, restore: Restore, lay: Lay) -> None:
     assert outcomes(document) == {**dict.fromkeys(WRONG, "fixed"), "/proc/self/limits": None}
     assert document["code"] == 2
     after = tree(root)
-    assert {p: after[p[1:]][0].decode() for p in FIXED} == FIXED
-    assert set(after) - set(before) == {"run/isolator/journal"}
-    assert {p for p in before if before[p] != after[p]} == {p[1:] for p in FIXED}
+    assert {p: after[p][0].decode() for p in FIXED} == FIXED
+    assert set(after) - set(before) == {"/run/isolator/journal"}
+    assert {p for p in before if before[p] != after[p]} == set(FIXED)
     lines = journal(root)
     assert [line[0] for line in lines] == ["set"] * len(WRONG)
     noted = {line[1]: line[2:] for line in lines}
@@ -232,5 +227,5 @@ def test_journal_with_what_cannot_be_put_back(isolator: Path, restore: Restore, 
     left = (root / "run/isolator/journal").read_text().splitlines(keepends=True)
     assert left == [lines[0], lines[2], lines[3], next(x for x in lines if EVENTS in x)]
     have = tree(root)
-    assert {p: v for p, v in before.items() if p != EVENTS[1:]} == {
-        p: v for p, v in have.items() if not p.startswith("run/")}
+    assert {p: v for p, v in before.items() if p != EVENTS} == {
+        p: v for p, v in have.items() if not p.startswith("/run/")}

@@ -6,16 +6,14 @@ set -eu
 
 isolator=$1
 man=$2
-n=0
-failed=0
-check() {
-	n=$((n + 1))
-	[ "$1" = 0 ] || {
-		failed=1
-		printf 'not '
-	}
-	printf 'ok %d - %s\n' $n "$2"
-	[ "$1" = 0 ] || sed 's/^/# /' differ
+# shellcheck source=lab/guest/tap.sh
+. "${0%/*}/../../../lab/guest/tap.sh"
+
+# same TEXT: what is wanted is what there is, and some; else how they differ
+same() {
+	[ -s have ] && diff wanted have >differ
+	check $? "$1"
+	sed 's/^/# /' differ
 }
 
 # section PAGE: its OPTIONS
@@ -35,8 +33,7 @@ for name in '' attach audit configure detach export interfere measure prove rest
 	# shellcheck disable=SC2086 # none is no word
 	"$isolator" manual-options $name >wanted
 	section "$page" >have
-	[ -s have ] && diff wanted have >differ
-	check $? "options of ${page##*/}"
+	same "options of ${page##*/}"
 	for code in $("$isolator" ${name:-help} ${name:+--help} | sed -n '/^exit status/,$s/^  \([0-9][0-9]*\) .*/\1/p'); do
 		sed -n '/^\.SH EXIT STATUS/,/^\.SH/p' "$page" | grep -qx "\.B $code"
 		check $? "exit code $code in ${page##*/}"
@@ -44,8 +41,7 @@ for name in '' attach audit configure detach export interfere measure prove rest
 done
 "$isolator" why --proc manual-later >wanted
 sample "$man/isolator-why.1" >have
-diff wanted have >differ
-check $? "the sample of isolator-why.1"
+same "the sample of isolator-why.1"
 # Whose the isolation of CPU 1 is: thread 42 of 40, and not thread 40, which is not bound.
 mkdir -p root/proc/40/fd root/proc/40/task/40 root/proc/40/task/42 root/proc/42
 ln -s /dev/isolator root/proc/40/fd/3
@@ -56,7 +52,5 @@ done
 "$isolator" status --proc manual-later --root root >wanted
 # The fixture does not say when the isolation began.
 sample "$man/isolator-status.1" | sed 's/, for [0-9.]* s;/;/' >have
-diff wanted have >differ
-check $? "the sample of isolator-status.1"
-echo "1..$n"
-exit $failed
+same "the sample of isolator-status.1"
+done_testing

@@ -4,16 +4,8 @@
 set -eu
 
 isolator=$1
-n=0
-failed=0
-check() {
-	n=$((n + 1))
-	[ "$1" = 0 ] || {
-		failed=1
-		printf 'not '
-	}
-	printf 'ok %d - %s\n' $n "$2"
-}
+# shellcheck source=lab/guest/tap.sh
+. "${0%/*}/../../../lab/guest/tap.sh"
 
 # ends SIGNAL SAYS CODE ARGUMENT...: it says SAYS, gets SIGNAL, exits with CODE
 ends() {
@@ -59,5 +51,4 @@ check $? "why tells of the span that was cut short"
 ) && [ "$(grep -c '^CPU 1' said)" = 6 ]
 check $? "nohup is obeyed"
 
-echo "1..$n"
-exit $failed
+done_testing

@@ -8,18 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from isolab.paths import TOP
 from isolab.scope import parts as scopeparts
 from isolab.scope.generator import Generator
 from isolab.scope.host import Host
 from isolab.scope.parts import Bench, Size
 from isolator_scope.chain import PLAIN
+from scope_virtual import build
 
-SCOPE = TOP / "scope"
-COMPILE = [
-    *("gcc", "-std=gnu11", "-D_GNU_SOURCE", '-DVERSION="0"', "-O1", "-pthread"),
-    *(f"-I{SCOPE / one}" for one in ("generator", "frame", "include", "../cli")),
-]
 # Long enough that a host that takes the CPU for half a second leaves some answers.
 SIZE = Size(0.5, 400, 400, 50, 50, 400, 1)
 HZ = 200.0
@@ -44,10 +39,7 @@ class Guest:
 @pytest.fixture(name="programs", scope="module")
 def _programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("scope")
-    sources = [*(SCOPE / "generator").glob("*.c"), *(SCOPE / "frame").glob("*.c")]
-    subprocess.run([*COMPILE, "-o", made / "generator", *sources], check=True)
-    target = [SCOPE / "generator/target/target.c", SCOPE / "generator/ivshmem.c"]
-    subprocess.run([*COMPILE, "-o", made / "target", *target], check=True)
+    build(made)
     return made
 
 

@@ -3,28 +3,22 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from rig import Rig
+from scope_virtual import build
 
-HERE = Path(__file__).parent
-GENERATOR, SCOPE = HERE.parent, HERE.parents[1]
-COMPILE = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", '-DVERSION="0"', "-Wall", "-Wextra", "-Werror",
-           "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-pthread",
-           f"-I{GENERATOR}", f"-I{SCOPE}/frame", f"-I{SCOPE}/include", f"-I{SCOPE.parent}/cli"]
+STRICT = ("-Wall", "-Wextra", "-Werror", "-g", "-fsanitize=address,undefined",
+          "-fno-sanitize-recover=all")
 
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory with `generator` and `target`."""
     directory = tmp_path_factory.mktemp("scope")
-    sources = [*sorted(GENERATOR.glob("*.c")), *sorted((SCOPE / "frame").glob("*.c"))]
-    subprocess.run([*COMPILE, "-o", directory / "generator", *sources], check=True)
-    subprocess.run([*COMPILE, "-o", directory / "target", GENERATOR / "target/target.c",
-                    GENERATOR / "ivshmem.c"], check=True)
+    build(directory, *STRICT)
     return directory
 
 
