@@ -215,10 +215,10 @@ def isolated(program: Program, those: list[Trigger]) -> None:
     own, total = w.own, w.total
     check(sum(t.fired for t in those) > fired, f"{program.name}: triggers were fired")
     check(not total.get("missed") and not total.get("immediate"),
-          f"{program.name}: no deadline miss and no immediate delivery", total, told["missed"])
+          f"{program.name}: no deadline miss and no immediate delivery", total, told["deliveries"])
     check(told["counts"]["missed"] == 0 and told["counts"]["immediate"] == 0,
           f"{program.name}: nor before and after the window, says the report", told["counts"],
-          told["missed"])
+          told["deliveries"])
     allowed = int(w.seconds * 1000 / DEADLINE_MS) + 1 if program.batch else 0
     check(w.most_planned <= allowed,
           f"{program.name}: {w.most_planned} planned in {w.seconds:.1f} s: at most {allowed}")
