@@ -86,6 +86,7 @@ class Result:
     seconds: float = 0
     why: list[str] = field(default_factory=list)
     out: str = ""
+    log: list[str] = field(default_factory=list)  # the kernel's, where it has what must not be
     windows: list[dict[str, Any]] = field(default_factory=list)
 
     def json(self) -> dict[str, Any]:
@@ -139,12 +140,10 @@ def _judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | Non
                 else f"signal {event['signal']}"
             )
             result.why += [what, *re.findall(r"^not ok.*", result.out, re.MULTILINE)]
-    logged = [
-        f"kernel log: {f.text}"
-        for f in dmesg.scan(log)
-        if not any(a.search(f.text) for a in allowed)
-    ]
-    result.why += logged[:5]
+    logged = [f for f in dmesg.scan(log) if not any(a.search(f.text) for a in allowed)]
+    result.why += [f"kernel log: {f.text}" for f in logged[:5]]
+    if logged:
+        result.log = dmesg.around(log, logged[0])
     for expect in test.expects if event and event["exit"] == 0 else ():
         window = outcome.windows.get(expect.window)
         if not window:
@@ -190,11 +189,12 @@ def _stray(which: kernel.Kernel, of: GuestTest, ran: list[GuestTest], log: str) 
     for test in ran:
         log = dmesg.without(log, test.name, test.allows, late=True)
         log = dmesg.outside(log, test.name)
-    found = [f.text for f in dmesg.scan(log)]
+    found = dmesg.scan(log)
     if not found:
         return []
     test = dataclasses.replace(of, name="kernel-log", about="between the tests")
-    result = Result(test, which.name, why=[f"kernel log: {text}" for text in found[:5]])
+    result = Result(test, which.name, why=[f"kernel log: {f.text}" for f in found[:5]],
+                    log=dmesg.around(log, found[0]))
     _show(result)
     return [result]
 
@@ -222,6 +222,8 @@ def _recap(results: list[Result]) -> None:
             print(f"  {why}")
         for line in result.out.splitlines()[-RECAP_LINES:]:
             print(f"  | {line}")
+        for line in result.log:
+            print(f"  log | {line}")
     print()
 
 

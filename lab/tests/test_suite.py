@@ -80,6 +80,15 @@ def test_allowed_lines_hide_no_other() -> None:
     assert len(_judge(_test(), DONE, log).why) == 5
 
 
+def test_failure_shows_the_log_around_it(capsys: pytest.CaptureFixture[str]) -> None:
+    log = "[1] isolab: begin t\n[2] before\n[3] BUG: y\n[4] after\n[5] isolab: end t\n"
+    suite._recap([_judge(_test(), DONE, log)])
+    said = capsys.readouterr().out
+    assert "log | [2] before\n" in said and "log | [4] after\n" in said
+    suite._recap([_judge(_test(), {**DONE, "exit": 1, "out": "not ok 1 - x\n"})])
+    assert "log |" not in capsys.readouterr().out
+
+
 def test_what_the_observer_must_have_counted() -> None:
     window = {
         "probes": 2, "probes_seen": 2, "kernel_entries": 23, "kicks_of_others": 20,

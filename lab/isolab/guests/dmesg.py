@@ -129,6 +129,11 @@ def scan(log: str) -> list[Finding]:
     ]
 
 
+def around(log: str, first: Finding, most: int = 60) -> list[str]:
+    """What the log says from a little before a finding on: a line alone rarely tells why."""
+    return log.splitlines()[max(0, first.line - 4) : first.line - 4 + most]
+
+
 def between(log: str, name: str) -> str:
     """The part of the log that belongs to one command of the job."""
     begin, end = log.find(f"isolab: begin {name}\n"), log.find(f"isolab: end {name}\n")
