@@ -29,23 +29,10 @@ bool isolator_local_dirty(void)
 }
 
 /**
- * isolator_stats_dirty - does this CPU keep back counts of memory statistics?
- *
- * Asked for by vm.stat_refresh only, and dearer to answer: every zone's counts
- * are looked at.
- *
- * Context: interrupts off.
- */
-bool isolator_stats_dirty(void)
-{
-	return vmstat_local_dirty(raw_smp_processor_id());
-}
-
-/**
  * isolator_local_drain - empties this CPU's batches
  *
- * Post: isolator_local_dirty() and isolator_stats_dirty() are false, unless an
- * interrupt or another task of this CPU came in between.
+ * Post: isolator_local_dirty() is false, unless an interrupt or another task of
+ * this CPU came in between.
  *
  * Context: process context, interrupts on; sleeps on PREEMPT_RT only, where
  * the local locks do.

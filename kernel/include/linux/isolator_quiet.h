@@ -51,7 +51,6 @@ bool isolator_only_isolated(struct task_struct *p, const struct cpumask *mask);
 
 /* local.c */
 bool isolator_local_dirty(void);
-bool isolator_stats_dirty(void);
 void isolator_local_drain(void);
 void isolator_local_start(int cpu);
 
