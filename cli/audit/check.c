@@ -5,6 +5,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "audit/audit.h"
 #include "base/array.h"
@@ -71,9 +72,12 @@ void audit_denied(struct audit *audit, const char *path, int error)
 	size_t before = audit->count;
 
 	audit_unread(audit, path, strerror(error));
-	if (audit->count > before && (error == EACCES || error == EPERM))
-		audit_advise(&audit->findings[before], REMEDY_NONE,
-			     "run isolator audit as root, on the machine itself", "");
+	if (audit->count == before || (error != EACCES && error != EPERM))
+		return;
+	audit_advise(&audit->findings[before], REMEDY_NONE, error_locked_down(path, error) ?
+		     ERROR_LOCKED_DOWN ": boot without Secure Boot and without lockdown=" :
+		     audit->capture->kind == CAPTURE_LIVE && !geteuid() ? error_denied() :
+		     "run isolator audit as root, on the machine itself", "");
 }
 
 bool audit_is_unread(const struct audit_finding *finding)

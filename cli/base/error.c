@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/term.h"
 
+#define DEBUGFS "/sys/kernel/debug/"
 #define ERROR_HANG 2	/* how far the lines below the first are to the right */
 
 static const char *program = "isolator";
@@ -82,4 +87,9 @@ const char *error_denied(void)
 {
 	return geteuid() ? "run it as root" :
 		"a container or a security module keeps root from it: do it outside of that";
+}
+
+bool error_locked_down(const char *path, int error)
+{
+	return error == EPERM && !strncmp(path, DEBUGFS, strlen(DEBUGFS));
 }

@@ -3,6 +3,8 @@
 #ifndef ERROR_H
 #define ERROR_H
 
+#include <stdbool.h>
+
 /* The same in all of Isolator's programs. */
 enum exit_code {
 	EXIT_PASS = 0,
@@ -29,5 +31,12 @@ int error_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 const char *error_said(void);
 /* What helps whoever was denied something: to be root, or for root, to look for what forbids it. */
 const char *error_denied(void);
+
+/*
+ * Is the kernel locked down, if opening @path failed with @error?  It refuses its debugfs
+ * to everybody then, with EPERM; for want of rights a user gets EACCES.
+ */
+bool error_locked_down(const char *path, int error);
+#define ERROR_LOCKED_DOWN "the kernel is locked down, as with Secure Boot, and lets nobody open it"
 
 #endif

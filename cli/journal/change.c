@@ -4,11 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "journal/change.h"
 
 const char *change_hint(const char *path, int error)
 {
+	if (error_locked_down(path, error))
+		return ": " ERROR_LOCKED_DOWN;
 	if (error == EACCES || error == EPERM)
 		return geteuid() ? ": run it as root" :
 			": a container or a security module keeps root from it";

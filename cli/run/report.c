@@ -89,7 +89,8 @@ static void put_settings(FILE *out, const struct run *run)
 	for (size_t i = 0; i < run->nr_missing; i++) {
 		fputs("    ", out);
 		term_put(out, run->missing[i].path);
-		fprintf(out, ": not there: %s\n", run->missing[i].why);
+		fprintf(out, ": %s: %s\n", run->missing[i].locked ? "not changed" : "not there",
+			run->missing[i].why);
 	}
 }
 

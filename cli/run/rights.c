@@ -90,7 +90,7 @@ static void look_at_group(struct run *run)
 	if (error == ENOENT) {
 		*ARRAY_ADD(run->missing, run->nr_missing) = (struct run_missing){
 			"cpuset.partition", text_format("%s", path),
-			without_group(run->root),
+			without_group(run->root), false,
 		};
 	} else if (error) {
 		list = cpulist_text(&run->own);

@@ -34,11 +34,12 @@ struct run_setting {
 	struct change change;
 };
 
-/* What this machine does not have, and what that means. */
+/* What this machine does not have, or lets nobody change, and what that means. */
 struct run_missing {
 	const char *id;
 	char *path;
 	const char *why;
+	bool locked;		/* it is there */
 };
 
 /* What may not be done here. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "base/root.h"
 #include "base/text.h"
@@ -77,7 +78,12 @@ static bool is_there(struct run *run, struct audit *audit, const char *id, const
 		return true;
 	if (file->error == ENOENT)
 		*ARRAY_ADD(run->missing, run->nr_missing) = (struct run_missing){
-			id, text_format("%s", path), missing,
+			id, text_format("%s", path), missing, false,
+		};
+	else if (error_locked_down(path, file->error))
+		/* Nobody can change it: that is no reason to run nothing. */
+		*ARRAY_ADD(run->missing, run->nr_missing) = (struct run_missing){
+			id, text_format("%s", path), ERROR_LOCKED_DOWN, true,
 		};
 	else
 		run_lack(run, path, strerror(file->error), NULL);

@@ -396,6 +396,17 @@ def test_unreadable(isolator: Path, lay: Lay) -> None:
     assert done.returncode == 3 and "nothing can be judged" in done.stderr
 
 
+def test_locked_down(isolator: Path, lay: Lay) -> None:
+    """What no right opens has another remedy than to be root."""
+    path = "/sys/kernel/debug/sched/fair_server/cpu1/runtime"
+    root = lay({path: None, "/isolator-audit": f"isolator-audit 1\nunreadable EPERM {path}\n"
+                "unreadable EPERM /proc/sys/vm/stat_interval\n"})
+    _, document = audit(isolator, root, "-c", "1")
+    fixes = {f["path"]: f["fix"] for f in document["findings"]}
+    assert "locked down" in fixes[path] and "as root" not in fixes[path]
+    assert fixes["/proc/sys/vm/stat_interval"].startswith("run isolator audit as root")
+
+
 def test_nothing_there(isolator: Path, tmp_path: Path) -> None:
     """A directory that is no capture is inconclusive; one that is not there is an error."""
     done = subprocess.run([isolator, "audit", "--root", tmp_path], capture_output=True, text=True,

@@ -127,6 +127,17 @@ def test_missing_file(isolator: Path, lay: Lay, path: str) -> None:
     assert done.document["partition"]["isolated"] == (path != f"{CGROUP}/cgroup.controllers")
 
 
+def test_locked_down_kernel(isolator: Path, lay: Lay) -> None:
+    """What nobody can open on a locked-down kernel keeps no program from running."""
+    path = FAIR.format(3)
+    root = lay({**STOCK, path: None,
+                "/isolator-audit": f"isolator-audit 1\nunreadable EPERM {path}\n"})
+    done = Done(isolator, root, "--", "true")
+    assert done.code == 0 and not done.document["denied"], done.said
+    assert [m["path"] for m in done.document["missing"]] == [path]
+    assert f"{path}: not changed: the kernel is locked down" in done.words
+
+
 def test_cgroup_of_version_1(isolator: Path, lay: Lay) -> None:
     """A cpuset that is elsewhere is none."""
     done = Done(isolator, lay({**STOCK, f"{CGROUP}/cgroup.controllers": "cpu io\n"}), "--", "true")
