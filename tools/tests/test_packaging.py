@@ -48,9 +48,40 @@ def test_build_packages() -> None:
     assert match
     asked = {re.split(r"[ :(]", word.strip())[0] for word in match[1].split(",")}
     asked = {"debhelper" if word == "debhelper-compat" else word for word in asked}
+    asked.add("build-essential")  # dpkg-buildpackage refuses to build without it
     group = {line.split("#")[0].strip()
              for line in (ROOT / "tools/packages/deb").read_text().splitlines()} - {""}
     assert asked <= group, asked - group
+
+
+def test_changed_source_is_built(tmp_path: Path) -> None:
+    """Each file counts, committed or not; without a change nothing is built again."""
+    functions = re.findall(r"^(?:sources|present|key)\(\) \{.*?^\}",
+                           (ROOT / "tools/deb").read_text(), re.MULTILINE | re.DOTALL)
+    script = "\n".join([*functions, "version= SOURCE_DATE_EPOCH=0; key"])
+    for program in ("dpkg", "dpkg-query"):
+        (tmp_path / program).symlink_to("/bin/true")
+    for place in ("cli", "lib", "tools"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "deb").write_text(place)
+    for command in (["init", "-q"], ["add", "."]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+
+    def key() -> str:
+        return subprocess.run(["sh", "-euc", script], cwd=tmp_path, capture_output=True, text=True,
+                              check=True, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}).stdout
+
+    keys = [key()]
+    assert key() == keys[0]
+    (tmp_path / "cli/deb").write_text("changed")
+    keys.append(key())
+    (tmp_path / "cli/new").write_text("new")
+    keys.append(key())
+    (tmp_path / "lib/deb").unlink()
+    keys.append(key())
+    (tmp_path / "tools/deb").write_text("changed")
+    keys.append(key())
+    assert len(set(keys)) == len(keys), keys
 
 
 def test_sources_can_be_configured() -> None:
