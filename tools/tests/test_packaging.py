@@ -84,6 +84,20 @@ def test_changed_source_is_built(tmp_path: Path) -> None:
     assert len(set(keys)) == len(keys), keys
 
 
+def test_version_of_python() -> None:
+    """isolator-report has a module for one version of Python, and installs with no other."""
+    control = (DEBIAN / "control").read_text()
+    assert "${report:Depends}" in control.split("Package: isolator-report\n")[1]
+    rules = (DEBIAN / "rules").read_text()
+    assert "-p isolator-report -- '-Vreport:Depends=$(versions)'" in rules
+    match = re.search(r"^versions = \$\(shell (.*)\)$", rules, re.MULTILINE)
+    assert match
+    said = subprocess.run(["sh", "-c", match[1]], capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"python3 \(>= 3\.(\d+)~\), python3 \(<< 3\.\d+~\)\n", said.stdout)
+    low, high = (int(word) for word in re.findall(r"3\.(\d+)~", said.stdout))
+    assert high == low + 1
+
+
 def test_sources_can_be_configured() -> None:
     """What tools/deb lays out for a build has the project's own files, not only its parts'."""
     said = re.search(r"^sources\(\) \{.*? -- \\\n(.*?)^\}", (ROOT / "tools/deb").read_text(),
