@@ -17,6 +17,7 @@
 static const char *program = "isolator";
 static const char *running;
 static char *said;
+static const char *lettered[UCHAR_MAX + 1];	/* names of options, by the letter given */
 
 void error_program(const char *name)
 {
@@ -36,6 +37,29 @@ void error_command(const char *name)
 const char *error_said(void)
 {
 	return said;
+}
+
+void error_option_given(const char *name, char letter)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(lettered); i++)
+		if (lettered[i] && !strcmp(lettered[i], name))
+			lettered[i] = NULL;
+	if (letter)
+		lettered[(unsigned char)letter] = name;
+}
+
+const char *error_option(const char *name)
+{
+	static char text[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(lettered); i++) {
+		if (lettered[i] && !strcmp(lettered[i], name)) {
+			snprintf(text, sizeof(text), "-%c", (char)i);
+			return text;
+		}
+	}
+	snprintf(text, sizeof(text), "--%s", name);
+	return text;
 }
 
 /* One more line; without memory the last one. */

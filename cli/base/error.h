@@ -22,6 +22,13 @@ const char *error_program_name(void);
 void error_command(const char *name);
 
 /*
+ * The option --@name was given, by its @letter or, if that is 0, by its name: messages call it
+ * as the user does, "-c" or "--cpu".  The text is valid until the next one is asked for.
+ */
+void error_option_given(const char *name, char letter);
+const char *error_option(const char *name);
+
+/*
  * "PROGRAM COMMAND: ..." to stderr, in lines that fit there, without what is for a terminal,
  * wherever its words come from.  Returns EXIT_ERROR.
  */

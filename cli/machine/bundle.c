@@ -341,7 +341,7 @@ static char *pack(const struct capture *capture, const char *place, size_t *size
 /* Says why there is no archive; returns -1. */
 static int unwritten(const char *file, const char *why)
 {
-	error_say("--output %s: %s: no archive was written", file, why);
+	error_say("%s %s: %s: no archive was written", error_option("output"), file, why);
 	return -1;
 }
 

@@ -33,7 +33,7 @@ int online_check(const char *option, const struct cpulist *cpus, const struct cp
 		return 0;
 	lacking = cpulist_text(&missing);
 	there = cpulist_text(online);
-	error_say("--%s: %s not online; online are %s", option, lacking, there);
+	error_say("%s: %s not online; online are %s", error_option(option), lacking, there);
 	free(lacking);
 	free(there);
 	return -1;

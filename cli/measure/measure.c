@@ -201,8 +201,8 @@ static int choose_cpus(struct cpulist *cpus)
 	if (cpulist_within(cpus, &allowed))
 		return 0;
 	text = cpulist_text(&allowed);
-	error_say("--cpu: this process may use only the CPUs %s: run it without taskset, or in another cpuset (/proc/self/status, Cpus_allowed_list)",
-		  text);
+	error_say("%s: this process may use only the CPUs %s: run it without taskset, or in another cpuset (/proc/self/status, Cpus_allowed_list)",
+		  error_option("cpu"), text);
 	free(text);
 	return -1;
 }

@@ -32,7 +32,8 @@ static int prepare(const struct measure_options *options, struct order *order,
 	char *text;
 
 	if (cpulist_next(&order->cpus, first) >= 0)
-		return error_say("--cpu: the real-time clock has only one reader: give one CPU"), -1;
+		return error_say("%s: the real-time clock has only one reader: give one CPU",
+				 error_option("cpu")), -1;
 	order->method = &rtc_method;
 	order->options = &rtc;
 	result->method = order->method->name;

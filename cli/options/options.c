@@ -241,8 +241,10 @@ enum options_result options_parse(const struct command *command, int argc, char 
 			result = OPTIONS_WANT_HELP;
 		} else if (spec->type == OPTION_HELP_ALL) {
 			result = OPTIONS_WANT_HELP_ALL;
-		} else if (!value_set(spec, optarg)) {
-			result = OPTIONS_WRONG;
+		} else {
+			error_option_given(spec->name, got >= FIRST ? 0 : spec->letter);
+			if (!value_set(spec, optarg))
+				result = OPTIONS_WRONG;
 		}
 	}
 	if (result == OPTIONS_RUN && !check_operands(&accepted, argc - optind, argv + optind))

@@ -91,26 +91,26 @@ bool value_set(const struct option_spec *spec, const char *text)
 	case OPTION_NUMBER:
 		if (to_number(text, spec->min, spec->to.number))
 			return true;
-		error_say("--%s: \"%s\" is not a whole number of at least %u", spec->name, text,
+		error_say("%s: \"%s\" is not a whole number of at least %u", error_option(spec->name), text,
 			  spec->min);
 		return false;
 	case OPTION_TIME:
 		if (to_time(spec, text))
 			return true;
-		error_say("--%s: \"%s\" is not a time%s, such as 500us, 20ms, 1.5s, 5min or 1h%s; a number alone is in %s",
-			  spec->name, text, spec->zero ? "" : " above 0", strchr(spec->argument, '|') ? ", or never" : "",
+		error_say("%s: \"%s\" is not a time%s, such as 500us, 20ms, 1.5s, 5min or 1h%s; a number alone is in %s",
+			  error_option(spec->name), text, spec->zero ? "" : " above 0", strchr(spec->argument, '|') ? ", or never" : "",
 			  spec->unit);
 		return false;
 	case OPTION_CPUS:
 		if (cpulist_parse(text, spec->to.cpus))
 			return true;
-		error_say("--%s: \"%s\" is not a list of CPUs below %d, such as 1 or 1,3-5",
-			  spec->name, text, CPULIST_MAX);
+		error_say("%s: \"%s\" is not a list of CPUs below %d, such as 1 or 1,3-5",
+			  error_option(spec->name), text, CPULIST_MAX);
 		return false;
 	case OPTION_WORD:
 		if (to_word(text, spec->argument, spec->to.number))
 			return true;
-		error_say("--%s: \"%s\" is not one of %s", spec->name, text, spec->argument);
+		error_say("%s: \"%s\" is not one of %s", error_option(spec->name), text, spec->argument);
 		return false;
 	case OPTION_TEXTS:
 		*ARRAY_ADD(spec->to.texts->texts, spec->to.texts->count) = text;
@@ -118,8 +118,8 @@ bool value_set(const struct option_spec *spec, const char *text)
 	case OPTION_DIRECTORY:
 	case OPTION_FILE:
 		if (!strcmp(text, OPTION_STDIO)) {
-			error_say("--%s: standard input and output (-) are not possible here; write ./- for the name -",
-				  spec->name);
+			error_say("%s: standard input and output (-) are not possible here; write ./- for the name -",
+				  error_option(spec->name));
 			return false;
 		}
 		break;
@@ -132,6 +132,6 @@ bool value_set(const struct option_spec *spec, const char *text)
 		*spec->to.text = text;
 		return true;
 	}
-	error_say("--%s: %s is empty", spec->name, spec->argument);
+	error_say("%s: %s is empty", error_option(spec->name), spec->argument);
 	return false;
 }

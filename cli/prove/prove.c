@@ -96,7 +96,7 @@ static int run(int argc, char **argv)
 	if (order.cpu < 0)
 		return error_say("missing option -c CPU, the CPU to look at; see isolator prove --help");
 	if (cpulist_next(&options.cpus, order.cpu) >= 0)
-		return error_say("--cpu: give one CPU; run isolator prove once for each");
+		return error_say("%s: give one CPU; run isolator prove once for each", error_option("cpu"));
 	if (options.threshold_ns > MAX_THRESHOLD_NS)
 		return error_say("--threshold: at most 1s is possible");
 	if (online_read("/", &online) || online_check("cpu", &options.cpus, &online))

@@ -68,7 +68,7 @@ static int check_options(struct run *run, const char *tid)
 	struct cpulist online;
 
 	if (first < 0 || cpulist_next(&run->cpus, first) >= 0) {
-		error_say("--cpu: give one CPU to isolate the task on");
+		error_say("%s: give one CPU to isolate the task on", error_option("cpu"));
 		return -1;
 	}
 	if (online_read(run->root, &online) || online_check("cpu", &run->cpus, &online))

@@ -292,7 +292,7 @@ static int begin_output(struct file_new *output)
 		return -1;
 	error = file_begin(output, output_path, 0666);
 	if (error)
-		error_say("--output %s: %s", output_path, strerror(error));
+		error_say("%s %s: %s", error_option("output"), output_path, strerror(error));
 	return error ? -1 : 0;
 }
 
@@ -318,7 +318,7 @@ static int end_output(struct file_new *output, const struct run *run, const stru
 		error = file_end(output, text, size);
 	free(text);
 	if (error)
-		error_say("--output %s: %s", output_path, strerror(error));
+		error_say("%s %s: %s", error_option("output"), output_path, strerror(error));
 	return error ? -1 : 0;
 }
 

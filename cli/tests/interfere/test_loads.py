@@ -242,7 +242,7 @@ def test_stressor_that_fails(interfere: Interfere, tmp_path: Path) -> None:
     (["ipi:x", "-c", CPU], "may be followed by :"), (["cache,", "-c", CPU], 'unknown load ""'),
     (["cache"], "missing option -c CPUS"), ([], "missing argument LOAD"),
     (["--list", "cache"], "leave the load out"),
-    (["cache", "-c", "8000"], "--cpu: 8000 not online; online are "),
+    (["cache", "-c", "8000"], "-c: 8000 not online; online are "),
     (["cache", "-c", "x"], "list of CPUs"),
     (["ipi", "-c", CPU, "--to", "8000"], "--to: 8000 not online; online are "),
     (["cache", "-c", CPU, "-t", "0"], "a number alone is in s")])

@@ -125,7 +125,17 @@ def test_absent_cpu(isolator: Path, arguments: list[str]) -> None:
     done = subprocess.run([isolator, *arguments, "-c", "8000", *program], capture_output=True,
                           text=True, check=False)
     assert done.returncode == (125 if arguments == ["run"] else 1) and not done.stdout
-    assert f"--cpu: 8000 not online; online are {online}\n" in done.stderr
+    assert f": -c: 8000 not online; online are {online}\n" in done.stderr
+
+
+def test_option_as_typed(isolator: Path) -> None:
+    """A message names the option by its letter or its name, the last that was typed."""
+    for typed, says in ((["-c", "x"], "-c"), (["--cpu", "x"], "--cpu"), (["--cp=x"], "--cpu"),
+                        (["-c", "0", "--cpu", "8000"], "--cpu"), (["--cpu", "0", "-c8000"], "-c"),
+                        (["-c", "0", "-t", "x"], "-t"), (["--time", "x"], "--time")):
+        done = subprocess.run([isolator, "prove", *typed], capture_output=True, text=True,
+                              check=False)
+        assert done.returncode == 1 and done.stderr.startswith(f"isolator prove: {says}: ")
 
 
 @pytest.mark.parametrize("arguments", [

@@ -136,8 +136,8 @@ def test_last_line_is_the_verdict(isolator: Path) -> None:
 
 
 @pytest.mark.parametrize(("wrong", "why"), [
-    (["-c", "8191"], "--cpu: 8191 not online; online are "),
-    (["-c", "0-1"], "--cpu: give one CPU; run isolator prove once for each"),
+    (["-c", "8191"], "-c: 8191 not online; online are "),
+    (["-c", "0-1"], "-c: give one CPU; run isolator prove once for each"),
     (["-c", str(CPU), "--threshold", "1001ms"], "--threshold: at most 1s")])
 def test_wrong_words(isolator: Path, wrong: list[str], why: str) -> None:
     """Said before anything is put on a CPU."""

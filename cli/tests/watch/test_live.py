@@ -148,7 +148,7 @@ def test_exit_codes(isolator: Path, machine: Machine) -> None:
     done = watch(isolator, *how, "--max-rate", "0")
     assert done.returncode == 3 and "inconclusive" in done.stdout
     done = watch(isolator, *how, "--max-rate", "0", "-c", "1,7")
-    assert done.returncode == 1 and "--cpu: 7 not online; online are 0-1" in done.stderr
+    assert done.returncode == 1 and "-c: 7 not online; online are 0-1" in done.stderr
 
 
 def test_a_limit_without_an_interval_is_inconclusive(isolator: Path, machine: Machine) -> None:
