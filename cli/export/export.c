@@ -106,7 +106,7 @@ const struct command export_command = {
 	.options = specs,
 	.examples = (const char *const []){
 		"sudo isolator export", "print them once",
-		"sudo isolator export -o /var/lib/prometheus/node-exporter/isolator.prom -i 15",
+		"sudo isolator export -o /var/lib/prometheus/node-exporter/isolator.prom -i 15s",
 		"write them for node_exporter, four times a minute",
 		NULL,
 	},

@@ -312,10 +312,10 @@ const struct command interfere_command = {
 	.about = "Disturbs CPUs on purpose, to see what that does to others, and says how much it did on each. Its loads run on the chosen CPUs only, at an ordinary priority, and end with the command, however it ends. They leave no files. A load that did nothing is an error, not a silent success.",
 	.options = specs,
 	.examples = (const char *const []){
-		"isolator interfere cache:l2 -c 1 -t 10", "evict what CPU 1 has in its level 2 cache, for 10 seconds",
+		"isolator interfere cache:l2 -c 1 -t 10s", "evict what CPU 1 has in its level 2 cache, for 10 seconds",
 		"isolator interfere cache,stress:sock -c 0-1", "run two loads on both CPUs, until Ctrl-C",
-		"isolator interfere ipi -c 0 --to 3 -t 5", "interrupt CPU 3 from CPU 0, in all ways",
-		"isolator interfere stress:vm -c 1 -t 60", "run stress-ng's stressors of virtual memory",
+		"isolator interfere ipi -c 0 --to 3 -t 5s", "interrupt CPU 3 from CPU 0, in all ways",
+		"isolator interfere stress:vm -c 1 -t 60s", "run stress-ng's stressors of virtual memory",
 		"isolator interfere --list", "list what can run here",
 		NULL,
 	},

@@ -45,7 +45,7 @@ enum { LATENCY = 1 << 0, NOISE = 1 << 1, HARDWARE = 1 << 2, RTC = 1 << 3 };
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
 	OPTION_HELP_ALL_SPEC,
-	{ "cpu", 'c', OPTION_CPUS, "CPUS", "measure on these CPUs (default: all for latency, else the last that this shell may use)",
+	{ "cpu", 'c', OPTION_CPUS, "CPUS", "measure on these CPUs (default: latency on all that this shell may use, the other kinds on the last of them)",
 	  .to.cpus = &options.cpus },
 	{ "time", 't', OPTION_TIME, "TIME", "measure for this time (default 5s), or until Ctrl-C",
 	  .to.ns = &options.time_ns, .unit = "s" },
@@ -117,7 +117,7 @@ static const struct command_kind kinds[] = {
 		.about = "Runs a thread on each CPU that waits for a time, again and again, and measures how late it runs.",
 		.examples = (const char *const []){
 			"isolator measure latency", "measure all CPUs for 5 seconds, also without root",
-			"sudo isolator measure latency -c 3 -t 60 --limit max=50us --limit p99.9=20us",
+			"sudo isolator measure latency -c 3 -t 60s --limit max=50us --limit p99.9=20us",
 			"exit 2 if CPU 3 is later than that",
 			"sudo isolator measure latency -c 3 --dma-latency 0", "use no deep idle states",
 			"isolator measure latency -t 24h -o night.json",
@@ -130,7 +130,7 @@ static const struct command_kind kinds[] = {
 		.summary = "what takes a CPU from a thread that never waits",
 		.about = "Runs a thread on a CPU that only looks at the clock, and reports the gaps in which something else had the CPU, and which share of each second was lost.",
 		.examples = (const char *const []){
-			"isolator measure noise -c 3 -t 60 --limit max=10us", "exit 2 after a gap over 10 us on CPU 3",
+			"isolator measure noise -c 3 -t 60s --limit max=10us", "exit 2 after a gap over 10 us on CPU 3",
 			"sudo isolator measure noise -c 3 --why 50us", "find the causes of gaps over 50 us",
 			NULL,
 		},
@@ -140,7 +140,7 @@ static const struct command_kind kinds[] = {
 		.summary = "what takes a CPU from the kernel itself",
 		.about = "Looks at the clock with interrupts off, where only firmware, a hypervisor or an NMI can take time. The kernel's tracer hwlat does this.",
 		.examples = (const char *const []){
-			"sudo isolator measure hardware -c 3 -t 60", "look on CPU 3 for a minute",
+			"sudo isolator measure hardware -c 3 -t 60s", "look on CPU 3 for a minute",
 			NULL,
 		},
 	},

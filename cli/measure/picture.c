@@ -148,7 +148,7 @@ static void put_needs(FILE *out, const struct part *part)
 		fprintf(out, "  a bound of p%s takes %" PRIu64 " samples of each CPU: %.2g times this run",
 			percentile_text(text, *above), percentile_needs(*above), times);
 		if (part->seconds > 0 && least)
-			fprintf(out, ", -t %.0f", ceil(times * part->seconds));
+			fprintf(out, ", -t %.0fs", ceil(times * part->seconds));
 		fputc('\n', out);
 		break;
 	}

@@ -339,8 +339,8 @@ const struct command attach_command = {
 	.options = specs,
 	.examples = (const char *const []){
 		"sudo isolator attach 4711 -c 3", "give CPU 3 to the task 4711",
-		"sudo isolator attach 4711 -c 3 --batch 20", "for a task that makes no system calls",
 		"sudo isolator detach 4711", "undo all of it",
+		"sudo isolator attach 4711 -c 3 --batch 20ms", "for a task that makes no system calls",
 		NULL,
 	},
 	.exits = (const char *const []){

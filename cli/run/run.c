@@ -393,7 +393,7 @@ const struct command run_command = {
 		"CPU 3 is for the thread that pins itself there, 1 and 2 for the others",
 		"sudo isolator run -c 3 --rest 1-2 --thread control=3 -- ./many-threads",
 		"the same for a thread that does not pin itself",
-		"sudo isolator run -c 3 --batch 20 -- ./spin",
+		"sudo isolator run -c 3 --batch 20ms -- ./spin",
 		"for a program without system calls: pending work interrupts it every 20 ms at most",
 		"isolator run -c 3 --no-settings -- ./control",
 		"without privileges: see what interrupts the program",

@@ -28,8 +28,10 @@ static struct {
 
 static const struct option_spec specs[] = {
 	OPTION_HELP_SPEC,
-	{ "processes", 0, OPTION_CPUS, "CPUS", "set: tasks that can run elsewhere leave these CPUs; clear: they may use them again",
-	  .to.cpus = &options.masks.of[SHIELD_PROCESSES], .kinds = 1 << SET | 1 << CLEAR },
+	{ "processes", 0, OPTION_CPUS, "CPUS", "move tasks that can run elsewhere away from these CPUs",
+	  .to.cpus = &options.masks.of[SHIELD_PROCESSES], .kinds = 1 << SET },
+	{ "processes", 0, OPTION_CPUS, "CPUS", "let tasks use these CPUs again",
+	  .to.cpus = &options.masks.of[SHIELD_PROCESSES], .kinds = 1 << CLEAR },
 	{ "interrupts", 0, OPTION_CPUS, "CPUS", "the same for device interrupts and forwarded packets",
 	  .to.cpus = &options.masks.of[SHIELD_INTERRUPTS], .kinds = 1 << SET | 1 << CLEAR },
 	{ "timers", 0, OPTION_CPUS, "CPUS", "the same for local timers that can be turned off",

@@ -180,8 +180,8 @@ const struct command status_command = {
 	.options = specs,
 	.examples = (const char *const []){
 		"sudo isolator status", "show all CPUs, with the names of senders",
-		"isolator status --live -i 0.2", "show them five times a second, until q or Ctrl-C",
-		"isolator status --live --json -i 5 >> log", "write a record every 5 seconds, until Ctrl-C",
+		"isolator status --live -i 0.2s", "show them five times a second, until q or Ctrl-C",
+		"isolator status --live --json -i 5s >> log", "write a record every 5 seconds, until Ctrl-C",
 		NULL,
 	},
 	.exits = (const char *const []){

@@ -185,7 +185,7 @@ const struct command why_command = {
 	.options = specs,
 	.examples = (const char *const []){
 		"isolator why", "show all since the isolation began",
-		"isolator why -t 10 --top 3", "show the three worst of the next 10 seconds",
+		"isolator why -t 10s --top 3", "show the three worst of the next 10 seconds",
 		"isolator why --json --no-stack", "for a program",
 		NULL,
 	},

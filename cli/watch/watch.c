@@ -262,8 +262,8 @@ const struct command watch_command = {
 	.examples = (const char *const []){
 		"isolator watch", "show them live, on the whole screen",
 		"isolator watch -c 3 -n 1", "show what interrupts CPU 3 in a second, and what helps",
-		"isolator watch -c 3 --max-rate 10 -t 60", "exit 2 if CPU 3 gets more than 10 in any of 60 seconds",
-		"isolator watch --json -i 5 >> log", "write a record every 5 seconds, until Ctrl-C",
+		"isolator watch -c 3 --max-rate 10 -t 60s", "exit 2 if CPU 3 gets more than 10 in any of 60 seconds",
+		"isolator watch --json -i 5s >> log", "write a record every 5 seconds, until Ctrl-C",
 		NULL,
 	},
 	.exits = (const char *const []){

@@ -138,6 +138,32 @@ def test_option_as_typed(isolator: Path) -> None:
         assert done.returncode == 1 and done.stderr.startswith(f"isolator prove: {says}: ")
 
 
+@pytest.mark.parametrize("command", _commands())
+def test_examples_of_the_short_help(isolator: Path, command: str) -> None:
+    """They use only what it lists, and name the unit of each time."""
+    for arguments in [[command], *([command, kind] for kind in _kinds(isolator, command))]:
+        text = _help(isolator, *arguments)
+        listed = set(re.findall(r"(?<=[ ,])--?[a-z][a-z-]*", text.split("\nexamples:")[0]))
+        own = " ".join(["isolator", *arguments])
+        for line in re.findall(rf"^  (?:sudo )?{own}( .*)$", text, re.MULTILINE):
+            typed = set(re.findall(r"(?<= )--?[a-z][a-z-]*", line.split(" -- ")[0]))
+            if len(arguments) == 2 or not _kinds(isolator, command):
+                assert typed <= listed, line
+
+
+@pytest.mark.parametrize("command", _commands())
+def test_units(isolator: Path, command: str) -> None:
+    """An example names the unit of each time."""
+    for kind in [[], *([kind] for kind in _kinds(isolator, command))]:
+        done = subprocess.run([isolator, command, *kind, "--help-all"], capture_output=True,
+                              text=True, check=False)
+        text = done.stdout or _help(isolator, command, *kind)
+        times = re.findall(r"^  (?:(-\w), )?(--[a-z-]+) TIME", text, re.MULTILINE)
+        for option in {word for pair in times for word in pair if word}:
+            bare = rf"^  (?:sudo )?isolator .* {option}[ =](?!0[ \n])[\d.]+(?: .*)?$"
+            assert not re.search(bare, text, re.MULTILINE), f"{option} without a unit"
+
+
 @pytest.mark.parametrize("arguments", [
     ["audit", "--root", "-"], ["watch", "--root", "-"], ["status", "--proc", "-"],
     ["run", "-c", "0", "--preload", "-", "true"], ["measure", "noise", "--with", "-"]])
