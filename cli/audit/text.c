@@ -74,8 +74,9 @@ static void put_outcome(FILE *out, const struct audit_view *view,
 		put_value(out, finding->now);
 		break;
 	case OUTCOME_REFUSED:
+		/* Why, and what helps: all of it. */
 		fprintf(out, "      %snot fixed%s: ", red, plain);
-		put_value(out, finding->now);
+		term_put(out, finding->now);
 		break;
 	case OUTCOME_IGNORED:
 		fprintf(out, "      %snot fixed%s: it is still ", red, plain);
@@ -200,7 +201,7 @@ static void put_count(FILE *out, size_t n, const char *what, const char **comma)
 /* What a verdict counts. */
 struct counts {
 	size_t headings[AUDIT_ERROR + 1];	/* checks that found something, by severity */
-	size_t fixed, fixable, pending;		/* findings, each a setting or a parameter */
+	size_t fixed, fixable, pending, refused;	/* findings, each a setting or a parameter */
 	size_t unread;				/* files */
 };
 
@@ -214,6 +215,8 @@ static struct counts count(const struct audit_view *view)
 		const struct audit_finding *finding = &audit->findings[i];
 
 		counts.pending += finding->outcome == OUTCOME_PENDING;
+		counts.refused += finding->outcome == OUTCOME_REFUSED ||
+			finding->outcome == OUTCOME_IGNORED;
 		counts.fixable += finding->outcome == OUTCOME_NONE &&
 			finding->remedy == REMEDY_WRITE && finding->severity >= view->least;
 		if (finding->outcome == OUTCOME_FIXED) {
@@ -270,6 +273,10 @@ static void put_verdict(FILE *out, const struct audit_view *view, const char *cp
 		fputs(" fixed from the next boot on", out);
 	if (*comma)
 		fputs("; isolator restore undoes this\n", out);
+	comma = "";
+	put_count(out, counts.refused, "setting", &comma);
+	if (counts.refused)
+		fputs(" not fixed; the reason is above, at each\n", out);
 	comma = "--fix changes ";
 	if (view->fixing || audit->capture->kind == CAPTURE_BUNDLE || !counts.fixable)
 		return;

@@ -113,9 +113,9 @@ static void refuse(const struct policy *policy, int cpu, int error, char *failur
 			 cpu, strerror(error), cpu);
 	else
 		snprintf(failure, size,
-			 "--policy %s, priority %u: %s: run it as root, or allow it: ulimit -r %u (LimitRTPRIO= of systemd); without --policy it takes what it may have",
+			 "--policy %s, priority %u: %s: %s, or allow it: ulimit -r %u (LimitRTPRIO= of systemd); without --policy it takes what it may have",
 			 policy_names[policy->kind], policy->priority, strerror(error),
-			 policy->priority);
+			 geteuid() ? "run it as root" : "give it CAP_SYS_NICE", policy->priority);
 }
 
 bool policy_set(const struct policy *policy, int cpu, struct policy *got, char *failure,

@@ -82,6 +82,15 @@ def test_fix_twice(isolator: Path, restore: Restore, lay: Lay) -> None:
     assert tree(root) == before
 
 
+def test_reason_of_a_refusal(stubborn: Path, lay: Lay) -> None:
+    """It stands there to its end, where it says what helps."""
+    root = lay({IRQ: "0-3\n"})
+    done = subprocess.run([stubborn, "audit", "--fix", "--severity", "info", "--root", root],
+                          text=True, check=False, capture_output=True,
+                          env={**os.environ, "REFUSED": IRQ})
+    assert "boot with isolcpus=managed_irq and these CPUs" in " ".join(done.stdout.split())
+
+
 def test_fix_nothing(isolator: Path, lay: Lay) -> None:
     """Where nothing is to be mended there is no journal; notes are not mended unasked."""
     root = lay({f"{CPU}/intel_pstate/no_turbo": "0\n"})
@@ -108,7 +117,8 @@ def test_setting_that_does_not_stick(
     assert not noted or len(journal(root)) == noted
     text = subprocess.run([stubborn, "audit", "--fix", "--root", root], text=True, check=False,
                           capture_output=True, env={**os.environ, variable: GOVERNOR}).stdout
-    assert ("not fixed: Input" if variable == "REFUSED" else "not fixed: it is still ") in text
+    assert f"not fixed: {'' if variable == 'REFUSED' else 'it is still '}{now.strip()}\n" in text
+    assert "\n1 setting not fixed; the reason is above, at each\n" in text
     restore(root)
     assert tree(root) == before
 

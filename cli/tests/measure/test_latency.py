@@ -357,6 +357,18 @@ def test_memory_does_not_grow(plain: Path, tmp_path: Path) -> None:
     assert abs(memory[1] - memory[0]) <= 1024
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has rights to be taken away")
+def test_root_without_the_right(isolator: Path) -> None:
+    """Root of a container is not told to be root."""
+    confined = ["setpriv", "--bounding-set=-sys_nice,-sys_resource",
+                "--inh-caps=-sys_nice,-sys_resource", "prlimit", "--rtprio=0"]
+    for arguments in ([], ["--policy", "fifo"]):
+        done = subprocess.run([*confined, isolator, "measure", "latency", "-c", str(CPU), "-t",
+                               "0.1s", *arguments], capture_output=True, text=True, check=False)
+        said = flat(done.stdout + done.stderr)
+        assert "give it CAP_SYS_NICE, or" in said and "run it as root" not in said
+
+
 def test_policy_that_is_not_allowed(isolator: Path) -> None:
     """Who asks for one gets it, or an error that says what helps; deadline names its partition."""
     for arguments, says in (
