@@ -9,6 +9,7 @@
 #include "run/run.h"
 
 #define SECOND 1e9
+#define RATE_SECONDS 0.1	/* of a shorter run a rate would only say how short it was */
 #define VALUE_MAX 60
 /* Of a brief report, five in all. */
 #define BEGIN_LINES 3
@@ -212,7 +213,7 @@ static void put_counts(FILE *out, const char *what, const struct interrupts *cou
 		return;
 	}
 	fprintf(out, "%llu", (unsigned long long)sum);
-	if (sum && seconds > 0)
+	if (sum && seconds >= RATE_SECONDS)
 		fprintf(out, ", %.1f a second", (double)sum / seconds);
 	fputc('\n', out);
 	for (size_t i = 0; i < counts->count; i++) {
@@ -262,7 +263,7 @@ static void put_sum(FILE *out, const char *what, const struct interrupts *counts
 		return;
 	}
 	fprintf(out, ", %llu %s%s", (unsigned long long)sum, what, sum == 1 ? "" : "s");
-	if (sum && seconds > 0)
+	if (sum && seconds >= RATE_SECONDS)
 		fprintf(out, " (%.1f/s)", (double)sum / seconds);
 }
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -261,6 +262,16 @@ def test_no_settings(isolator: Path, lay: Lay) -> None:
     assert done.code == 0 and done.out == "" and tree(root) == before
     assert done.document["settings"] == [] and done.document["interrupts"] == []
     assert "settings: none is changed" in done.said
+
+
+def test_rates_of_a_short_run(isolator: Path) -> None:
+    """A run of a millisecond has counts; a rate is for one that is long enough."""
+    words: list[str | Path] = [isolator, "run", "-c", str(max(os.sched_getaffinity(0))),
+                               "--no-settings", "--"]
+    for program, rated in (("true", False), ("timeout 0.5 sha256sum /dev/zero", True)):
+        done = subprocess.run([*words, *program.split()], capture_output=True, text=True,
+                              check=False)
+        assert re.search(r" \(\d+\.\d/s\)", done.stderr) if rated else "/s)" not in done.stderr
 
 
 def test_without_the_right(isolator: Path, lay: Lay) -> None:
