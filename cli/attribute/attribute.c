@@ -8,7 +8,6 @@
 
 #include "attribute/parts.h"
 #include "attribute/probe.h"
-#include "attribute/tracefs_file.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -156,7 +155,6 @@ static int arm(struct attribute *attribute)
 {
 	struct tracefs_wanted wanted = {
 		.measured = &attribute->cpus, .others = &attribute->others,
-		.tids = attribute->options.tids, .nr_tids = attribute->options.nr_tids,
 		.bytes = RING_LEAST,
 	};
 	struct timespec nap = { 0, (long)RATE_NS };
@@ -271,12 +269,6 @@ void attribute_pass(struct attribute *attribute, uint64_t count)
 	attribute->seen += count;
 }
 
-const struct ranking *attribute_ranking(struct attribute *attribute)
-{
-	ranking_sort(&attribute->ranking);
-	return &attribute->ranking;
-}
-
 int attribute_place(struct attribute *attribute, int cpu, uint64_t trigger)
 {
 	const struct ranking *ranking = &attribute->ranking;
@@ -286,16 +278,6 @@ int attribute_place(struct attribute *attribute, int cpu, uint64_t trigger)
 		    ranking->findings[i]->outlier.trigger == trigger)
 			return (int)i;
 	return -1;
-}
-
-const char *attribute_notes(const struct attribute *attribute)
-{
-	return attribute->fs.notes && *attribute->fs.notes ? attribute->fs.notes : NULL;
-}
-
-size_t attribute_ring(const struct attribute *attribute)
-{
-	return attribute->ring_bytes;
 }
 
 void attribute_end(struct attribute *attribute)

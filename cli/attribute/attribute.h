@@ -17,8 +17,6 @@ struct attribute;
 
 struct attribute_options {
 	const struct cpulist *cpus;	/* the measured ones */
-	const pid_t *tids;		/* the measuring threads, as far as there are any yet */
-	size_t nr_tids;
 	uint64_t threshold_ns;		/* only told, in what is written */
 	size_t most;			/* outliers that are kept, at least 1 */
 	unsigned int hold_ms;		/* the longest time from an outlier to the look at it */
@@ -50,17 +48,8 @@ void attribute_look(struct attribute *attribute, const struct outlier *outlier,
 /* A value above the threshold that nobody looks at: counted. */
 void attribute_pass(struct attribute *attribute, uint64_t count);
 
-/* All of them so far; good until the next look. */
-const struct ranking *attribute_ranking(struct attribute *attribute);
-
 /* The place of a finding among those that are kept; -1: it is none of them. */
 int attribute_place(struct attribute *attribute, int cpu, uint64_t trigger);
-
-/* What cannot be told here, in lines; NULL: nothing is missing. */
-const char *attribute_notes(const struct attribute *attribute);
-
-/* Bytes of ring for each measured CPU. */
-size_t attribute_ring(const struct attribute *attribute);
 
 /* What an outlier costs without a look and with: the same measure, in ns. */
 struct attribute_overhead {

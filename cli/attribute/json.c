@@ -61,8 +61,9 @@ static void put_finding(struct json *json, const struct finding *finding)
 void attribute_json(struct json *json, const char *key, struct attribute *attribute,
 		    const struct attribute_overhead *overhead)
 {
-	const struct ranking *ranking = attribute_ranking(attribute);
+	const struct ranking *ranking = &attribute->ranking;
 
+	ranking_sort(&attribute->ranking);
 	json_open(json, key, '{');
 	json_string(json, "source", "tracefs");
 	json_number(json, "threshold_ns", attribute->options.threshold_ns);

@@ -82,9 +82,9 @@ static void put_ranking(FILE *out, const struct ranking *ranking, size_t most, b
 
 void attribute_text(FILE *out, struct attribute *attribute, size_t most, bool colours)
 {
-	const struct ranking *ranking = attribute_ranking(attribute);
-	const char *notes = attribute_notes(attribute);
+	const char *notes = attribute->fs.notes;
 
+	/* What cannot be told here, in lines. */
 	if (notes)
 		fputs(notes, out);
 	if (!attribute->seen) {
@@ -97,5 +97,6 @@ void attribute_text(FILE *out, struct attribute *attribute, size_t most, bool co
 		fprintf(out, ", %" PRIu64 " events of theirs overwritten before that",
 			attribute->lost);
 	fputs("\n\n", out);
-	put_ranking(out, ranking, most, colours);
+	ranking_sort(&attribute->ranking);
+	put_ranking(out, &attribute->ranking, most, colours);
 }

@@ -14,13 +14,13 @@
 	{ "irq_vectors", name_ "_exit", name_, TRACE_VECTOR_EXIT, M, { "vector" }, { NULL }, NULL }
 
 const struct trace_kind trace_kinds[] = {
-	{ "sched", "sched_switch", NULL, TRACE_SWITCH, M | S,
+	{ "sched", "sched_switch", NULL, TRACE_SWITCH, M,
 	  { "prev_pid", "prev_prio", "prev_state", "next_pid", "next_prio" },
-	  { "prev_comm", "next_comm" }, "" },
+	  { "prev_comm", "next_comm" }, NULL },
 	{ "sched", "sched_waking", NULL, TRACE_WAKING, M | S,
 	  { "pid", "prio", "target_cpu" }, { "comm" }, "target_cpu" },
 	{ "sched", "sched_migrate_task", NULL, TRACE_MIGRATE, M | S,
-	  { "pid", "prio", "orig_cpu", "dest_cpu" }, { "comm" }, "" },
+	  { "pid", "prio", "orig_cpu", "dest_cpu" }, { "comm" }, NULL },
 	{ "irq", "irq_handler_entry", NULL, TRACE_IRQ_ENTRY, M, { "irq" }, { "name" }, NULL },
 	{ "irq", "irq_handler_exit", NULL, TRACE_IRQ_EXIT, M, { "irq" }, { NULL }, NULL },
 	{ "irq", "softirq_entry", NULL, TRACE_SOFTIRQ_ENTRY, M, { "vec" }, { NULL }, NULL },
@@ -68,7 +68,6 @@ const struct trace_kind trace_kinds[] = {
 	{ "power", "cpu_frequency", NULL, TRACE_FREQUENCY, M | S, { "state", "cpu_id" },
 	  { NULL }, "cpu_id" },
 	{ "nmi", "nmi_handler", NULL, TRACE_NMI, M, { "handler", "delta_ns" }, { NULL }, NULL },
-	{ "tlb", "tlb_flush", NULL, TRACE_TLB, M | TRACE_OLD, { "reason" }, { NULL }, NULL },
 	{ "ftrace", "kernel_stack", NULL, TRACE_STACK, TRACE_ALWAYS, { "size", "caller" },
 	  { NULL }, NULL },
 	{ "ftrace", "print", NULL, TRACE_MARK, TRACE_ALWAYS, { NULL }, { "buf" }, NULL },

@@ -41,7 +41,6 @@ enum trace_type {
 	TRACE_IDLE,		/* state, CPU; UINT32_MAX: left it */
 	TRACE_FREQUENCY,	/* kHz, CPU */
 	TRACE_NMI,		/* handler, ns that it took until now */
-	TRACE_TLB,		/* reason */
 	TRACE_STACK,		/* size; data and size: the addresses */
 	TRACE_MARK,		/* 0; what was written to trace_marker */
 	TRACE_TYPES,
@@ -52,7 +51,6 @@ enum trace_where {
 	TRACE_MEASURED = 1,	/* of the measured CPUs */
 	TRACE_SENDERS = 2,	/* of the others: who wants something of a measured one */
 	TRACE_ALWAYS = 4,	/* it needs not be turned on */
-	TRACE_OLD = 8,		/* only where there is no csd:csd_function_entry, before 6.4 */
 };
 
 /* An event as it is asked for: its fields by name. */
@@ -63,7 +61,7 @@ struct trace_kind {
 	int where;
 	const char *numbers[TRACE_NUMBERS];
 	const char *texts[TRACE_TEXTS];
-	const char *filter;	/* the field that names the CPU aimed at; "": by tasks; NULL: none */
+	const char *filter;	/* the field that names the CPU aimed at; NULL: none */
 };
 
 extern const struct trace_kind trace_kinds[];

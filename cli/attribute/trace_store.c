@@ -71,13 +71,11 @@ static void follow(struct trace_store *store, struct trace_stored *stored,
 		/* A clock that steps back would make spans of nonsense. */
 		if (record.ns > store->last_ns)
 			store->last_ns = record.ns;
-		store->events++;
 		if (store->follows && trace_event_read(readers, TRACE_EACH, &record, &event))
 			context_next(&store->now, &event, names);
 	}
 	stored->last_ns = store->last_ns;
 	store->torn = page.broken || (first && stored->missed);
-	store->broken += page.broken;
 }
 
 void trace_store_read(struct trace_store *store, const struct trace_readers *readers,

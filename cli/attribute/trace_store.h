@@ -29,7 +29,6 @@ struct trace_store {
 	uint64_t last_ns;
 	struct context now;
 	bool torn;		/* the last page could not be read to its end */
-	uint64_t events, broken;	/* broken: pages */
 	uint64_t told_ns;	/* gaps before were counted */
 };
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +8,12 @@
 #include <unistd.h>
 
 #include "attribute/tracefs.h"
-#include "attribute/tracefs_file.h"
 #include "base/file.h"
 #include "base/root.h"
 #include "base/text.h"
 #include "machine/instance.h"
 
-#define PREFIX "isolator-"
-#define LEAST_KIB 4
+#define LEAST_KIB "4"
 #define SENDER_KIB 256
 
 void tracefs_init(struct tracefs *fs)
@@ -38,6 +33,24 @@ static int fail(struct tracefs *fs, const char *format, ...)
 	return -1;
 }
 
+int tracefs_write(int directory, const char *path, const char *text)
+{
+	int file = openat(directory, path, O_WRONLY | O_CLOEXEC), error;
+
+	if (file < 0)
+		return errno;
+	error = file_write_fd(file, text, strlen(text));
+	close(file);
+	return error;
+}
+
+char *tracefs_read(int directory, const char *path)
+{
+	size_t size;
+
+	return file_read_close(openat(directory, path, O_RDONLY | O_CLOEXEC), &size);
+}
+
 /* What stands against it, by errno. */
 static const char *remedy(int error)
 {
@@ -49,32 +62,6 @@ static const char *remedy(int error)
 	default:
 		return "";
 	}
-}
-
-/* Of runs that were killed; the kernel itself keeps one that is in use. */
-static void sweep(const struct tracefs *fs)
-{
-	int directory = openat(fs->root, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = directory < 0 ? NULL : fdopendir(directory);
-	struct dirent *entry;
-
-	if (!list) {
-		if (directory >= 0)
-			close(directory);
-		return;
-	}
-	while ((entry = readdir(list))) {
-		char *end;
-		long pid;
-
-		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
-			continue;
-		pid = strtol(entry->d_name + strlen(PREFIX), &end, 10);
-		if (pid > 0 && (!*end || !strcmp(end, "-senders")) &&
-		    kill((pid_t)pid, 0) && errno == ESRCH)
-			unlinkat(dirfd(list), entry->d_name, AT_REMOVEDIR);
-	}
-	closedir(list);
 }
 
 /* An instance with tracing off; its directory, or -1 with fs->why. */
@@ -126,7 +113,7 @@ static int set_rings(struct tracefs *fs, int instance, const struct cpulist *cpu
 	int error = tracefs_write(instance, "tracing_cpumask", mask);
 
 	if (!error)
-		error = tracefs_write_number(instance, "buffer_size_kb", LEAST_KIB);
+		error = tracefs_write(instance, "buffer_size_kb", LEAST_KIB);
 	for (int cpu = -1; !error && (cpu = cpulist_next(cpus, cpu)) >= 0;) {
 		char *path = text_format("per_cpu/cpu%d/buffer_size_kb", cpu);
 
@@ -149,7 +136,6 @@ int tracefs_open(struct tracefs *fs, const struct tracefs_wanted *wanted)
 	fs->root = root_open("/", INSTANCE_TRACEFS, O_RDONLY | O_DIRECTORY);
 	if (fs->root < 0)
 		return fail(fs, INSTANCE_TRACEFS ": %s%s", strerror(errno), remedy(errno));
-	sweep(fs);
 	snprintf(fs->name, sizeof(fs->name), INSTANCE_CAUSES, getpid());
 	snprintf(fs->sender_name, sizeof(fs->sender_name), INSTANCE_SENDERS, getpid());
 	fs->measured = make(fs, fs->name);

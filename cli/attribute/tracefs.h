@@ -24,18 +24,13 @@ struct tracefs {
 /* Whom to trace. */
 struct tracefs_wanted {
 	const struct cpulist *measured, *others;
-	const pid_t *tids;	/* the measuring threads */
-	size_t nr_tids;
 	size_t bytes;		/* of ring for each measured CPU */
 };
 
 /* All descriptors -1. */
 void tracefs_init(struct tracefs *fs);
 
-/*
- * Finds tracefs, removes what runs that were killed have left there, and makes the
- * instances, with tracing off.  0, or -1 with fs->why.
- */
+/* Finds tracefs, and makes the instances, with tracing off.  0, or -1 with fs->why. */
 int tracefs_open(struct tracefs *fs, const struct tracefs_wanted *wanted);
 
 /* Opens a recording, or any directory laid out as tracefs. */
@@ -59,6 +54,12 @@ int tracefs_mark(const struct tracefs *fs, const char *text);
 
 /* How many events a CPU's ring took until now; 0: not known. */
 uint64_t tracefs_entries(const struct tracefs *fs, int cpu);
+
+/* A file below @directory of tracefs gets @text, in one piece; 0 or the errno. */
+int tracefs_write(int directory, const char *path, const char *text);
+
+/* All of such a file, to be freed; NULL with errno. */
+char *tracefs_read(int directory, const char *path);
 
 /* Removes the instances; the rings must be closed.  Notes remain. */
 void tracefs_end(struct tracefs *fs);

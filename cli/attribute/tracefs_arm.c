@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "attribute/tracefs.h"
-#include "attribute/tracefs_file.h"
 #include "base/array.h"
 #include "base/text.h"
 
-#define TASKS_MOST 32		/* in one filter */
-#define CPUS_MOST 16
+#define CPUS_MOST 16		/* in one filter */
 
 /* What is not told without an event; the other ones only say more. */
 static const struct {
@@ -52,56 +49,23 @@ static char *each(const char *field, const struct cpulist *cpus)
 	return NULL;
 }
 
-/* Only the measuring threads: of a task's event, or of a switch, whose two they may be. */
-static char *by_tasks(enum trace_type type, const struct tracefs_wanted *wanted)
-{
-	size_t size;
-	char *text;
-	FILE *out = text_open(&text, &size);
-
-	for (size_t i = 0; i < wanted->nr_tids; i++) {
-		int tid = (int)wanted->tids[i];
-
-		fputs(i ? " || " : "", out);
-		if (type == TRACE_SWITCH)
-			fprintf(out, "prev_pid == %d || next_pid == %d", tid, tid);
-		else
-			fprintf(out, "pid == %d", tid);
-	}
-	fclose(out);
-	if (wanted->nr_tids && wanted->nr_tids <= TASKS_MOST)
-		return text;
-	free(text);
-	return NULL;
-}
-
-/* False: all of them would be recorded, on CPUs that are not measured. */
-static bool filter(int instance, const struct trace_kind *kind,
-		   const struct tracefs_wanted *wanted)
+/* Only what is aimed at a measured CPU; where that cannot be said, all are recorded. */
+static void filter(int instance, const struct trace_kind *kind, const struct cpulist *measured)
 {
 	char *path = text_format("events/%s/%s/filter", kind->system, kind->name);
-	char *list = cpulist_text(wanted->measured), *text;
-	int error = EINVAL;
+	char *list = cpulist_text(measured);
+	/* From 6.6 on sets of CPUs can be named. */
+	char *text = text_format("%s & CPUS{%s}", kind->filter, list);
 
-	if (!kind->filter) {
-		text = NULL;
-	} else if (!*kind->filter) {
-		text = by_tasks(kind->type, wanted);
-	} else {
-		/* From 6.6 on sets of CPUs can be named. */
-		text = text_format("%s & CPUS{%s}", kind->filter, list);
-		error = tracefs_write(instance, path, text);
-		if (error) {
-			free(text);
-			text = each(kind->filter, wanted->measured);
-		}
+	if (tracefs_write(instance, path, text)) {
+		free(text);
+		text = each(kind->filter, measured);
+		if (text)
+			tracefs_write(instance, path, text);
 	}
-	if (error && text)
-		error = tracefs_write(instance, path, text);
 	free(text);
 	free(list);
 	free(path);
-	return !error;
 }
 
 /* Turns @kind on in @instance, and reads back that it is; false: it is not. */
@@ -117,26 +81,25 @@ static bool enable(int instance, const struct trace_kind *kind)
 }
 
 static bool arm(struct tracefs *fs, const struct trace_kind *kind,
-		const struct tracefs_wanted *wanted, bool old)
+		const struct tracefs_wanted *wanted)
 {
 	bool done = true;
 
-	if (kind->where & TRACE_ALWAYS || (kind->where & TRACE_OLD && !old))
+	if (kind->where & TRACE_ALWAYS)
 		return true;
-	if (kind->type == TRACE_TLB)
-		tracefs_write(fs->measured, "events/tlb/tlb_flush/filter", "reason == 1");
 	if (kind->where & TRACE_MEASURED)
 		done = enable(fs->measured, kind);
-	if (kind->where & TRACE_SENDERS && fs->senders >= 0 &&
-	    (filter(fs->senders, kind, wanted) || kind->type != TRACE_SWITCH))
+	if (kind->where & TRACE_SENDERS && fs->senders >= 0) {
+		if (kind->filter)
+			filter(fs->senders, kind, wanted->measured);
 		done = enable(fs->senders, kind) && done;
+	}
 	return done;
 }
 
 int tracefs_arm(struct tracefs *fs, const struct tracefs_wanted *wanted,
 		const struct trace_readers *readers)
 {
-	bool old = !has(readers, TRACE_CALL_ENTRY);
 	size_t size;
 	FILE *notes;
 	int error;
@@ -146,7 +109,7 @@ int tracefs_arm(struct tracefs *fs, const struct tracefs_wanted *wanted,
 	for (size_t i = 0; i < readers->count; i++) {
 		const struct trace_kind *kind = readers->readers[i].kind;
 
-		if (!arm(fs, kind, wanted, old))
+		if (!arm(fs, kind, wanted))
 			fprintf(notes, "%s:%s cannot be turned on\n", kind->system, kind->name);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)

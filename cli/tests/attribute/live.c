@@ -248,8 +248,7 @@ static void one(const struct scenario *scenario)
 	while (!begun)
 		usleep(100);
 	attribute = attribute_open(&(struct attribute_options){
-		.cpus = &cpus, .tids = &(pid_t){ tid }, .nr_tids = 1, .most = 10,
-		.threshold_ns = threshold_ns, .hold_ms = 500 }, &why);
+		.cpus = &cpus, .most = 10, .threshold_ns = threshold_ns, .hold_ms = 500 }, &why);
 	CHECK(attribute);
 	go = true;
 	while (!over)
@@ -273,9 +272,8 @@ static void one(const struct scenario *scenario)
 						!strcmp(finding->causes[k].who, scenario->who))))
 				named++;
 	}
-	printf("# %s: %zu of %zu named; %" PRIu64 " ns a look; ring %zu KiB\n", scenario->name, named,
-	       count, count ? (wait_clock_ns() - from_ns) / count : 0,
-	       attribute_ring(attribute) / 1024);
+	printf("# %s: %zu of %zu named; %" PRIu64 " ns a look\n", scenario->name, named, count,
+	       count ? (wait_clock_ns() - from_ns) / count : 0);
 	CHECK(named);
 	if (getenv("VERBOSE"))
 		attribute_text(stdout, attribute, 5, false);
