@@ -61,15 +61,6 @@ static void list_others(struct attribute *attribute)
 	cpulist_minus(&attribute->others, &attribute->cpus);
 }
 
-static size_t number_of(const struct cpulist *list)
-{
-	size_t count = 0;
-
-	for (int cpu = -1; (cpu = cpulist_next(list, cpu)) >= 0;)
-		count++;
-	return count;
-}
-
 /* Opens a ring for each CPU of @cpus.  0, or -1 with fs.why. */
 static int add_rings(struct attribute *attribute, const struct cpulist *cpus, bool senders,
 		     size_t bytes, uint64_t begun_ns)
@@ -104,11 +95,11 @@ static int add_rings(struct attribute *attribute, const struct cpulist *cpus, bo
 static int open_rings(struct attribute *attribute, const char *root, uint64_t begun_ns)
 {
 	struct timeline *timeline = &attribute->timeline;
-	size_t measured = number_of(&attribute->cpus);
+	size_t measured = cpulist_count(&attribute->cpus);
 	int *cpus = calloc(measured + 1, sizeof(*cpus));
 	int cpu = -1;
 
-	timeline->stores = calloc(measured + number_of(&attribute->others) + 1,
+	timeline->stores = calloc(measured + cpulist_count(&attribute->others) + 1,
 				  sizeof(*timeline->stores));
 	if (!timeline->stores || !cpus)
 		exit(error_say("no memory; free some"));

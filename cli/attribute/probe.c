@@ -20,10 +20,10 @@
 #define MARK "isolator was here"
 
 /* In the child: it has nothing that another thread of the parent's might hold. */
-static void visit(const struct attribute *attribute, const struct cpulist *here)
+static void visit(const struct attribute *attribute, int cpu)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (affinity_set(0, here))
+	if (affinity_pin(cpu))
 		_exit(2);
 	_exit(tracefs_mark(&attribute->fs, MARK) ? 1 : 0);
 }
@@ -71,15 +71,13 @@ static bool marked(const struct attribute *attribute, const struct trace_store *
 
 static int probe_cpu(struct attribute *attribute, struct trace_store *store)
 {
-	struct cpulist here = { 0 };
 	uint64_t from = wait_clock_ns(), to;
 	int status = 0;
 	pid_t child;
 
-	cpulist_add(&here, store->cpu);
 	child = fork();
 	if (!child)
-		visit(attribute, &here);
+		visit(attribute, store->cpu);
 	if (child < 0 || !ended(child, &status)) {
 		note(attribute, store->cpu, "another task keeps it for itself");
 		return 0;

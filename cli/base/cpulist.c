@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cpulist.h"
 #include "base/text.h"
 
@@ -100,6 +101,15 @@ int cpulist_next(const struct cpulist *list, int cpu)
 bool cpulist_empty(const struct cpulist *list)
 {
 	return cpulist_next(list, -1) < 0;
+}
+
+size_t cpulist_count(const struct cpulist *list)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(list->bits); i++)
+		count += (size_t)__builtin_popcountll(list->bits[i]);
+	return count;
 }
 
 bool cpulist_common(const struct cpulist *a, const struct cpulist *b)

@@ -4,6 +4,7 @@
 #define CPULIST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define CPULIST_MAX 8192	/* no kernel is built for more */
@@ -29,6 +30,9 @@ bool cpulist_parse_mask(const char *text, struct cpulist *list);
 int cpulist_next(const struct cpulist *list, int cpu);
 
 bool cpulist_empty(const struct cpulist *list);
+
+/* How many CPUs are in @list? */
+size_t cpulist_count(const struct cpulist *list);
 
 /* Have @a and @b a CPU in common? */
 bool cpulist_common(const struct cpulist *a, const struct cpulist *b);

@@ -182,10 +182,8 @@ static void run(struct work *work)
 	struct work_shared *shared = work->shared;
 	struct sleeper *sleepers = NULL;
 	struct sender *senders = calloc(shared->count, sizeof(*senders));
-	size_t count = 0;
+	size_t count = cpulist_count(&work->targets);
 
-	for (int cpu = -1; (cpu = cpulist_next(&work->targets, cpu)) >= 0;)
-		count++;
 	sleepers = aligned_alloc(sizeof(*sleepers), count * sizeof(*sleepers));
 	if (!senders || !sleepers)
 		work_fail(work, "no memory");

@@ -98,49 +98,21 @@ char *load_missing(const char *name)
 	return type && type->missing ? type->missing(variant) : NULL;
 }
 
-/* All of @cpus may be used; false, said so. */
-static bool within(const char *what, const struct cpulist *cpus, const struct cpulist *allowed)
-{
-	struct cpulist other = *cpus;
-	char *wrong, *right;
-
-	cpulist_minus(&other, allowed);
-	if (cpulist_empty(&other))
-		return true;
-	wrong = cpulist_text(&other);
-	right = cpulist_text(allowed);
-	error_say("%s: this process may not run on CPU %s, but on %s: does taskset(1) or a cpuset keep it out (/proc/self/status, Cpus_allowed_list)?",
-		  what, wrong, right);
-	free(right);
-	free(wrong);
-	return false;
-}
-
 static bool check_cpus(const struct load_order *order)
 {
-	struct cpulist allowed;
-	int error = affinity_get(&allowed);
-
-	if (error) {
-		error_say("this process's CPUs are not known: %s", strerror(error));
-		return false;
-	}
 	if (cpulist_empty(&order->cpus)) {
 		error_say("a load needs a CPU to run on");
 		return false;
 	}
-	return within("--cpu", &order->cpus, &allowed) &&
-		(!order->targets.given || within("--to", &order->targets, &allowed));
+	return !affinity_check("cpu", &order->cpus) &&
+		(!order->targets.given || !affinity_check("to", &order->targets));
 }
 
 static struct work_shared *share(const struct cpulist *cpus, size_t *size)
 {
 	struct work_shared *shared;
-	size_t count = 0;
 
-	for (int cpu = -1; (cpu = cpulist_next(cpus, cpu)) >= 0;)
-		count++;
-	*size = sizeof(*shared) + count * sizeof(shared->slots[0]);
+	*size = sizeof(*shared) + cpulist_count(cpus) * sizeof(shared->slots[0]);
 	shared = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED) {
 		error_say("no memory");

@@ -29,11 +29,8 @@ void work_ready(struct work *work)
 
 void work_pin(struct work *work, int cpu)
 {
-	struct cpulist here = { 0 };
-	int error;
+	int error = affinity_pin(cpu);
 
-	cpulist_add(&here, cpu);
-	error = affinity_set(0, &here);
 	if (error)
 		work_fail(work, "CPU %d cannot be used: %s: is it online, and in the cpuset of this shell (/proc/self/status, Cpus_allowed_list)?",
 			  cpu, strerror(error));

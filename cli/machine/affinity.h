@@ -13,4 +13,10 @@ int affinity_get(struct cpulist *cpus);
 /* @tid, 0 for the calling thread, runs on no others from now on; 0 or the errno. */
 int affinity_set(pid_t tid, const struct cpulist *cpus);
 
+/* The calling thread runs on @cpu alone from now on; 0 or the errno. */
+int affinity_pin(int cpu);
+
+/* May the calling thread use all CPUs of --@option?  0, or -1, said which it may not. */
+int affinity_check(const char *option, const struct cpulist *cpus);
+
 #endif

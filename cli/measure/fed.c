@@ -48,8 +48,6 @@ static size_t fill(struct feed *feed)
 		ssize_t n = read(feed->file, (char *)feed->block + have,
 				 sizeof(feed->block) - have);
 
-		if (n < 0 && errno == EINTR)
-			break;
 		if (n <= 0)
 			break;
 		have += (size_t)n;

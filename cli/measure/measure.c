@@ -185,26 +185,19 @@ static int last_of(const struct cpulist *cpus)
 static int choose_cpus(struct cpulist *cpus)
 {
 	struct cpulist allowed, online;
-	char *text;
 	int error = affinity_get(&allowed);
 
 	if (error)
 		return error_say("cannot read which CPUs this process may use: %s", strerror(error)), -1;
-	if (options.cpus.given && (online_read("/", &online) ||
-				   online_check("cpu", &options.cpus, &online)))
-		return -1;
 	*cpus = options.cpus.given ? options.cpus : allowed;
-	if (!options.cpus.given && measure->one) {
+	if (options.cpus.given)
+		return online_read("/", &online) || online_check("cpu", cpus, &online) ||
+			affinity_check("cpu", cpus) ? -1 : 0;
+	if (measure->one) {
 		*cpus = (struct cpulist){ .given = true };
 		cpulist_add(cpus, last_of(&allowed));
 	}
-	if (cpulist_within(cpus, &allowed))
-		return 0;
-	text = cpulist_text(&allowed);
-	error_say("%s: this process may use only the CPUs %s: run it without taskset, or in another cpuset (/proc/self/status, Cpus_allowed_list)",
-		  error_option("cpu"), text);
-	free(text);
-	return -1;
+	return 0;
 }
 
 static int choose_policy(struct policy *policy, uint64_t period_ns)

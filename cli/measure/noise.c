@@ -23,9 +23,7 @@ static int check_policy(const struct measure_options *options, const struct cpul
 	if (options->policy == POLICY_DEADLINE)
 		return error_say("--policy deadline stops a thread that spins when its time is used up: use fifo, rr or other"), -1;
 	gap.rests = options->policy == POLICY_FIFO || options->policy == POLICY_RR;
-	for (int cpu = -1; (cpu = cpulist_next(cpus, cpu)) >= 0;)
-		left--;
-	if (gap.rests && left < 1)
+	if (gap.rests && left <= (long)cpulist_count(cpus))
 		return error_say("--policy %s: spinning threads would take all CPUs of this machine: leave one out with -c, or use --policy other",
 				 policy_names[options->policy]), -1;
 	return 0;

@@ -71,11 +71,8 @@ static void set_signals(void)
 
 static void stay(void)
 {
-	struct cpulist here = { 0 };
-	int error;
+	int error = affinity_pin(spin->cpu);
 
-	cpulist_add(&here, spin->cpu);
-	error = affinity_set(0, &here);
 	if (error)
 		fail("cannot use CPU %d: %s. Is it online (/sys/devices/system/cpu/online), and in the cpuset of this shell (Cpus_allowed_list in /proc/self/status)?",
 		     spin->cpu, strerror(error));

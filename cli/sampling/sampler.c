@@ -55,8 +55,7 @@ static bool make_room(struct sampler *sampler)
 	size_t each = series_size(sampler->order->digits) * nr_series(sampler->order->method);
 	void *memory;
 
-	for (int cpu = -1; (cpu = cpulist_next(&sampler->order->cpus, cpu)) >= 0;)
-		sampler->count++;
+	sampler->count = cpulist_count(&sampler->order->cpus);
 	sampler->size = sampler->count * each;
 	memory = mmap(NULL, sampler->size, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);

@@ -46,10 +46,9 @@ static bool bind(struct seat *seat)
 {
 	struct worker *worker = &seat->worker;
 	struct cpulist here = { .given = true }, now;
-	int error;
+	int error = affinity_pin(worker->cpu);
 
 	cpulist_add(&here, worker->cpu);
-	error = affinity_set(0, &here);
 	if (!error)
 		error = affinity_get(&now);
 	if (error) {

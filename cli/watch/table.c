@@ -108,13 +108,10 @@ size_t watch_rows(const struct interval *interval, enum watch_page page)
 static char *short_list(const char *list)
 {
 	struct cpulist cpus;
-	int count = 0;
 
 	if (!list || strlen(list) <= LIST_WIDTH || !cpulist_read(list, &cpus))
 		return text_format("%s", list && *list ? list : "-");
-	for (int cpu = -1; (cpu = cpulist_next(&cpus, cpu)) >= 0;)
-		count++;
-	return text_format("%d CPUs", count);
+	return text_format("%zu CPUs", cpulist_count(&cpus));
 }
 
 /* The guarded CPUs that it came to; all if it came to none of these.  To be freed. */
