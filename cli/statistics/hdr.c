@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
+#include "base/text.h"
 #include "statistics/hdr.h"
 
 #define COOKIE UINT32_C(0x1c849313)		/* version 2, counts as words of variable length */
@@ -13,42 +13,32 @@
 #define STORED_MAX 65535	/* of a block of deflate */
 #define ADLER 65521
 
-/* Bytes that grow. */
-struct bytes {
-	unsigned char *data;
-	size_t size, room;
-};
-
-static void put(struct bytes *bytes, unsigned int byte)
-{
-	if (bytes->size == bytes->room) {
-		bytes->room = bytes->room ? 2 * bytes->room : 4096;
-		bytes->data = realloc(bytes->data, bytes->room);
-		if (!bytes->data)
-			exit(error_say("no memory"));
-	}
-	bytes->data[bytes->size++] = (unsigned char)byte;
-}
-
 /* The most significant byte first. */
-static void put_big(struct bytes *bytes, uint64_t value, int size)
+static void put_big(FILE *out, uint64_t value, int size)
 {
 	while (size--)
-		put(bytes, (unsigned int)(value >> 8 * size) & 0xff);
+		fputc((int)(value >> 8 * size) & 0xff, out);
+}
+
+/* The length of what follows, once that is known, where there were four bytes for it. */
+static void set_length(char *at, size_t length)
+{
+	for (int i = 0; i < 4; i++)
+		at[i] = (char)(length >> 8 * (3 - i));
 }
 
 /* Seven bits a byte, the lowest first; the ninth byte has all of its eight. */
-static void put_word(struct bytes *bytes, int64_t value)
+static void put_word(FILE *out, int64_t value)
 {
 	uint64_t zigzag = (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
 
 	for (int i = 1; i < WORD_MAX && zigzag >> 7; i++, zigzag >>= 7)
-		put(bytes, (unsigned int)(zigzag & 0x7f) | 0x80);
-	put(bytes, (unsigned int)zigzag & 0xff);
+		fputc((int)(zigzag & 0x7f) | 0x80, out);
+	fputc((int)zigzag & 0xff, out);
 }
 
 /* Counts up to the last that is not 0; a run of zeros is one word, its length below 0. */
-static void put_counts(struct bytes *bytes, const struct hist *hist)
+static void put_counts(FILE *out, const struct hist *hist)
 {
 	int64_t zeros = 0;
 
@@ -58,100 +48,98 @@ static void put_counts(struct bytes *bytes, const struct hist *hist)
 			continue;
 		}
 		if (zeros)
-			put_word(bytes, zeros == 1 ? 0 : -zeros);
+			put_word(out, zeros == 1 ? 0 : -zeros);
 		zeros = 0;
-		put_word(bytes, (int64_t)hist->counts[i]);
+		put_word(out, (int64_t)hist->counts[i]);
 	}
 }
 
-static struct bytes plain(const struct hist *hist)
+/* To be freed, as what the next two return. */
+static char *plain(const struct hist *hist, size_t *size)
 {
 	const double one = 1;
-	struct bytes bytes = { 0 };
 	uint64_t ratio;
-	size_t length;
+	char *data;
+	FILE *out = text_open(&data, size);
 
-	put_big(&bytes, COOKIE, 4);
-	put_big(&bytes, 0, 4);		/* length of the counts, below */
-	put_big(&bytes, 0, 4);		/* nothing was shifted */
-	put_big(&bytes, hist->digits, 4);
-	put_big(&bytes, HIST_LOWEST, 8);
-	put_big(&bytes, HIST_HIGHEST, 8);
+	put_big(out, COOKIE, 4);
+	put_big(out, 0, 4);		/* length of the counts, below */
+	put_big(out, 0, 4);		/* nothing was shifted */
+	put_big(out, hist->digits, 4);
+	put_big(out, HIST_LOWEST, 8);
+	put_big(out, HIST_HIGHEST, 8);
 	memcpy(&ratio, &one, sizeof(ratio));
-	put_big(&bytes, ratio, 8);
-	put_counts(&bytes, hist);
-	length = bytes.size - HEADER;
-	for (int i = 0; i < 4; i++)
-		bytes.data[4 + i] = (unsigned char)(length >> 8 * (3 - i));
-	return bytes;
+	put_big(out, ratio, 8);
+	put_counts(out, hist);
+	fclose(out);
+	set_length(data + 4, *size - HEADER);
+	return data;
 }
 
-static uint32_t adler(const struct bytes *bytes)
+static uint32_t adler(const char *data, size_t size)
 {
 	uint32_t a = 1, b = 0;
 
-	for (size_t i = 0; i < bytes->size; i++) {
-		a = (a + bytes->data[i]) % ADLER;
+	for (size_t i = 0; i < size; i++) {
+		a = (a + (unsigned char)data[i]) % ADLER;
 		b = (b + a) % ADLER;
 	}
 	return b << 16 | a;
 }
 
-/* A zlib stream. */
-static struct bytes stored(const struct bytes *data)
+/* A zlib stream, and before it its length. */
+static char *stored(const char *data, size_t length, size_t *size)
 {
-	struct bytes bytes = { 0 };
+	char *stream;
+	FILE *out = text_open(&stream, size);
 	size_t at = 0;
 
-	put(&bytes, 0x78);
-	put(&bytes, 0x01);
+	put_big(out, COOKIE_COMPRESSED, 4);
+	put_big(out, 0, 4);		/* length of the stream, below */
+	put_big(out, 0x7801, 2);
 	do {
-		size_t length = data->size - at < STORED_MAX ? data->size - at : STORED_MAX;
+		size_t block = length - at < STORED_MAX ? length - at : STORED_MAX;
 
-		put(&bytes, at + length == data->size);
-		put(&bytes, length & 0xff);
-		put(&bytes, (unsigned int)length >> 8);
-		put(&bytes, ~length & 0xff);
-		put(&bytes, (unsigned int)(~length >> 8) & 0xff);
-		for (size_t i = 0; i < length; i++)
-			put(&bytes, data->data[at + i]);
-		at += length;
-	} while (at < data->size);
-	put_big(&bytes, adler(data), 4);
-	return bytes;
+		fputc(at + block == length, out);
+		put_big(out, (block & 0xff) << 8 | block >> 8, 2);
+		put_big(out, (~block & 0xff) << 8 | (~block >> 8 & 0xff), 2);
+		fwrite(data + at, 1, block, out);
+		at += block;
+	} while (at < length);
+	put_big(out, adler(data, length), 4);
+	fclose(out);
+	set_length(stream + 4, *size - 8);
+	return stream;
 }
 
-static struct bytes base64(const struct bytes *data)
+static char *base64(const char *data, size_t length)
 {
 	static const char letters[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	struct bytes bytes = { 0 };
+	size_t size;
+	char *text;
+	FILE *out = text_open(&text, &size);
 
-	for (size_t i = 0; i < data->size; i += 3) {
-		size_t have = data->size - i < 3 ? data->size - i : 3;
+	for (size_t i = 0; i < length; i += 3) {
+		size_t have = length - i < 3 ? length - i : 3;
 		uint32_t three = 0;
 
 		for (size_t k = 0; k < 3; k++)
-			three = three << 8 | (k < have ? data->data[i + k] : 0U);
+			three = three << 8 | (k < have ? (unsigned char)data[i + k] : 0U);
 		for (unsigned int k = 0; k < 4; k++)
-			put(&bytes, k <= have ?
-			    (unsigned char)letters[three >> (18 - 6 * k) & 0x3f] : '=');
+			fputc(k <= have ? letters[three >> (18 - 6 * k) & 0x3f] : '=', out);
 	}
-	put(&bytes, '\0');
-	return bytes;
+	fclose(out);
+	return text;
 }
 
 char *hdr_encode(const struct hist *hist)
 {
-	struct bytes counts = plain(hist), stream = stored(&counts), whole = { 0 }, text;
+	size_t plain_size, size;
+	char *counts = plain(hist, &plain_size), *stream = stored(counts, plain_size, &size);
+	char *text = base64(stream, size);
 
-	put_big(&whole, COOKIE_COMPRESSED, 4);
-	put_big(&whole, stream.size, 4);
-	for (size_t i = 0; i < stream.size; i++)
-		put(&whole, stream.data[i]);
-	text = base64(&whole);
-	free(counts.data);
-	free(stream.data);
-	free(whole.data);
-	return (char *)text.data;
+	free(counts);
+	free(stream);
+	return text;
 }

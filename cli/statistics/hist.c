@@ -70,15 +70,6 @@ uint64_t hist_total(const struct hist *hist)
 	return total;
 }
 
-uint64_t hist_below(const struct hist *hist, uint64_t value)
-{
-	uint64_t below = 0;
-
-	for (size_t i = 0; i < hist->length && hist_high(hist, i) <= value; i++)
-		below += hist->counts[i];
-	return below;
-}
-
 void hist_merge(struct hist *hist, const struct hist *from)
 {
 	for (size_t i = 0; i < hist->length; i++)

@@ -50,9 +50,6 @@ uint64_t hist_high(const struct hist *hist, size_t index);
 /* All that was counted. */
 uint64_t hist_total(const struct hist *hist);
 
-/* All that was counted in buckets whose values are all at most @value. */
-uint64_t hist_below(const struct hist *hist, uint64_t value);
-
 /* Adds the counts of @from, which has as many digits. */
 void hist_merge(struct hist *hist, const struct hist *from);
 

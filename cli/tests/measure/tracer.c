@@ -9,12 +9,10 @@
 #include "check.h"
 #include "measure/rtc.h"
 #include "measure/tracer_line.h"
-#include "sampling/limit.h"
+#include "tests/sampling/series_test.h"
 
 #define AT "    81.637220: "
 #define TASK "           <...>-861     [003] d.h.. " AT
-#define MS UINT64_C(1000000)
-#define DIGITS 2
 
 static void lines(void)
 {
@@ -104,21 +102,12 @@ static void any_line(void)
 	}
 }
 
-static struct series *new_series(void)
-{
-	void *memory = malloc(series_size(DIGITS));
-
-	if (!memory)
-		exit(error_say("no memory"));
-	return series_init(memory, "latency", 0, DIGITS);
-}
-
 /* realfeel looks at the time between two wake-ups, where one that is late makes two wrong. */
 static void grid(void)
 {
 	struct worker worker = { .begin_ns = 1000 * MS, .end_ns = 2000 * MS };
 	struct rtc_grid rtc = rtc_grid(999 * MS, 999 * MS + 700, 1024);
-	struct series *series = worker.series[0] = new_series();
+	struct series *series = worker.series[0] = new_series(DIGITS);
 	const uint64_t period = 976562;	/* the kernel's, whole ns */
 
 	series_start(series, worker.begin_ns);
@@ -143,44 +132,6 @@ static void grid(void)
 	rtc_take(&worker, &rtc, 0x1c0, 3000 * MS);
 	CHECK(series->triggers == 5);
 	free(series);
-}
-
-/* Where only what is above a threshold is counted, nothing is good; elsewhere it is not. */
-static void nothing(void)
-{
-	struct series *series = new_series(), *sums = new_series();
-	struct series *const both[] = { sums, series };
-	struct limit limit;
-
-	CHECK(limit_parse("max=10us", "limit", true, &limit));
-	limit_judge(&limit, both + 1, 1);
-	CHECK(limit.result == LIMIT_UNKNOWN);
-	series->above_ns = 1000;
-	limit_judge(&limit, both + 1, 1);
-	CHECK(limit.result == LIMIT_KEPT && !limit.known);
-	CHECK(limit_parse("p99.9=10us", "limit", true, &limit));
-	limit_judge(&limit, both + 1, 1);
-	CHECK(limit.result == LIMIT_KEPT);
-	/* A finer limit than what was looked for. */
-	CHECK(limit_parse("max=500ns", "limit", true, &limit));
-	limit_judge(&limit, both + 1, 1);
-	CHECK(limit.result == LIMIT_UNKNOWN);
-	/* Events that were lost may have been anything. */
-	CHECK(limit_parse("max=10us", "limit", true, &limit));
-	series->triggers = 5;
-	series_miss(series, 5);
-	limit_judge(&limit, both + 1, 1);
-	CHECK(limit.result == LIMIT_UNKNOWN);
-	/* Sums of seconds have no limit. */
-	series->triggers = series->missing = 0;
-	series_start(sums, 0);
-	sums->per_second = true;
-	sums->triggers = 1;
-	series_record(sums, 0, 900 * MS, 0);
-	limit_judge(&limit, both, 2);
-	CHECK(limit.result == LIMIT_KEPT && !limit.known);
-	free(series);
-	free(sums);
 }
 
 /* What is written to put a switch among others back is that word, not all that it shows. */
@@ -214,7 +165,6 @@ int main(void)
 		{ "lines of the tracers", lines },
 		{ "any line", any_line },
 		{ "the grid of the real-time clock", grid },
-		{ "nothing above a threshold", nothing },
 		{ "switches among words", switches },
 	};
 

@@ -214,6 +214,44 @@ static void limits(void)
 	free(series);
 }
 
+/* Where only what is above a threshold is counted, nothing is good; elsewhere it is not. */
+static void nothing(void)
+{
+	struct series *series = new_series(DIGITS), *sums = new_series(DIGITS);
+	struct series *const both[] = { sums, series };
+	struct limit limit;
+
+	CHECK(limit_parse("max=10us", "limit", true, &limit));
+	limit_judge(&limit, both + 1, 1);
+	CHECK(limit.result == LIMIT_UNKNOWN);
+	series->above_ns = 1000;
+	limit_judge(&limit, both + 1, 1);
+	CHECK(limit.result == LIMIT_KEPT && !limit.known);
+	CHECK(limit_parse("p99.9=10us", "limit", true, &limit));
+	limit_judge(&limit, both + 1, 1);
+	CHECK(limit.result == LIMIT_KEPT);
+	/* A finer limit than what was looked for. */
+	CHECK(limit_parse("max=500ns", "limit", true, &limit));
+	limit_judge(&limit, both + 1, 1);
+	CHECK(limit.result == LIMIT_UNKNOWN);
+	/* Events that were lost may have been anything. */
+	CHECK(limit_parse("max=10us", "limit", true, &limit));
+	series->triggers = 5;
+	series_miss(series, 5);
+	limit_judge(&limit, both + 1, 1);
+	CHECK(limit.result == LIMIT_UNKNOWN);
+	/* Sums of seconds have no limit. */
+	series->triggers = series->missing = 0;
+	series_start(sums, 0);
+	sums->per_second = true;
+	sums->triggers = 1;
+	series_record(sums, 0, 900 * MS, 0);
+	limit_judge(&limit, both, 2);
+	CHECK(limit.result == LIMIT_KEPT && !limit.known);
+	free(series);
+	free(sums);
+}
+
 static void outcomes(void)
 {
 	struct series *series = new_series(DIGITS);
@@ -274,6 +312,7 @@ int main(int argc, char **argv)
 		{ "ranks are those of the report", ranks_as_in_python },
 		{ "names of percentiles", names },
 		{ "limits hold, are exceeded, or nothing can be said", limits },
+		{ "nothing above a threshold", nothing },
 		{ "what a run comes to", outcomes },
 	};
 
