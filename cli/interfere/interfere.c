@@ -118,7 +118,7 @@ static int start_all(struct interfere_view *view)
 static void begin(struct interfere_run *run)
 {
 	for (size_t i = 0; i < load_cpus(run->load); i++)
-		run->cpus[i].before = load_count(run->load, i).operations;
+		run->cpus[i] = load_count(run->load, i);
 	if (!cpulist_empty(load_targets(run->load)))
 		look_take(&run->before, "/", load_targets(run->load));
 }
@@ -129,8 +129,10 @@ static void conclude(struct interfere_run *run)
 	struct look now;
 
 	for (size_t i = 0; i < load_cpus(run->load); i++) {
-		run->cpus[i].count = load_count(run->load, i);
-		run->cpus[i].count.operations -= run->cpus[i].before;
+		uint64_t before = run->cpus[i].operations;
+
+		run->cpus[i] = load_count(run->load, i);
+		run->cpus[i].operations -= before;
 	}
 	if (cpulist_empty(load_targets(run->load)))
 		return;
@@ -188,7 +190,7 @@ static void judge(struct interfere_run *run)
 
 	run->state = why ? INTERFERE_FAILED : INTERFERE_RAN;
 	for (size_t i = 0; !why && i < load_cpus(run->load); i++)
-		if (!run->cpus[i].count.operations) {
+		if (!run->cpus[i].operations) {
 			run->state = INTERFERE_IDLE;
 			why = "it did nothing on one of its CPUs: is the time too short, or is the CPU busy with other work?";
 		}

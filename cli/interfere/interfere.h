@@ -19,17 +19,11 @@ enum interfere_state {
 
 extern const char *const interfere_states[];
 
-/* What was done on one CPU between the start of all loads and the end. */
-struct interfere_cpu {
-	struct load_count count;
-	uint64_t before;		/* operations */
-};
-
 struct interfere_run {
 	const char *name;		/* as it was given */
 	const struct load_type *type;
 	struct load *load;		/* NULL: it was not opened */
-	struct interfere_cpu *cpus;	/* as many as the load has */
+	struct load_count *cpus;	/* what was done on each between the start of all and the end */
 	struct look before;	/* of its targets, if it has any */
 	struct since since;
 	enum interfere_state state;

@@ -7,7 +7,7 @@
 static void put_cpu(struct json *json, const struct interfere_view *view,
 		    const struct interfere_run *run, size_t index)
 {
-	const struct load_count *count = &run->cpus[index].count;
+	const struct load_count *count = &run->cpus[index];
 
 	json_open(json, NULL, '{');
 	json_integer(json, "cpu", count->cpu);

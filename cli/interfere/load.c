@@ -146,16 +146,9 @@ struct load *load_open(const char *name, const struct load_order *order)
 	const char *variant;
 	const struct work_type *type = find(name, &variant);
 	struct load *load;
-	char *missing;
 
 	if (!type || !check_cpus(order))
 		return NULL;
-	missing = type->missing ? type->missing(variant) : NULL;
-	if (missing) {
-		error_say("%s: %s", name, missing);
-		free(missing);
-		return NULL;
-	}
 	load = calloc(1, sizeof(*load));
 	if (!load) {
 		error_say("no memory");

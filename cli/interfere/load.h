@@ -42,7 +42,7 @@ char *load_missing(const char *name);
 
 struct load;
 
-/* It waits for its start; NULL, said why, and nothing is left. */
+/* Of one that can run here: it waits for its start; NULL, said why, and nothing is left. */
 struct load *load_open(const char *name, const struct load_order *order);
 
 /*

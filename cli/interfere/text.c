@@ -23,7 +23,7 @@ static void put_number(FILE *out, double number)
 static void put_cpu(FILE *out, const struct interfere_view *view,
 		    const struct interfere_run *run, size_t index)
 {
-	const struct load_count *count = &run->cpus[index].count;
+	const struct load_count *count = &run->cpus[index];
 
 	fprintf(out, "  CPU %d: ", count->cpu);
 	put_number(out, (double)count->operations);
