@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import atexit
 import fcntl
+import os
 import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,12 @@ from watchtest import Files, Looks
 # The objects, kept from one run of the tests to the next.
 SANITIZED = CLI.parent / "build/sanitized"
 PLAIN = CLI.parent / "build/host/cli/isolator"
+
+# Programs that run without privilege look into directories of tests.  Each pytest that begins
+# shuts the place that all have in common, so these have one of their own.
+if "PYTEST_DEBUG_TEMPROOT" not in os.environ:
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.mkdtemp(prefix="isolator-cli-")
+    atexit.register(shutil.rmtree, os.environ["PYTEST_DEBUG_TEMPROOT"], ignore_errors=True)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -42,7 +50,7 @@ def _ninja(directory: Path, options: list[str], *targets: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def build() -> Iterator[Build]:
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """With sanitizers, such that each test also looks for wrong accesses."""
     subprocess.run([CLI.parent / "tools/install-packages", "build", "cli"],
                    check=True)
@@ -50,10 +58,8 @@ def build() -> Iterator[Build]:
     _ninja(SANITIZED, ["--buildtype=debug", "-Doptimization=1", "-Dstrip=false", "-Db_lundef=false",
                        "-Db_sanitize=address,undefined", "-Dc_args=-fno-sanitize-recover=all"],
            *parts)
-    # Whoever runs a test, with or without privilege, runs the programs: another run of pytest
-    # shuts the directory that it has in common with this one.
-    directory = Path(tempfile.mkdtemp(prefix="isolator-cli-"))
-    directory.chmod(0o755)
+    directory = tmp_path_factory.mktemp("programs")
+    open_to_all(directory)
 
     def run(name: str, files: tuple[str, ...] = (), *options: str) -> Path:
         subprocess.run([*COMPILE, *options, "-o", directory / name,
@@ -61,8 +67,7 @@ def build() -> Iterator[Build]:
                         *(SANITIZED / part for part in parts), "-lm"], check=True)
         return directory / name
 
-    yield run
-    shutil.rmtree(directory)
+    return run
 
 
 @pytest.fixture(scope="session")
