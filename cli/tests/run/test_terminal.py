@@ -41,6 +41,15 @@ def root(lay: Lay) -> Path:
     return lay(STOCK)
 
 
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    """A file that everybody may write."""
+    path = tmp_path / "note"
+    path.touch()
+    path.chmod(0o666)
+    return path
+
+
 def test_terminal_of_its_own(isolator: Path, root: Path) -> None:
     """None of its files, nor /dev/tty, is root's terminal; its size and mode are."""
     before = tree(root)
@@ -101,19 +110,15 @@ def test_all_that_is_printed(isolator: Path, root: Path) -> None:
     assert lines == [*(str(n) for n in range(1, 200001)), ""]
 
 
-def test_what_prints_on(isolator: Path, root: Path, tmp_path: Path) -> None:
+def test_what_prints_on(isolator: Path, root: Path, note: Path) -> None:
     """What the program leaves running keeps nobody waiting, and is hung up."""
-    pid = tmp_path / "pid"
-    pid.touch()
-    pid.chmod(0o666)
     terminal = Terminal(24, 80, ENVIRONMENT, *command(
-        isolator, root, "sh", "-c", f"yes & echo $! > {pid}; sleep 0.2; exit 5"))
+        isolator, root, "sh", "-c", f"yes & echo $! > {note}; read x; exit 5"))
+    terminal.until("y\r\n", 1000)
+    terminal.type(b"\n")
     terminal.until("run -v lists them")
     assert terminal.end(b"") == 5 and terminal.after == terminal.before
-    stop = time.monotonic() + PATIENCE_S
-    while Path(f"/proc/{pid.read_text().strip()}/cwd").exists():
-        assert time.monotonic() < stop, "it goes on"
-        time.sleep(0.01)
+    until(lambda: not Path(f"/proc/{note.read_text().strip()}/cwd").exists())
 
 
 def test_size_changes(isolator: Path, root: Path) -> None:
@@ -153,11 +158,10 @@ def until(there: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("where", ["| cat", "</dev/null", "</dev/null >/dev/null 2>&1"])
-def test_keys_of_others(isolator: Path, root: Path, tmp_path: Path, where: str) -> None:
+def test_keys_of_others(isolator: Path, root: Path, tmp_path: Path, note: Path,
+                        where: str) -> None:
     """Unless the program reads and writes the terminal, it is left to who does."""
-    note, go = tmp_path / "note", tmp_path / "go"
-    note.touch()
-    note.chmod(0o666)
+    go = tmp_path / "go"
     words = quoted(command(isolator, root, "sh", "-c", f"echo began >{note}; "
                            f"until [ -e {go} ]; do sleep 0.05; done; cat >>{note}; "
                            f"echo ended >>{note}"))
@@ -173,39 +177,37 @@ def test_keys_of_others(isolator: Path, root: Path, tmp_path: Path, where: str) 
     assert terminal.after == terminal.before
 
 
-def test_what_runs_on(isolator: Path, root: Path, tmp_path: Path) -> None:
+def test_what_runs_on(isolator: Path, root: Path, tmp_path: Path, note: Path) -> None:
     """Without a terminal, what the program leaves running goes on."""
-    note = tmp_path / "note"
-    note.touch()
-    note.chmod(0o666)
-    words = quoted(command(isolator, root, "sh", "-c", f"sleep 600 & echo $! >{note}"))
+    go = tmp_path / "go"
+    words = quoted(command(isolator, root, "sh", "-c",
+                           f"(until [ -e {go} ]; do sleep 0.05; done; echo went on >{note}) &"))
     terminal = Terminal(24, 80, ENVIRONMENT, "/bin/sh", "-c",
                         f"{words} </dev/null >/dev/null 2>&1; echo code=$?; read x")
     terminal.until("code=0")
-    time.sleep(0.1)
-    pid = note.read_text().strip()
-    assert Path(f"/proc/{pid}/cwd").exists()
-    os.kill(int(pid), signal.SIGKILL)
+    go.touch()
+    until(lambda: note.read_text() == "went on\n")
     assert terminal.end(b"\n") == 0
 
 
-def test_files_that_are_closed(isolator: Path, root: Path) -> None:
+def test_files_that_are_closed(isolator: Path, root: Path, tmp_path: Path, note: Path) -> None:
     """The program may go on without its terminal."""
+    go = tmp_path / "go"
     terminal = Terminal(24, 80, ENVIRONMENT, *command(
-        isolator, root, "sh", "-c", "exec </dev/null >/dev/null 2>&1; sleep 0.3; exit 7"))
+        isolator, root, "sh", "-c", f"exec </dev/null >/dev/null 2>&1; echo closed >{note}; "
+        f"until [ -e {go} ]; do sleep 0.05; done; exit 7"))
+    until(lambda: note.read_text() == "closed\n")
+    go.touch()
     terminal.until("run -v lists them")
     assert terminal.end(b"") == 7 and terminal.after == terminal.before
 
 
 @pytest.mark.parametrize("where", ["", "2>/dev/null"])
-def test_signals_of_a_terminal_that_others_read(isolator: Path, root: Path, tmp_path: Path,
+def test_signals_of_a_terminal_that_others_read(isolator: Path, root: Path, note: Path,
                                                 where: str) -> None:
     """Ctrl-Z stops the program, fg continues it, Ctrl-C ends it and what it has started."""
     terminal = Terminal(24, 120, ENVIRONMENT, "/bin/bash", "--norc", "-i")
     terminal.until("ready$ ")
-    note = tmp_path / "note"
-    note.touch()
-    note.chmod(0o666)
     words = quoted(command(isolator, root, "bash", "-c",
                            f"echo $$ >{note}; sleep 600; echo went on >>{note}"))
     terminal.type(f"{words} {where} | cat\n".encode())
@@ -286,12 +288,9 @@ def test_killed(isolator: Path, root: Path) -> None:
     assert terminal.after == terminal.before
 
 
-def test_hang_up(isolator: Path, root: Path, tmp_path: Path) -> None:
+def test_hang_up(isolator: Path, root: Path, note: Path) -> None:
     """The terminal goes away: so does the program, and all is put back."""
     before = tree(root)
-    note = tmp_path / "note"
-    note.touch()
-    note.chmod(0o666)
     terminal = Terminal(24, 80, ENVIRONMENT, *command(
         isolator, root, "sh", "-c", f"trap 'echo hung up > {note}; exit 1' HUP; echo began; "
         "while :; do sleep 0.1; done"))
