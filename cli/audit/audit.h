@@ -84,7 +84,6 @@ struct audit {
 	unsigned int judged, absent, unreadable;	/* checks */
 	struct audit_finding *findings;
 	size_t count;
-	void *told;		/* the paths of files that were not read, by path */
 };
 
 /*
@@ -134,6 +133,10 @@ struct audit_finding *audit_find(struct audit *audit, const char *path, const ch
 /* What mends it: the file gets this value; the undo is its old one. */
 void audit_set(struct audit_finding *finding, enum setting_kind kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* A finding if the file holds a number other than 0, which mends it. */
+void audit_zero(struct audit *audit, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* What mends it otherwise, and what undoes that. */
 void audit_advise(struct audit_finding *finding, enum audit_remedy remedy, const char *fix,
@@ -189,6 +192,9 @@ struct audit_view {
 	bool colours;
 	const struct boot *boot;	/* what the next boot gets, or could get */
 };
+
+/* The first line of what was read, as far as it is of a size to be looked at. */
+void audit_put_value(FILE *out, const char *value);
 
 void audit_text(FILE *out, const struct audit_view *view);
 void audit_json(FILE *out, const struct audit_view *view);

@@ -2,14 +2,12 @@
 /* What the checks have in common: reading, findings, remedies. */
 #include <ctype.h>
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "audit/audit.h"
 #include "base/array.h"
-#include "base/error.h"
 #include "base/text.h"
 
 const char *const audit_severities[] = { "info", "warning", "error" };
@@ -50,21 +48,13 @@ struct audit_finding *audit_find(struct audit *audit, const char *path, const ch
 	return finding;
 }
 
-static int by_path(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
 void audit_unread(struct audit *audit, const char *path, const char *why)
 {
-	const struct audit_finding *finding;
-
 	audit->unread++;
-	if (tfind(path, &audit->told, by_path))
-		return;
-	finding = add(audit, &unread_group, &unread_check, path, why);
-	if (!tsearch(finding->path, &audit->told, by_path))
-		exit(error_say("no memory"));
+	for (size_t i = 0; i < audit->count; i++)
+		if (audit_is_unread(&audit->findings[i]) && !strcmp(audit->findings[i].path, path))
+			return;
+	add(audit, &unread_group, &unread_check, path, why);
 }
 
 void audit_denied(struct audit *audit, const char *path, int error)
@@ -194,6 +184,19 @@ void audit_set(struct audit_finding *finding, enum setting_kind kind, const char
 	finding->fix = setting_command(finding->path, finding->wanted);
 	finding->undo = setting_command(finding->path, old);
 	free(old);
+}
+
+void audit_zero(struct audit *audit, const char *format, ...)
+{
+	const struct capture_file *file;
+	int64_t number;
+	char *path;
+
+	PATH(path, format);
+	file = audit_number(audit, &number, "%s", path);
+	free(path);
+	if (file && number)
+		audit_set(audit_find(audit, file->path, file->value), SETTING_TEXT, "0");
 }
 
 void audit_advise(struct audit_finding *finding, enum audit_remedy remedy, const char *fix,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* All checks, one after another, for the CPUs that are meant. */
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,15 +125,8 @@ int audit_run(struct audit *audit, struct capture *capture, const struct cpulist
 	return 0;
 }
 
-/* The paths are freed with the findings. */
-static void keep(void *path)
-{
-	(void)path;
-}
-
 void audit_free(struct audit *audit)
 {
-	tdestroy(audit->told, keep);
 	for (size_t i = 0; i < audit->count; i++) {
 		struct audit_finding *finding = &audit->findings[i];
 

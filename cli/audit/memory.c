@@ -9,16 +9,6 @@
 #define THP "/sys/kernel/mm/transparent_hugepage"
 #define STAT_SECONDS_MIN 10
 
-/* A number that shall be 0. */
-static void find_on(struct audit *audit, const char *path)
-{
-	int64_t on;
-	const struct capture_file *file = audit_number(audit, &on, "%s", path);
-
-	if (file && on)
-		audit_set(audit_find(audit, file->path, file->value), SETTING_TEXT, "0");
-}
-
 /* A choice that shall not be "always". */
 static void find_always(struct audit *audit, const char *path)
 {
@@ -50,12 +40,12 @@ static void find_huge_page_stalls(struct audit *audit)
 
 static void find_numa_balancing(struct audit *audit)
 {
-	find_on(audit, "/proc/sys/kernel/numa_balancing");
+	audit_zero(audit, "/proc/sys/kernel/numa_balancing");
 }
 
 static void find_compaction(struct audit *audit)
 {
-	find_on(audit, "/proc/sys/vm/compaction_proactiveness");
+	audit_zero(audit, "/proc/sys/vm/compaction_proactiveness");
 }
 
 static void find_swap(struct audit *audit)

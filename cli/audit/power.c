@@ -9,14 +9,14 @@
 #define CPU "/sys/devices/system/cpu"
 #define WAKE_US_MAX 10	/* above the shallow states, below those that lose caches */
 
-/* A file of each CPU's that shall hold "performance". */
-static void find_saving(struct audit *audit, const char *name)
+/* A file of each CPU's that shall hold "performance", or @same, which is another name of it. */
+static void find_saving(struct audit *audit, const char *name, const char *same)
 {
 	for (int cpu = -1; (cpu = cpulist_next(&audit->cpus, cpu)) >= 0;) {
 		const struct capture_file *file = audit_file(audit, CPU "/cpu%d/cpufreq/%s", cpu,
 							     name);
 
-		if (file && strcmp(file->value, "performance"))
+		if (file && strcmp(file->value, "performance") && strcmp(file->value, same))
 			audit_set(audit_find(audit, file->path, file->value), SETTING_TEXT,
 				  "performance");
 	}
@@ -24,20 +24,12 @@ static void find_saving(struct audit *audit, const char *name)
 
 static void find_governor(struct audit *audit)
 {
-	find_saving(audit, "scaling_governor");
+	find_saving(audit, "scaling_governor", "performance");
 }
 
 static void find_preference(struct audit *audit)
 {
-	for (int cpu = -1; (cpu = cpulist_next(&audit->cpus, cpu)) >= 0;) {
-		const struct capture_file *file;
-
-		file = audit_file(audit, CPU "/cpu%d/cpufreq/energy_performance_preference", cpu);
-		/* A number, 0, is the same by another name. */
-		if (file && strcmp(file->value, "performance") && strcmp(file->value, "0"))
-			audit_set(audit_find(audit, file->path, file->value), SETTING_TEXT,
-				  "performance");
-	}
+	find_saving(audit, "energy_performance_preference", "0");
 }
 
 static void find_turbo(struct audit *audit)
@@ -47,9 +39,7 @@ static void find_turbo(struct audit *audit)
 
 	if (file && !on)
 		audit_set(audit_find(audit, file->path, file->value), SETTING_TEXT, "1");
-	file = audit_number(audit, &on, CPU "/cpufreq/boost");
-	if (file && on)
-		audit_set(audit_find(audit, file->path, file->value), SETTING_TEXT, "0");
+	audit_zero(audit, CPU "/cpufreq/boost");
 }
 
 /* The longest wake-up that somebody has asked for, in us; INT64_MAX: nobody has. */

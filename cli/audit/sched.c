@@ -25,14 +25,8 @@ static void find_throttling(struct audit *audit)
 
 static void find_fair_server(struct audit *audit)
 {
-	for (int cpu = -1; (cpu = cpulist_next(&audit->cpus, cpu)) >= 0;) {
-		int64_t ns;
-		const struct capture_file *file = audit_number(audit, &ns, FAIR "/cpu%d/runtime",
-							       cpu);
-
-		if (file && ns)
-			audit_set(audit_find(audit, file->path, file->value), SETTING_TEXT, "0");
-	}
+	for (int cpu = -1; (cpu = cpulist_next(&audit->cpus, cpu)) >= 0;)
+		audit_zero(audit, FAIR "/cpu%d/runtime", cpu);
 }
 
 static void find_watchdog(struct audit *audit)

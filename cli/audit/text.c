@@ -46,8 +46,7 @@ static void put_head(FILE *out, const struct audit_view *view, const char *cpus)
 	fputc('\n', out);
 }
 
-/* The first line of what was read, as far as it is of a size to be looked at. */
-static void put_value(FILE *out, const char *value)
+void audit_put_value(FILE *out, const char *value)
 {
 	char *trimmed = text_trim(value), *line;
 	size_t length = strcspn(trimmed, "\n");
@@ -55,7 +54,7 @@ static void put_value(FILE *out, const char *value)
 	if (length > VALUE_MAX)
 		length = VALUE_MAX;
 	line = text_format("%.*s%s", (int)length, trimmed, trimmed[length] ? " ..." : "");
-	term_put(out, line);
+	term_put(out, *line ? line : "(empty)");
 	free(line);
 	free(trimmed);
 }
@@ -71,7 +70,7 @@ static void put_outcome(FILE *out, const struct audit_view *view,
 		return;
 	case OUTCOME_FIXED:
 		fputs("      fixed: it is now ", out);
-		put_value(out, finding->now);
+		audit_put_value(out, finding->now);
 		break;
 	case OUTCOME_REFUSED:
 		/* Why, and what helps: all of it. */
@@ -80,11 +79,11 @@ static void put_outcome(FILE *out, const struct audit_view *view,
 		break;
 	case OUTCOME_IGNORED:
 		fprintf(out, "      %snot fixed%s: it is still ", red, plain);
-		put_value(out, finding->now);
+		audit_put_value(out, finding->now);
 		break;
 	case OUTCOME_PENDING:
 		fputs("      from the next boot on: ", out);
-		put_value(out, finding->now);
+		audit_put_value(out, finding->now);
 		break;
 	}
 	fputc('\n', out);
@@ -119,7 +118,7 @@ static void put_path(FILE *out, const struct audit_view *view,
 		fputc(')', out);
 	}
 	fputs(": ", out);
-	put_value(out, *finding->value ? finding->value : "(empty)");
+	audit_put_value(out, finding->value);
 	fputc('\n', out);
 }
 

@@ -23,31 +23,41 @@ static int change(const char *root, const char *path, bool make)
 	return error;
 }
 
-int directory_make(const char *root, const char *path)
+/* Each of @files comes, or goes. */
+static void stand_in(const char *root, const char *path, const struct directory_file *files,
+		     bool make)
 {
-	return change(root, path, true);
-}
+	for (; !root_live(root) && files && files->name; files++) {
+		char *file = text_format("%s/%s", path, files->name);
+		const char *name;
+		int directory = root_open_parent(root, file, O_PATH, &name), fd = -1;
 
-int directory_remove(const char *root, const char *path)
-{
-	return change(root, path, false);
-}
-
-void directory_file(const char *root, const char *path, const char *text)
-{
-	const char *name;
-	int directory = root_open_parent(root, path, O_PATH, &name), fd;
-
-	if (directory < 0)
-		return;
-	if (text) {
-		fd = openat(directory, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY,
-			    0644);
+		if (directory >= 0 && make)
+			fd = openat(directory, name,
+				    O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY, 0644);
+		else if (directory >= 0)
+			unlinkat(directory, name, 0);
 		if (fd >= 0)
 			close(fd);
-		setting_write_text(root, path, text);
-	} else {
-		unlinkat(directory, name, 0);
+		if (directory >= 0)
+			close(directory);
+		if (make)
+			setting_write_text(root, file, files->text);
+		free(file);
 	}
-	close(directory);
+}
+
+int directory_make(const char *root, const char *path, const struct directory_file *files)
+{
+	int error = change(root, path, true);
+
+	if (!error)
+		stand_in(root, path, files, true);
+	return error;
+}
+
+int directory_remove(const char *root, const char *path, const struct directory_file *files)
+{
+	stand_in(root, path, files, false);
+	return change(root, path, false);
 }

@@ -72,50 +72,6 @@ int rules_kernel(struct rules *rules, const char *root)
 	return 0;
 }
 
-int rules_set(const struct rules *rules, enum rule rule, const char *root)
-{
-	char *value = NULL;
-	int error;
-
-	switch (rule) {
-	case RULE_DEADLINE:
-		value = text_format("deadline_ns %" PRIu64, rules->deadline_ns);
-		break;
-	case RULE_SPIN:
-		value = text_format("spin_ns %" PRIu64, rules->spin_ns);
-		break;
-	case RULE_PERF:
-		value = text_format("perf %s", rules->queue_perf ? "queue" : "refuse");
-		break;
-	case RULE_MSR:
-		value = text_format("msr %s", rules->queue_msr ? "queue" : "refuse");
-		break;
-	case RULE_CPUS:
-	case RULES:
-		value = cpulist_text(&rules->cpus);
-		break;
-	}
-	error = setting_write(root, rule == RULE_CPUS ? CPUS_PATH : LIMITS_PATH, value);
-	free(value);
-	return error;
-}
-
-bool rules_same(const struct rules *a, const struct rules *b, enum rule rule)
-{
-	switch (rule) {
-	case RULE_DEADLINE:
-		return a->deadline_ns == b->deadline_ns;
-	case RULE_SPIN:
-		return a->spin_ns == b->spin_ns;
-	case RULE_PERF:
-		return a->queue_perf == b->queue_perf;
-	case RULE_MSR:
-		return a->queue_msr == b->queue_msr;
-	default:
-		return cpulist_same(&a->cpus, &b->cpus);
-	}
-}
-
 char *rules_text(const struct rules *rules, enum rule rule)
 {
 	char *list, *text;
@@ -135,4 +91,32 @@ char *rules_text(const struct rules *rules, enum rule rule)
 		free(list);
 		return text;
 	}
+}
+
+int rules_set(const struct rules *rules, enum rule rule, const char *root)
+{
+	static const char *const words[RULES] = {
+		[RULE_DEADLINE] = "deadline_ns",
+		[RULE_SPIN] = "spin_ns",
+		[RULE_PERF] = "perf",
+		[RULE_MSR] = "msr",
+	};
+	char *text = rules_text(rules, rule);
+	char *value = rule == RULE_CPUS ? cpulist_text(&rules->cpus) :
+		text_format("%s %s", words[rule], text);
+	int error = setting_write(root, rule == RULE_CPUS ? CPUS_PATH : LIMITS_PATH, value);
+
+	free(value);
+	free(text);
+	return error;
+}
+
+bool rules_same(const struct rules *a, const struct rules *b, enum rule rule)
+{
+	char *x = rules_text(a, rule), *y = rules_text(b, rule);
+	bool same = !strcmp(x, y);
+
+	free(y);
+	free(x);
+	return same;
 }

@@ -34,7 +34,7 @@ static int open_directory(const char *root, const char *place, bool make)
 	for (const char *at = place; make && (at = strchr(at + 1, '/'));) {
 		char *path = text_format("%.*s", (int)(at - place), place);
 
-		error = directory_make(root, path);
+		error = directory_make(root, path, NULL);
 		free(path);
 		if (error && error != EEXIST) {
 			errno = error;
@@ -180,6 +180,6 @@ int store_open(int directory, const char *name, bool *alive)
 
 void store_close(const char *root, const char *place, int directory)
 {
-	directory_remove(root, place);
+	directory_remove(root, place, NULL);
 	close(directory);
 }

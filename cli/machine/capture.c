@@ -153,60 +153,19 @@ static void add_name(char ***names, size_t *count, const char *name, size_t leng
 		*ARRAY_ADD(*names, *count) = text;
 }
 
-/* A search for the first of the known files, by path, that is @path or comes after it. */
-struct seek {
-	const char *path;
-	const struct capture_file **found;
-};
-
-/*
- * tfind() compares with the nearest file after @path on its way, and with each one that it
- * meets before that from farther off: the last one is the nearest.
- */
-static int seek(const void *key, const void *known)
-{
-	const struct seek *seek = key;
-	const struct capture_file *file = known;
-	int order = strcmp(seek->path, file->path);
-
-	if (order <= 0)
-		*seek->found = file;
-	return order;
-}
-
-/* The file that is found so, NULL if none is; @path is freed. */
-static const struct capture_file *from(const struct capture *capture, char *path)
-{
-	const struct capture_file *found = NULL;
-
-	tfind(&(struct seek){ path, &found }, &capture->tree, seek);
-	free(path);
-	return found;
-}
-
-/*
- * What stands in @path by the files that are known, as in a bundle.  A bundle may hold very
- * many files: this reads those below @path only, and one of each directory there.
- */
+/* What stands in @path by the files that are known, as in a bundle; a name may come twice. */
 static void add_known(const struct capture *capture, const char *path, char ***names,
 		      size_t *count)
 {
 	size_t length = strlen(path);
-	const struct capture_file *file = from(capture, text_format("%s/", path));
 
-	while (file && !strncmp(file->path, path, length) && file->path[length] == '/') {
-		const char *name = file->path + length + 1, *end = name + strcspn(name, "/");
-		bool known = file->error != ENOENT;
-		char *next;
+	for (size_t i = 0; i < capture->count; i++) {
+		const struct capture_file *file = capture->files[i];
+		const char *name = file->path + length + 1;
 
-		if (known)
-			add_name(names, count, name, (size_t)(end - name));
-		/* The digit 0 is the byte after a slash, so it skips what is below the name. */
-		if (known && *end)
-			next = text_format("%.*s0", (int)(end - file->path), file->path);
-		else
-			next = text_format("%s\001", file->path);
-		file = from(capture, next);
+		if (file->error != ENOENT && !strncmp(file->path, path, length) &&
+		    file->path[length] == '/')
+			add_name(names, count, name, strcspn(name, "/"));
 	}
 }
 

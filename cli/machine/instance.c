@@ -20,11 +20,10 @@
 #define OURS INSTANCES "isolator-"
 
 /* What the kernel shows in a new one, for a root that has no kernel. */
-static const struct {
-	const char *name, *text;
-} files[] = {
+static const struct directory_file files[] = {
 	{ "tracing_on", "1\n" }, { "current_tracer", "nop\n" }, { "trace_clock", "[local] mono\n" },
 	{ "buffer_size_kb", "7\n" }, { "tracing_cpumask", "f\n" }, { "set_event", "" },
+	{ 0 },
 };
 
 /* Attached to this process, and seen by nobody else; -1 with errno. */
@@ -112,22 +111,10 @@ char *instance_senders(pid_t pid)
 	return text_format(INSTANCES INSTANCE_SENDERS, (int)pid);
 }
 
-static void stand_in(const char *root, const char *path, bool make)
-{
-	for (size_t i = 0; !root_live(root) && i < ARRAY_SIZE(files); i++) {
-		char *name = text_format("%s/%s", path, files[i].name);
-
-		directory_file(root, name, make ? files[i].text : NULL);
-		free(name);
-	}
-}
-
 int instance_make(const char *root, const char *path)
 {
-	int error = directory_make(root, path);
+	int error = directory_make(root, path, files);
 
-	if (!error)
-		stand_in(root, path, true);
 	return error == EEXIST ? 0 : error;
 }
 
@@ -149,7 +136,6 @@ int instance_remove(const char *root, const char *path)
 	/* Nothing but an instance that this command has made. */
 	if (strncmp(path, OURS, strlen(OURS)) || strchr(path + strlen(OURS), '/'))
 		return EINVAL;
-	stand_in(root, path, false);
-	error = directory_remove(root, path);
+	error = directory_remove(root, path, files);
 	return error == ENOENT ? 0 : error;
 }

@@ -30,23 +30,11 @@
 #define FREEZE_TRY_NS 1000000
 
 /* What the kernel shows in a new one, for a root that has no kernel. */
-static const struct {
-	const char *name, *text;
-} files[] = {
+static const struct directory_file files[] = {
 	{ "cgroup.procs", "" }, { SUBTREE_NAME, "\n" }, { "cpuset.cpus", "\n" },
 	{ "cpuset.cpus.partition", "member\n" },
+	{ 0 },
 };
-
-/* Where there is no kernel, its files in the new cgroup @path come and go by hand. */
-static void stand_in(const char *root, const char *path, bool make)
-{
-	for (size_t i = 0; !root_live(root) && i < ARRAY_SIZE(files); i++) {
-		char *name = text_format("%s/%s", path, files[i].name);
-
-		directory_file(root, name, make ? files[i].text : NULL);
-		free(name);
-	}
-}
 
 int group_possible(const char *root, const char **path)
 {
@@ -199,7 +187,7 @@ int group_make(struct group *group, const char *root, pid_t pid, const struct cp
 				     from ? from : GROUP_TOP, "-");
 	}
 	if (!error && good) {
-		int refused = directory_make(root, group->path);
+		int refused = directory_make(root, group->path, files);
 
 		if (refused) {
 			journal_forget(journal);
@@ -207,7 +195,6 @@ int group_make(struct group *group, const char *root, pid_t pid, const struct cp
 			free(group->path);
 			group->path = NULL;
 		} else {
-			stand_in(root, group->path, true);
 			/*
 			 * On below it too: so it cannot be turned off at the top, which systemd
 			 * does as soon as none of its own slices needs it, and which unmakes the
@@ -340,11 +327,10 @@ int group_remove(const char *root, const char *path, const char *origin,
 	if (strncmp(path, GROUP_TOP "/isolator.", strlen(GROUP_TOP "/isolator.")) ||
 	    strchr(path + strlen(GROUP_TOP) + 1, '/'))
 		return EINVAL;
-	stand_in(root, path, false);
 	for (int i = 0;; i++) {
 		any = any && i % FREEZE == 1 ? empty_frozen(root, path, origin, moved) :
 			empty(root, path, origin, moved);
-		error = directory_remove(root, path);
+		error = directory_remove(root, path, files);
 		/* A task that ends counts until it is gone. */
 		if (error != EBUSY || i == TRIES)
 			break;

@@ -10,7 +10,6 @@
 
 #define SECOND 1e9
 #define RATE_SECONDS 0.1	/* of a shorter run a rate would only say how short it was */
-#define VALUE_MAX 60
 /* Of a brief report, five in all. */
 #define BEGIN_LINES 3
 #define END_LINES 2
@@ -40,18 +39,6 @@ static const struct audit_finding *next_remaining(const struct run *run,
 	return NULL;
 }
 
-/* @text up to its first line end, and to a length that can be looked at. */
-static void put_short(FILE *out, const char *text)
-{
-	char *trimmed = text_trim(text), *line;
-	size_t length = strcspn(trimmed, "\n");
-
-	line = text_format("%.*s", (int)(length > VALUE_MAX ? VALUE_MAX : length), trimmed);
-	term_put(out, *line ? line : "(empty)");
-	free(line);
-	free(trimmed);
-}
-
 static size_t settings_done(const struct run *run)
 {
 	size_t done = 0;
@@ -77,7 +64,7 @@ static void put_refused(FILE *out, const struct run *run)
 		if (change->outcome == OUTCOME_REFUSED)
 			term_put(out, change->now);
 		else
-			put_short(out, change->now);
+			audit_put_value(out, change->now);
 		fputc('\n', out);
 	}
 }
@@ -228,7 +215,7 @@ static void put_counts(FILE *out, const char *what, const struct interrupts *cou
 		term_put(out, row->label);
 		if (words) {
 			fputs(", ", out);
-			put_short(out, interrupt_name(row));
+			audit_put_value(out, interrupt_name(row));
 		}
 		fputc('\n', out);
 	}
@@ -244,7 +231,7 @@ static void put_remains(FILE *out, const struct run *run)
 		fprintf(out, "    %s: %s\n      ", finding->check->id, finding->check->why);
 		term_put(out, finding->path);
 		fputs(": ", out);
-		put_short(out, finding->value);
+		audit_put_value(out, finding->value);
 		fputc('\n', out);
 		if (*finding->fix) {
 			fputs("      fix: ", out);

@@ -1,38 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What a capture tells of its files, and with how little work: linked with --wrap=strcmp
- * and --wrap=strncmp, by which comparisons are counted.
- */
-#include <errno.h>
+/* What a capture tells of its files. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "audit/audit.h"
 #include "base/text.h"
 #include "check.h"
 #include "machine/capture.h"
-
-#define FILES 4096
-#define MOST (100 * FILES)	/* comparisons; each file with each other one are 16 million */
-
-static unsigned long compared;
-
-int __wrap_strcmp(const char *a, const char *b);
-int __real_strcmp(const char *a, const char *b);
-int __wrap_strncmp(const char *a, const char *b, size_t size);
-int __real_strncmp(const char *a, const char *b, size_t size);
-
-int __wrap_strcmp(const char *a, const char *b)
-{
-	compared++;
-	return __real_strcmp(a, b);
-}
-
-int __wrap_strncmp(const char *a, const char *b, size_t size)
-{
-	compared++;
-	return __real_strncmp(a, b, size);
-}
 
 static void add(struct capture *capture, const char *path)
 {
@@ -51,15 +23,6 @@ static char *names_in(struct capture *capture, const char *path)
 	fclose(out);
 	capture_names_free(names, count);
 	return text;
-}
-
-static size_t count_in(struct capture *capture, const char *path)
-{
-	size_t count;
-	char **names = capture_names(capture, path, &count);
-
-	capture_names_free(names, count);
-	return count;
 }
 
 static void check_names(struct capture *capture, const char *path, const char *want)
@@ -97,52 +60,10 @@ static void names(void)
 	capture_free(&capture);
 }
 
-/* As of a machine with very many devices. */
-static void names_of_many(void)
-{
-	struct capture capture = { .root = "a.tar", .kind = CAPTURE_BUNDLE };
-
-	for (int i = 0; i < FILES; i++) {
-		char *path = text_format("/sys/class/net/d%d/queues/rx-0/rps_cpus", i);
-
-		add(&capture, path);
-		free(path);
-	}
-	compared = 0;
-	CHECK(count_in(&capture, "/sys/class/net") == FILES);
-	for (int i = 0; i < FILES; i++) {
-		char *path = text_format("/sys/class/net/d%d/queues", i);
-
-		CHECK(count_in(&capture, path) == 1);
-		free(path);
-	}
-	CHECK(compared < MOST);
-	capture_free(&capture);
-}
-
-/* As of a bundle whose files hold something else. */
-static void many_unread(void)
-{
-	struct audit audit = { 0 };
-
-	compared = 0;
-	for (int twice = 0; twice < 2; twice++)
-		for (int i = 0; i < FILES; i++) {
-			char *path = text_format("/sys/class/net/d%d/queues/rx-0/rps_cpus", i);
-
-			audit_unread(&audit, path, "no");
-			free(path);
-		}
-	CHECK(audit.count == FILES && audit.unread == 2 * FILES && compared < MOST);
-	audit_free(&audit);
-}
-
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "names in a directory of a bundle", names },
-		{ "names of a bundle with very many files", names_of_many },
-		{ "very many files that cannot be read", many_unread },
 	};
 
 	return check_run(tests, sizeof(tests) / sizeof(tests[0]));

@@ -42,7 +42,8 @@ static struct {
 
 char *__wrap_setting_read(const char *root, const char *path);
 int __wrap_setting_write(const char *root, const char *path, const char *value);
-int __wrap_directory_remove(const char *root, const char *path);
+int __wrap_directory_remove(const char *root, const char *path,
+			    const struct directory_file *files);
 int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
 
 static bool frozen(void)
@@ -137,9 +138,10 @@ int __wrap_setting_write(const char *root, const char *path, const char *value)
 	return 0;
 }
 
-int __wrap_directory_remove(const char *root, const char *path)
+int __wrap_directory_remove(const char *root, const char *path, const struct directory_file *files)
 {
 	(void)root;
+	(void)files;
 	CHECK_TEXT(path, PATH);
 	return is_empty() ? 0 : EBUSY;
 }
@@ -151,104 +153,55 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
 	return 0;
 }
 
-/* What group_remove() says, and what has to be so whatever it is. */
-static int removed(unsigned int *moved)
-{
-	sigset_t after;
+/* A cgroup with these members, and what comes of its end. */
+static const struct {
+	const char *what;
+	struct member members[3];
+	bool cannot_freeze, hidden;
+	long stranger;
 	int error;
+	unsigned int moved, freezes;
+} cases[] = {
+	{ "processes that wait", { { QUIET, 100 }, { QUIET, 200 } }, .moved = 2 },
+	{ "programs that fork faster than they are moved",
+	  { { FORKS, 100 }, { QUIET, 10000 }, { FORKS, 20000 } }, .moved = 3, .freezes = 1 },
+	/* It goes on, where it is. */
+	{ "a process that cannot be moved", { { STUCK, 100 } }, .error = EBUSY, .freezes = 10 },
+	{ "this process in it", { { SELF, 100 }, { FORKS, 200 } }, .error = EBUSY },
+	{ "a kernel that cannot freeze", { { FORKS, 100 }, { QUIET, 10000 } },
+	  .cannot_freeze = true, .error = EBUSY, .moved = 1 },
+	/* Who may be in it does not freeze it. */
+	{ "whose cgroup cannot be read", { { FORKS, 100 }, { QUIET, 10000 } }, .hidden = true,
+	  .error = EBUSY, .moved = 1 },
+	{ "a number that is another process's by now", { { QUIET, 100 } }, .stranger = 4711,
+	  .moved = 1 },
+};
 
-	*moved = 0;
-	error = group_remove("/", PATH, ORIGIN, moved);
+static size_t at;	/* the case */
+
+static void one(void)
+{
+	unsigned int moved = 0;
+	sigset_t after;
+
+	memset(&kernel, 0, sizeof(kernel));
+	memcpy(kernel.members, cases[at].members, sizeof(cases[at].members));
+	kernel.cannot_freeze = cases[at].cannot_freeze;
+	kernel.hidden = cases[at].hidden;
+	kernel.stranger = cases[at].stranger;
+	CHECK(group_remove("/", PATH, ORIGIN, &moved) == cases[at].error);
+	CHECK(moved == cases[at].moved && kernel.freezes == cases[at].freezes);
+	CHECK(!kernel.stranger_moved);
 	sigprocmask(SIG_BLOCK, NULL, &after);
 	CHECK(!sigismember(&after, SIGTERM) && !kernel.open_to_signals && !kernel.freeze);
-	return error;
-}
-
-static void quiet(void)
-{
-	unsigned int moved;
-
-	memset(&kernel, 0, sizeof(kernel));
-	kernel.members[0] = (struct member){ QUIET, 100 };
-	kernel.members[1] = (struct member){ QUIET, 200 };
-	CHECK(!removed(&moved) && moved == 2 && !kernel.freezes);
-}
-
-static void forks(void)
-{
-	unsigned int moved;
-
-	memset(&kernel, 0, sizeof(kernel));
-	kernel.members[0] = (struct member){ FORKS, 100 };
-	kernel.members[1] = (struct member){ QUIET, 10000 };
-	kernel.members[2] = (struct member){ FORKS, 20000 };
-	CHECK(!removed(&moved) && moved == 3 && kernel.freezes == 1);
-}
-
-/* It goes on, where it is. */
-static void stuck(void)
-{
-	unsigned int moved;
-
-	memset(&kernel, 0, sizeof(kernel));
-	kernel.members[0] = (struct member){ STUCK, 100 };
-	CHECK(removed(&moved) == EBUSY && !moved && kernel.freezes);
-}
-
-static void own(void)
-{
-	unsigned int moved;
-
-	memset(&kernel, 0, sizeof(kernel));
-	kernel.members[0] = (struct member){ SELF, 100 };
-	kernel.members[1] = (struct member){ FORKS, 200 };
-	CHECK(removed(&moved) == EBUSY && !moved && !kernel.freezes);
-}
-
-static void old(void)
-{
-	unsigned int moved;
-
-	memset(&kernel, 0, sizeof(kernel));
-	kernel.cannot_freeze = true;
-	kernel.members[0] = (struct member){ FORKS, 100 };
-	kernel.members[1] = (struct member){ QUIET, 10000 };
-	CHECK(removed(&moved) == EBUSY && moved == 1);
-}
-
-static void stranger(void)
-{
-	unsigned int moved;
-
-	memset(&kernel, 0, sizeof(kernel));
-	kernel.members[0] = (struct member){ QUIET, 100 };
-	kernel.stranger = 4711;
-	CHECK(!removed(&moved) && moved == 1 && !kernel.stranger_moved);
-}
-
-/* Who may be in it does not freeze it. */
-static void hidden(void)
-{
-	unsigned int moved;
-
-	memset(&kernel, 0, sizeof(kernel));
-	kernel.hidden = true;
-	kernel.members[0] = (struct member){ FORKS, 100 };
-	kernel.members[1] = (struct member){ QUIET, 10000 };
-	CHECK(removed(&moved) == EBUSY && moved == 1 && !kernel.freezes);
+	at++;
 }
 
 int main(void)
 {
-	static const struct test tests[] = {
-		{ "processes that wait", quiet },
-		{ "programs that fork faster than they are moved", forks },
-		{ "a process that cannot be moved", stuck },
-		{ "this process in it", own },
-		{ "a kernel that cannot freeze", old },
-		{ "whose cgroup cannot be read", hidden },
-		{ "a number that is another process's by now", stranger },
-	};
+	struct test tests[ARRAY_SIZE(cases)];
 
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		tests[i] = (struct test){ cases[i].what, one };
 	return check_run(tests, ARRAY_SIZE(tests));
 }
