@@ -8,6 +8,7 @@
 
 #include "audit/audit.h"
 #include "base/array.h"
+#include "base/error.h"
 #include "base/text.h"
 
 const char *const audit_severities[] = { "info", "warning", "error" };

@@ -130,13 +130,11 @@ static void put_text(const struct configuration *c)
 /* CPUs that are isolated and would not be allowed any more: 0, or -1, said why. */
 static int check_isolated(const struct configuration *c)
 {
-	char *directory = text_format("%s" PROC_DIRECTORY, root_live(options.root) ? "" : options.root);
 	struct proc_sample sample;
 	struct cpulist isolated;
-	int error = proc_read(directory, false, &sample);
+	int error = 0;
 
-	free(directory);
-	if (error)
+	if (proc_read_below(options.root, false, &sample))
 		return -1;
 	if (cpulist_read(sample.isolated, &isolated) &&
 	    !cpulist_within(&isolated, &c->wanted.cpus))

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/root.h"
 #include "base/text.h"
 #include "base/wait.h"
 #include "machine/kernels.h"
@@ -120,6 +121,15 @@ int proc_read(const char *directory, bool deliveries, struct proc_sample *sample
 		proc_free(sample);
 		error = read_once(directory, deliveries, sample);
 	}
+	return error;
+}
+
+int proc_read_below(const char *root, bool deliveries, struct proc_sample *sample)
+{
+	char *directory = text_format("%s" PROC_DIRECTORY, root_live(root) ? "" : root);
+	int error = proc_read(directory, deliveries, sample);
+
+	free(directory);
 	return error;
 }
 

@@ -116,6 +116,9 @@ struct proc_sample {
  */
 int proc_read(const char *directory, bool deliveries, struct proc_sample *sample);
 
+/* The same of the machine whose files are below @root. */
+int proc_read_below(const char *root, bool deliveries, struct proc_sample *sample);
+
 void proc_free(struct proc_sample *sample);
 
 /* NULL: @sample is NULL or has no such CPU. */

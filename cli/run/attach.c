@@ -251,8 +251,7 @@ static void put_json(const struct run *run, const struct task *task,
 		if (run->settings[i].change.outcome == OUTCOME_FIXED)
 			json_string(&json, NULL, run->settings[i].path);
 	json_close(&json, ']');
-	json_close(&json, '}');
-	putchar('\n');
+	json_document_end(&json);
 }
 
 /* The whole of it: true, or false, said why, and what was changed is to be put back. */

@@ -78,8 +78,7 @@ static void put_json(const struct run *run, const struct undo_journal *journal)
 	} else {
 		json_null(&json, "cpus");
 	}
-	json_close(&json, '}');
-	putchar('\n');
+	json_document_end(&json);
 }
 
 static void put_text(const struct run *run, const struct undo_journal *journal)
@@ -101,11 +100,8 @@ static void put_text(const struct run *run, const struct undo_journal *journal)
 /* What the kernel has counted of the journal's CPUs. */
 static void sample(struct run *run, const struct undo_journal *journal)
 {
-	char *directory = run_proc(run);
-
 	cpulist_read(journal->cpus, &run->cpus);
-	run->sampled = !proc_read(directory, true, &run->sample);
-	free(directory);
+	run->sampled = !proc_read_below(run->root, true, &run->sample);
 }
 
 static int detach(int argc, char **argv)

@@ -162,10 +162,7 @@ void run_look_at_rights(struct run *run);
 /* To stderr: what may not be done, and what the host must do. */
 void run_tell_lacks(const struct run *run);
 
-/* start.c: the kernel's files, to be freed. */
-char *run_proc(const struct run *run);
-
-/* Is it the program as a whole that is isolated, from its first instruction on? */
+/* start.c: is it the program as a whole that is isolated, from its first instruction on? */
 bool run_start_at_exec(const struct run *run);
 
 /* Before the process becomes the program: 0, or -1, said why: it shall not. */

@@ -9,19 +9,12 @@
 #include "base/array.h"
 #include "base/cpulist.h"
 #include "base/error.h"
-#include "base/root.h"
-#include "base/text.h"
 #include "base/wait.h"
 #include "proc/device.h"
 #include "proc/proc.h"
 #include "run/run.h"
 
 #define GRACE_NS 1000000000	/* for a start, which waits for RCU */
-
-char *run_proc(const struct run *run)
-{
-	return text_format("%s" PROC_DIRECTORY, root_live(run->root) ? "" : run->root);
-}
 
 bool run_start_at_exec(const struct run *run)
 {
@@ -88,12 +81,11 @@ void run_start_executed(struct run *run)
 /* What is in force, as long as it is shown; false: no isolation of this run is. */
 static bool look_at_status(struct run *run, struct isolate *isolate)
 {
-	char *directory = run_proc(run);
 	struct proc_sample sample;
 	const struct proc_cpu *cpu;
 	bool shown = false;
 
-	if (!proc_read(directory, false, &sample)) {
+	if (!proc_read_below(run->root, false, &sample)) {
 		cpu = proc_cpu(&sample, isolate->cpu);
 		shown = cpu && cpu->started_ns >= run->began_ns;
 		if (shown && cpu->isolated) {
@@ -105,7 +97,6 @@ static bool look_at_status(struct run *run, struct isolate *isolate)
 		}
 		proc_free(&sample);
 	}
-	free(directory);
 	return shown;
 }
 
@@ -176,17 +167,13 @@ bool run_start_watch(struct run *run, pid_t pid)
 
 void run_start_end(struct run *run, pid_t pid)
 {
-	char *directory;
-
 	if (!run->isolate)
 		return;
 	take_answers(run, pid, false);
 	for (size_t i = 0; i < run->nr_tasks; i++)
 		if (run->tasks[i]->state == ISOLATE_ASKED)
 			run->tasks[i]->state = ISOLATE_GONE;
-	directory = run_proc(run);
-	run->sampled = !proc_read(directory, true, &run->sample);
-	free(directory);
+	run->sampled = !proc_read_below(run->root, true, &run->sample);
 }
 
 const struct proc_cpu *run_start_cpu(const struct run *run, int cpu)
