@@ -17,7 +17,7 @@ static const struct command completion_command = DISPATCH_COMPLETION(
 	". <(isolator completion bash)", "for this shell");
 
 static const struct command manual_command = DISPATCH_MANUAL(
-	"isolator manual-options status", "for man/isolator-status.1");
+	"isolator manual status < cli/man/isolator-status.1", "as the build does");
 
 static const struct command *const subcommands[] = {
 	&audit_command,

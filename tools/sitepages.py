@@ -2,8 +2,9 @@
 """The pages of the documentation's site, as Sphinx reads them.
 
 README.md, CONTRIBUTING.md and docs/*.md are taken as they are, with the pictures beside them.
-Each man page of the tree becomes a page by mandoc; so does each other file, or directory, that one
-of them links to: there is no public repository that such a link could lead to.
+Each man page of the tree becomes a page by mandoc, filled in by the command as its build does;
+so does each other file, or directory, that one of them links to: there is no public repository
+that such a link could lead to.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from docutils import nodes
     from sphinx.application import Sphinx
 
+# As tools/site has it built.
+ISOLATOR = Path(__file__).resolve().parent.parent / "build/host/cli/isolator"
 DOCUMENT = re.compile(r"(?:README|CONTRIBUTING)\.md|docs/[^/]+\.md")
 PICTURES = {".svg", ".png"}
 LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]+)")
@@ -126,8 +129,12 @@ def add_documents(tree: Tree, navigation: Navigation) -> list[str]:
 
 def manual(path: Path, known: set[str]) -> tuple[str, str]:
     """A man page as Markdown with its paragraphs as HTML, and what its NAME says."""
-    text = subprocess.run(["mandoc", "-T", "html", "-O", "fragment,man=%N.%S.html", path],
-                          check=True, capture_output=True, text=True).stdout
+    page = path.read_text()
+    if re.search(r'^\.\\" options$', page, re.MULTILINE):
+        page = subprocess.run([ISOLATOR, "manual", *path.stem.split("-")[1:]], input=page,
+                              check=True, capture_output=True, text=True).stdout
+    text = subprocess.run(["mandoc", "-T", "html", "-O", "fragment,man=%N.%S.html"],
+                          input=page, check=True, capture_output=True, text=True).stdout
     text = re.sub(r'<table class="(?:head|foot)">.*?</table>', "", text, flags=re.DOTALL)
     text = re.sub(r"</?(?:section|div class=\"manual-text\")[^>]*>", "", text)
     text = text.rstrip().removesuffix("</div>")

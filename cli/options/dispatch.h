@@ -55,10 +55,10 @@ int dispatch(const struct program *program, int argc, char **argv);
 }
 
 #define DISPATCH_MANUAL(...) { \
-	.name = "manual-options", \
+	.name = "manual", \
 	.operands = "[COMMAND]", \
 	.max_operands = 1, \
-	.about = "Prints the OPTIONS section of a manual page; a test compares it.", \
+	.about = "Fills a manual page, read from standard input, with what --help says.", \
 	.options = dispatch_options, \
 	.examples = (const char *const []){ __VA_ARGS__, NULL }, \
 	.exits = dispatch_exits, \

@@ -17,8 +17,11 @@ void help_program(FILE *out, const struct program *program);
 void help_command(FILE *out, const struct command *command, const struct command_kind *kind,
 		  bool all);
 
-/* The OPTIONS section of a manual page. */
-void help_manual(FILE *out, const struct command *command);
+/*
+ * A manual page: where the source @page has a line '.\" options', '.\" exit status' or
+ * '.\" examples', that section is written.
+ */
+void help_manual(FILE *out, FILE *page, const struct command *command);
 
 /* The first from @spec on that is for users; the table's end if there is none. */
 const struct option_spec *help_visible(const struct option_spec *spec);

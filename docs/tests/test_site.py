@@ -88,6 +88,7 @@ def build_tree(tree: Path, place: Path, *documents: str) -> subprocess.Completed
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of this tree, built from nothing, with nothing wrong in it."""
+    subprocess.run([ROOT / "tools/build", "cli/isolator"], check=True, stdout=subprocess.DEVNULL)
     place = tmp_path_factory.mktemp("site")
     done = build("--output", place / "site", "--work", place / "work")
     assert done.returncode == 0, done.stdout + done.stderr

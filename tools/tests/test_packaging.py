@@ -145,9 +145,11 @@ def test_every_page_and_schema_is_in_a_package() -> None:
     text = "".join(file.read_text() for file in DEBIAN.glob("*.install"))
     patterns = [line.split()[0] for line in text.splitlines() if line.startswith("usr/share/")]
     assert "usr/share/man/man3" in patterns
-    cli = (ROOT / "cli/meson.build").read_text()
-    for file in [*(ROOT / "cli/man").iterdir(), *(ROOT / "cli/schema").glob("*.json")]:
-        assert f"/{file.name}'" in cli, f"meson does not install {file.name}"
+    cli, man = ((ROOT / name).read_text() for name in ("cli/meson.build", "cli/man/meson.build"))
+    for file in [*(ROOT / "cli/man").glob("*.[1-8]"), *(ROOT / "cli/schema").glob("*.json")]:
+        command = file.stem.removeprefix("isolator").removeprefix("-")
+        assert (f"'{command}'" in man if file.suffix == ".1" else
+                f"/{file.name}'" in cli or f"'{file.name}'" in man), file
         place = (f"usr/share/man/man{file.suffix[1:]}/{file.name}" if file.parent.name == "man"
                  else f"usr/share/isolator/schema/{file.name}")
         assert any(Path(place).match(pattern) or place.startswith(f"{pattern}/")
