@@ -8,126 +8,100 @@
 #include "export/cpu_metrics.h"
 #include "export/crowd_metrics.h"
 
-/* Which number, and whether the kernel says it of this CPU. */
-typedef bool (*cpu_value)(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *value);
-
-static bool user(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *value)
-{
-	(void)taken_ns;
-	*value = (uint64_t)cpu->user;
-	return cpu->isolated && cpu->user != PROC_UNSAID;
-}
-
-static bool deadline(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *value)
-{
-	(void)taken_ns;
-	*value = cpu->deadline_ns;	/* PROC_NEVER is +Inf */
-	return cpu->isolated;
-}
-
-static bool spin(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *value)
-{
-	(void)taken_ns;
-	*value = cpu->spin_ns;
-	return cpu->isolated;
-}
-
-static bool isolated_for(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *value)
-{
-	*value = taken_ns - cpu->started_ns;
-	return cpu->isolated && cpu->started_ns && cpu->started_ns < taken_ns;
-}
+/* What the kernel says of a CPU, if it does. */
+struct value {
+	bool said;
+	uint64_t value;
+};
 
 /* Whoever asks for a call spins; all other kinds sleep, or go on. */
-static bool longest_spin(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *value)
+static struct value longest_spin(const struct proc_cpu *cpu)
 {
-	(void)taken_ns;
 	for (size_t i = 0; i < cpu->nr_kinds; i++)
-		if (!strcmp(cpu->kinds[i].name, "call")) {
-			*value = cpu->kinds[i].longest_ns;
-			return true;
-		}
-	return false;
+		if (!strcmp(cpu->kinds[i].name, "call"))
+			return (struct value){ true, cpu->kinds[i].longest_ns };
+	return (struct value){ 0 };
 }
 
-static bool uncounted(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *value)
-{
-	(void)taken_ns;
-	*value = cpu->uncounted;
-	return true;
-}
+enum simple {
+	USER_MODE, ISOLATED_FOR, DEADLINE, SPIN_DEADLINE, LONGEST_SPIN, UNCOUNTED, TICKS,
+	TICK_ENTRIES, YIELDS, INTERRUPTIONS, SIMPLE,
+};
 
-static bool ticks(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *value)
+static struct value value_of(enum simple metric, const struct proc_cpu *cpu, uint64_t taken_ns)
 {
-	(void)taken_ns;
-	*value = cpu->own.ticks;
-	return cpu->own.known;
-}
+	const struct value values[SIMPLE] = {
+		[USER_MODE] = { cpu->isolated && cpu->user != PROC_UNSAID, (uint64_t)cpu->user },
+		[ISOLATED_FOR] = { cpu->isolated && cpu->started_ns < taken_ns,
+				   taken_ns - cpu->started_ns },
+		[DEADLINE] = { cpu->isolated, cpu->deadline_ns },	/* PROC_NEVER is +Inf */
+		[SPIN_DEADLINE] = { cpu->isolated, cpu->spin_ns },
+		[LONGEST_SPIN] = longest_spin(cpu),
+		[UNCOUNTED] = { true, cpu->uncounted },
+		[TICKS] = { cpu->own.known, cpu->own.ticks },
+		[TICK_ENTRIES] = { cpu->own.entries_known, cpu->own.entries },
+		[YIELDS] = { cpu->own.known, cpu->own.yields },
+		[INTERRUPTIONS] = { cpu->own.known, cpu->own.planned },
+	};
 
-static bool entries(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *value)
-{
-	(void)taken_ns;
-	*value = cpu->own.entries;
-	return cpu->own.entries_known;
-}
-
-static bool yields(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *value)
-{
-	(void)taken_ns;
-	*value = cpu->own.yields;
-	return cpu->own.known;
-}
-
-static bool interruptions(const struct proc_cpu *cpu, uint64_t taken_ns, uint64_t *value)
-{
-	(void)taken_ns;
-	*value = cpu->own.planned;
-	return cpu->own.known;
+	return values[metric];
 }
 
 /* Those with one value for each CPU. */
-static const struct simple {
-	const char *name;
-	enum exposition_type type;
-	bool time;		/* in ns */
-	const char *about;
-	cpu_value value;
-} simple[] = {
-	{ "cpu_user_mode", EXPOSITION_GAUGE, false,
-	  "1: the isolated thread was in user mode, where nothing interrupts it.", user },
-	{ "cpu_isolated_seconds", EXPOSITION_GAUGE, true,
-	  "For how long the CPU has been isolated.", isolated_for },
-	{ "cpu_deadline_seconds", EXPOSITION_GAUGE, true,
-	  "How long a request that sleeps, or that nobody waits for, may wait.", deadline },
-	{ "cpu_spin_deadline_seconds", EXPOSITION_GAUGE, true,
-	  "How long a sender may spin for the CPU.", spin },
-	{ "longest_spin_seconds", EXPOSITION_GAUGE, true,
-	  "The longest that a sender spun for the CPU.", longest_spin },
-	{ "uncounted_callbacks", EXPOSITION_COUNTER, false,
-	  "Requests that are in no count of callbacks, as the kernel had no room.", uncounted },
-	{ "ticks", EXPOSITION_COUNTER, false, "Ticks of the isolated thread.", ticks },
-	{ "tick_entries", EXPOSITION_COUNTER, false,
-	  "Ticks that were kernel entries made for something else.", entries },
-	{ "yields", EXPOSITION_COUNTER, false,
-	  "How often a tick yielded the CPU to its kernel threads.", yields },
-	{ "planned_interruptions", EXPOSITION_COUNTER, false,
-	  "Interruptions that the start asked for.", interruptions },
-};
-
 static void put_simple(struct exposition *to, const struct proc_sample *sample)
 {
-	for (size_t m = 0; m < ARRAY_SIZE(simple); m++) {
+	static const struct {
+		const char *name;
+		enum exposition_type type;
+		bool time;		/* in ns */
+		const char *about;
+	} simple[SIMPLE] = {
+		[USER_MODE] = { "cpu_user_mode", EXPOSITION_GAUGE, false,
+			"1: the isolated thread was in user mode, where nothing interrupts it." },
+		[ISOLATED_FOR] = { "cpu_isolated_seconds", EXPOSITION_GAUGE, true,
+			"For how long the CPU has been isolated." },
+		[DEADLINE] = { "cpu_deadline_seconds", EXPOSITION_GAUGE, true,
+			"How long a request that sleeps, or that nobody waits for, may wait." },
+		[SPIN_DEADLINE] = { "cpu_spin_deadline_seconds", EXPOSITION_GAUGE, true,
+			"How long a sender may spin for the CPU." },
+		[LONGEST_SPIN] = { "longest_spin_seconds", EXPOSITION_GAUGE, true,
+			"The longest that a sender spun for the CPU." },
+		[UNCOUNTED] = { "uncounted_callbacks", EXPOSITION_COUNTER, false,
+			"Requests that are in no count of callbacks, as the kernel had no room." },
+		[TICKS] = { "ticks", EXPOSITION_COUNTER, false, "Ticks of the isolated thread." },
+		[TICK_ENTRIES] = { "tick_entries", EXPOSITION_COUNTER, false,
+			"Ticks that were kernel entries made for something else." },
+		[YIELDS] = { "yields", EXPOSITION_COUNTER, false,
+			"How often a tick yielded the CPU to its kernel threads." },
+		[INTERRUPTIONS] = { "planned_interruptions", EXPOSITION_COUNTER, false,
+			"Interruptions that the start asked for." },
+	};
+
+	for (int m = 0; m < SIMPLE; m++) {
 		exposition_family(to, simple[m].type, simple[m].time ? "seconds" : NULL,
 				  simple[m].about, "isolator_%s", simple[m].name);
 		for (size_t i = 0; i < sample->nr_cpus; i++) {
-			uint64_t value;
+			struct value value = value_of((enum simple)m, &sample->cpus[i],
+						      sample->taken_ns);
 
-			if (!simple[m].value(&sample->cpus[i], sample->taken_ns, &value))
+			if (!value.said)
 				continue;
 			exposition_sample(to);
 			exposition_label_number(to, "cpu", sample->cpus[i].cpu);
-			(simple[m].time ? exposition_ns : exposition_number)(to, value);
+			(simple[m].time ? exposition_ns : exposition_number)(to, value.value);
 		}
+	}
+}
+
+/* Which of the CPUs @known are in @list. */
+static void put_list(struct exposition *to, const char *name, const char *about,
+		     const struct cpulist *known, const struct cpulist *list)
+{
+	exposition_family(to, EXPOSITION_GAUGE, NULL, about, "isolator_%s", name);
+	for (int cpu = -1; (cpu = cpulist_next(known, cpu)) >= 0;) {
+		exposition_sample(to);
+		exposition_label_number(to, "cpu", cpu);
+		exposition_number(to, cpulist_has(list, cpu));
 	}
 }
 
@@ -140,47 +114,26 @@ static void put_allowed(struct exposition *to, const struct proc_sample *sample)
 	known = allowed;
 	for (size_t i = 0; i < sample->nr_cpus; i++)
 		cpulist_add(&known, sample->cpus[i].cpu);
-	exposition_family(to, EXPOSITION_GAUGE, NULL,
-			  "1: an administrator lets the CPU be isolated.", "isolator_cpu_allowed");
-	for (int cpu = -1; (cpu = cpulist_next(&known, cpu)) >= 0;) {
-		exposition_sample(to);
-		exposition_label_number(to, "cpu", cpu);
-		exposition_number(to, cpulist_has(&allowed, cpu));
-	}
-	exposition_family(to, EXPOSITION_GAUGE, NULL, "1: the CPU is isolated.",
-			  "isolator_cpu_isolated");
-	for (int cpu = -1; (cpu = cpulist_next(&known, cpu)) >= 0;) {
-		exposition_sample(to);
-		exposition_label_number(to, "cpu", cpu);
-		exposition_number(to, cpulist_has(&isolated, cpu));
-	}
+	put_list(to, "cpu_allowed", "1: an administrator lets the CPU be isolated.", &known,
+		 &allowed);
+	put_list(to, "cpu_isolated", "1: the CPU is isolated.", &known, &isolated);
 }
 
-/* Those that were found; else the thread that the kernel names, which has ended. */
-static void put_owners(struct exposition *to, const struct cpu_metrics *state,
-		       const struct proc_cpu *cpu)
+static void put_owner(struct exposition *to, const struct cpu_metrics *state,
+		      const struct proc_cpu *cpu)
 {
-	bool found = false;
+	const struct holder *holder = holders_of(state->holders, cpu);
 
-	for (size_t i = 0; i < state->holders->count; i++) {
-		const struct holder *holder = &state->holders->list[i];
-
-		if (holder->cpu != cpu->cpu)
-			continue;
-		exposition_sample(to);
-		exposition_label_number(to, "cpu", cpu->cpu);
-		exposition_label_number(to, "pid", holder->pid);
-		exposition_label_number(to, "tid", holder->tid);
-		if (state->names)
-			exposition_label(to, "name", holder->name);
-		exposition_number(to, 1);
-		found = true;
-	}
-	if (found || cpu->owner <= 0)
+	if (!cpu->isolated || !cpu->owner)
 		return;
 	exposition_sample(to);
 	exposition_label_number(to, "cpu", cpu->cpu);
+	/* Of a thread that has ended only the number is known. */
+	if (holder)
+		exposition_label_number(to, "pid", holder->pid);
 	exposition_label_number(to, "tid", cpu->owner);
+	if (holder && state->names)
+		exposition_label(to, "name", holder->name);
 	exposition_number(to, 1);
 }
 
@@ -220,8 +173,7 @@ void cpu_metrics_put(struct exposition *to, const struct cpu_metrics *state)
 	exposition_family(to, EXPOSITION_INFO, NULL, "Whose the isolation is.",
 			  "isolator_cpu_owner");
 	for (size_t i = 0; i < sample->nr_cpus; i++)
-		if (sample->cpus[i].isolated)
-			put_owners(to, state, &sample->cpus[i]);
+		put_owner(to, state, &sample->cpus[i]);
 	exposition_family(to, EXPOSITION_INFO, NULL, "How the last isolation of the CPU ended.",
 			  "isolator_cpu_end");
 	for (size_t i = 0; i < sample->nr_cpus; i++) {

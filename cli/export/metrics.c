@@ -91,11 +91,8 @@ static void put_crowds(struct exposition *to, const struct proc_sample *sample, 
 	struct crowd callbacks = { 0 }, senders = { 0 };
 
 	for (size_t i = 0; i < sample->nr_cpus; i++) {
-		/* Where callbacks are for root there are none, which does not mean that. */
-		if (sample->names != NAMES_DENIED)
-			crowd_add_callbacks(&callbacks, &sample->cpus[i], top);
-		if (sample->names == NAMES_SEEN)
-			crowd_add_senders(&senders, &sample->cpus[i], top);
+		crowd_add_callbacks(&callbacks, &sample->cpus[i], top);
+		crowd_add_senders(&senders, &sample->cpus[i], top);
 	}
 	crowd_metrics_callbacks(to, &callbacks);
 	crowd_metrics_senders(to, &senders);
@@ -107,12 +104,13 @@ static void put_sample(struct exposition *to, const struct metrics_wish *wish,
 		       const struct cpu_metrics *state)
 {
 	const struct proc_sample *sample = state->sample;
+	bool names = wish->names && sample->names == NAMES_SEEN;
 
 	exposition_family(to, EXPOSITION_GAUGE, NULL,
-			  "1: the names of senders and callbacks are exported; 0: this user may not see them, --no-names leaves them out, or the kernel keeps none.",
+			  "1: the names of senders and callbacks are exported; 0: this user may not see them, or --no-names leaves them out.",
 			  "isolator_names_seen");
 	exposition_sample(to);
-	exposition_number(to, wish->names && sample->names == NAMES_SEEN);
+	exposition_number(to, names);
 	exposition_family(to, EXPOSITION_GAUGE, NULL,
 			  "1: the files agreed with each other; 0: requests came while they were read.",
 			  "isolator_sample_consistent");
@@ -120,7 +118,7 @@ static void put_sample(struct exposition *to, const struct metrics_wish *wish,
 	exposition_number(to, sample->consistent);
 	put_limits(to, state->limits);
 	cpu_metrics_put(to, state);
-	if (wish->names)
+	if (names)
 		put_crowds(to, sample, wish->top);
 }
 

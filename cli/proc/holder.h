@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Whose an isolation is: the thread that the kernel names.  An older one does not: the open
- * device and the binding tell it.
- */
+/* Whose an isolation is: the name and the process of the thread that the kernel names. */
 #ifndef HOLDER_H
 #define HOLDER_H
 
@@ -10,7 +7,6 @@
 
 #include "proc/proc.h"
 
-/* One that has isolated a CPU; or is bound to it alone, of a process that has the device open. */
 struct holder {
 	int cpu;
 	int pid, tid;
@@ -22,11 +18,11 @@ struct holders {
 	size_t count;
 };
 
-/*
- * Looks through the processes of the machine below @root (base/root.h) for those of @sample's
- * CPUs; those that this user may not look into are left out.
- */
+/* Those of @sample's CPUs that are threads of the machine below @root (base/root.h). */
 void holders_find(struct holders *holders, const char *root, const struct proc_sample *sample);
+
+/* The one of @cpu; NULL: its thread has ended, or is not seen from here. */
+const struct holder *holders_of(const struct holders *holders, const struct proc_cpu *cpu);
 
 void holders_free(struct holders *holders);
 

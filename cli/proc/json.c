@@ -29,7 +29,6 @@ void proc_json_open(struct json *json, const char *schema, const struct proc_sam
 	static const char *const names[] = {
 		[NAMES_SEEN] = "seen",
 		[NAMES_DENIED] = "denied",
-		[NAMES_ABSENT] = "absent",
 	};
 
 	proc_json_head(json, schema);
@@ -69,17 +68,14 @@ void proc_json_status(struct json *json, const struct proc_cpu *cpu)
 	proc_json_deadline(json, cpu->deadline_ns);
 	json_number(json, "spin_ns", cpu->spin_ns);
 	json_number(json, "yield_ns", cpu->yield_ns);
-	json_number_if(json, "batch_ns", cpu->batch_ns != PROC_UNSAID, (uint64_t)cpu->batch_ns);
-	if (cpu->auto_tick != PROC_UNSAID)
-		json_bool(json, "auto_tick", cpu->auto_tick);
-	else
-		json_null(json, "auto_tick");
-	json_number_if(json, "owner", cpu->owner != PROC_UNSAID, (uint64_t)cpu->owner);
+	json_number(json, "batch_ns", cpu->batch_ns);
+	json_bool(json, "auto_tick", cpu->auto_tick);
+	json_integer(json, "owner", cpu->owner);
 	if (cpu->user != PROC_UNSAID)
 		json_bool(json, "user", cpu->user);
 	else
 		json_null(json, "user");
-	json_number_if(json, "started_ns", cpu->started_ns, cpu->started_ns);
+	json_number(json, "started_ns", cpu->started_ns);
 	json_close(json, '}');
 }
 

@@ -48,7 +48,6 @@ static size_t count_keys(struct scan_key *keys, struct counts *counts)
 static int status_isolated(struct scan *scan, struct proc_cpu *cpu)
 {
 	const char *deadline = NULL;
-	uint64_t batch = (uint64_t)PROC_UNSAID;
 	struct scan_key keys[] = {
 		{ "mask", SCAN_NUMBER, { .number = &cpu->mask }, false, false },
 		{ "got", SCAN_NUMBER, { .number = &cpu->got }, false, false },
@@ -56,17 +55,16 @@ static int status_isolated(struct scan *scan, struct proc_cpu *cpu)
 		{ "deadline_ns", SCAN_WORD, { .text = &deadline }, false, false },
 		{ "spin_ns", SCAN_NUMBER, { .number = &cpu->spin_ns }, false, false },
 		{ "yield_ns", SCAN_NUMBER, { .number = &cpu->yield_ns }, false, false },
-		{ "batch_ns", SCAN_NUMBER, { .number = &batch }, true, false },
-		{ "auto_tick", SCAN_INTEGER, { .integer = &cpu->auto_tick }, true, false },
-		{ "owner", SCAN_INTEGER, { .integer = &cpu->owner }, true, false },
+		{ "batch_ns", SCAN_NUMBER, { .number = &cpu->batch_ns }, false, false },
+		{ "auto_tick", SCAN_INTEGER, { .integer = &cpu->auto_tick }, false, false },
+		{ "owner", SCAN_INTEGER, { .integer = &cpu->owner }, false, false },
 		{ "user", SCAN_INTEGER, { .integer = &cpu->user }, true, false },
-		{ "started_ns", SCAN_NUMBER, { .number = &cpu->started_ns }, true, false },
+		{ "started_ns", SCAN_NUMBER, { .number = &cpu->started_ns }, false, false },
 	};
 
-	cpu->auto_tick = cpu->owner = cpu->user = PROC_UNSAID;
+	cpu->user = PROC_UNSAID;
 	if (scan_keys(scan, keys, ARRAY_SIZE(keys)))
 		return -1;
-	cpu->batch_ns = (int64_t)batch;
 	cpu->isolated = true;
 	cpu->deadline_ns = PROC_NEVER;
 	if (!strcmp(deadline, "never"))
@@ -93,7 +91,7 @@ static int status_cpu(struct scan *scan, struct proc_sample *sample)
 		return status_isolated(scan, cpu);
 	if (state && !strcmp(state, "ended")) {
 		struct scan_key keys[] = {
-			{ "started_ns", SCAN_NUMBER, { .number = &cpu->started_ns }, true, false },
+			{ "started_ns", SCAN_NUMBER, { .number = &cpu->started_ns }, false, false },
 		};
 
 		cpu->end = scan_word(scan);

@@ -73,9 +73,6 @@ static int take(const char *directory, enum proc_file file, struct proc_sample *
 	} else if (file == PROC_SENDERS && (errno == EACCES || errno == EPERM)) {
 		sample->names = NAMES_DENIED;
 		error = 0;
-	} else if (file == PROC_SENDERS && errno == ENOENT) {
-		sample->names = NAMES_ABSENT;
-		error = 0;
 	} else {
 		error = unreadable(directory, path, file, errno);
 	}
@@ -156,7 +153,6 @@ bool proc_since(const struct proc_cpu *now, const struct proc_cpu *before,
 {
 	bool same = before && now->started_ns == before->started_ns;
 
-	/* The counts tell it where the kernel does not. */
 	return counts_since(&now->total, same ? &before->total : NULL, since) && same;
 }
 

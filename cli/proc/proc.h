@@ -12,7 +12,7 @@
 #define PROC_DIRECTORY "/proc/isolator"
 #define PROC_VERSION 1		/* of the texts, as status says */
 #define PROC_NEVER UINT64_MAX	/* the deadline of strict mode */
-#define PROC_UNSAID (-1)	/* what an older kernel does not say */
+#define PROC_UNSAID (-1)	/* what the kernel says to root only */
 
 struct proc_stack {
 	const char **lines;
@@ -71,11 +71,11 @@ struct proc_cpu {
 	uint64_t mask, got, depth;
 	uint64_t deadline_ns;	/* or PROC_NEVER */
 	uint64_t spin_ns, yield_ns;
-	int64_t batch_ns;	/* 0: none; or PROC_UNSAID, as the next two */
+	uint64_t batch_ns;	/* 0: none */
 	int auto_tick;		/* 1: each kernel entry is a tick */
 	int owner;		/* the isolated thread; 0: not seen from this PID namespace */
-	int user;		/* 1: it was in user mode; PROC_UNSAID: the reader may not know */
-	uint64_t started_ns;	/* CLOCK_MONOTONIC; 0: an older kernel does not say */
+	int user;		/* 1: it was in user mode; or PROC_UNSAID */
+	uint64_t started_ns;	/* CLOCK_MONOTONIC */
 	bool counted;		/* stats has it */
 	struct counts total;
 	struct proc_own own;
@@ -94,7 +94,6 @@ struct proc_cpu {
 enum proc_names {
 	NAMES_SEEN,
 	NAMES_DENIED,		/* the reader is not root */
-	NAMES_ABSENT,		/* the kernel keeps none */
 };
 
 enum proc_file { PROC_STATUS, PROC_STATS, PROC_SENDERS, PROC_DELIVERIES, PROC_FILES };

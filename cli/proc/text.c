@@ -36,9 +36,6 @@ void proc_text_names(FILE *out, const struct proc_sample *sample, const char *co
 	if (sample->names == NAMES_DENIED)
 		fprintf(out, "Not shown: senders and callbacks, which are for root: sudo isolator %s\n",
 			command);
-	else if (sample->names == NAMES_ABSENT)
-		fputs("Not shown: senders, which this kernel does not keep (no file senders): it is older than this command\n",
-		      out);
 }
 
 const char *proc_text_end(const char *end)
@@ -121,11 +118,10 @@ void proc_text_ticks(FILE *out, const struct proc_cpu *cpu)
 {
 	char batch[TERM_TIME];
 
-	if (cpu->auto_tick != PROC_UNSAID)
-		fprintf(out, "; kernel entries %s", cpu->auto_tick ? "tick" : "do not tick");
-	if (cpu->batch_ns > 0)
-		fprintf(out, "; batch period %s", term_time(batch, (uint64_t)cpu->batch_ns));
-	else if (!cpu->batch_ns)
+	fprintf(out, "; kernel entries %s", cpu->auto_tick ? "tick" : "do not tick");
+	if (cpu->batch_ns)
+		fprintf(out, "; batch period %s", term_time(batch, cpu->batch_ns));
+	else
 		fputs("; no batch period", out);
 }
 

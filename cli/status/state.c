@@ -4,10 +4,10 @@
 #include "base/wait.h"
 #include "status/state.h"
 
-int state_read(struct state *state, const char *directory, const char *root, bool deliveries)
+int state_read(struct state *state, const char *directory, const char *root)
 {
 	*state = (struct state){ 0 };
-	if (proc_read(directory, deliveries, &state->sample))
+	if (proc_read(directory, false, &state->sample))
 		return -1;
 	if (limits_read(directory, &state->limits)) {
 		proc_free(&state->sample);

@@ -26,11 +26,8 @@ struct state_view {
 	bool paused;
 };
 
-/*
- * From @directory, deliveries only if asked for, and holders from below @root.  0, or -1 with
- * nothing to free: said why.
- */
-int state_read(struct state *state, const char *directory, const char *root, bool deliveries);
+/* From @directory, and holders from below @root.  0, or -1 with nothing to free: said why. */
+int state_read(struct state *state, const char *directory, const char *root);
 
 void state_free(struct state *state);
 

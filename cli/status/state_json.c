@@ -44,24 +44,20 @@ static void put_longest(struct json *json, const struct proc_cpu *cpu)
 static void put_names(struct json *json, const struct proc_sample *sample,
 		      const struct proc_cpu *cpu)
 {
-	/* Without senders the reader may be one who sees no callbacks: not "none". */
-	if (sample->names == NAMES_SEEN || cpu->nr_callbacks) {
-		json_open(json, "callbacks", '[');
-		for (size_t i = 0; i < cpu->nr_callbacks; i++) {
-			json_open(json, NULL, '{');
-			json_string(json, "callback", cpu->callbacks[i].name);
-			proc_json_counts(json, "counts", &cpu->callbacks[i].counts);
-			json_number(json, "longest_ns", cpu->callbacks[i].longest_ns);
-			json_close(json, '}');
-		}
-		json_close(json, ']');
-	} else {
-		json_null(json, "callbacks");
-	}
 	if (sample->names != NAMES_SEEN) {
+		json_null(json, "callbacks");
 		json_null(json, "senders");
 		return;
 	}
+	json_open(json, "callbacks", '[');
+	for (size_t i = 0; i < cpu->nr_callbacks; i++) {
+		json_open(json, NULL, '{');
+		json_string(json, "callback", cpu->callbacks[i].name);
+		proc_json_counts(json, "counts", &cpu->callbacks[i].counts);
+		json_number(json, "longest_ns", cpu->callbacks[i].longest_ns);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
 	json_open(json, "senders", '[');
 	for (size_t i = 0; i < cpu->nr_senders; i++) {
 		json_open(json, NULL, '{');
@@ -89,22 +85,17 @@ static void put_limits(struct json *json, const struct limits *limits)
 	json_close(json, '}');
 }
 
-static void put_holders(struct json *json, const struct holders *holders,
-			const struct proc_cpu *cpu)
+static void put_holder(struct json *json, const struct holder *holder)
 {
-	json_open(json, "holders", '[');
-	for (size_t i = 0; cpu->isolated && i < holders->count; i++) {
-		const struct holder *holder = &holders->list[i];
-
-		if (holder->cpu != cpu->cpu)
-			continue;
-		json_open(json, NULL, '{');
-		json_string(json, "name", holder->name);
-		json_integer(json, "pid", holder->pid);
-		json_integer(json, "tid", holder->tid);
-		json_close(json, '}');
+	if (!holder) {
+		json_null(json, "holder");
+		return;
 	}
-	json_close(json, ']');
+	json_open(json, "holder", '{');
+	json_string(json, "name", holder->name);
+	json_integer(json, "pid", holder->pid);
+	json_integer(json, "tid", holder->tid);
+	json_close(json, '}');
 }
 
 void state_json(FILE *out, const struct state_view *view)
@@ -126,7 +117,7 @@ void state_json(FILE *out, const struct state_view *view)
 			continue;
 		proc_json_cpu(&json, cpu);
 		proc_json_status(&json, cpu);
-		put_holders(&json, &now->holders, cpu);
+		put_holder(&json, holders_of(&now->holders, cpu));
 		proc_json_counts(&json, "totals", &cpu->total);
 		json_number(&json, "uncounted_callbacks", cpu->uncounted);
 		put_rates(&json, view, cpu);

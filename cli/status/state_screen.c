@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
-#include <stdlib.h>
 #include <sys/utsname.h>
 
-#include "base/array.h"
 #include "base/term.h"
-#include "proc/ranked.h"
 #include "proc/text.h"
 #include "status/state.h"
-
-#define WAITERS 4	/* at most, so that the senders have room */
 
 static void put_head(FILE *out, const struct state_view *view)
 {
@@ -67,71 +62,6 @@ static void put_cpus(FILE *out, const struct state_view *view)
 			put_cpu(out, view, &now->cpus[i]);
 }
 
-/* Of each CPU that asked, the longest wait; only deadline misses tell which CPU it was. */
-struct waiter {
-	const struct proc_delivery *delivery;
-	int whom;
-};
-
-static int longer_first(const void *left, const void *right)
-{
-	const struct proc_delivery *a = ((const struct waiter *)left)->delivery;
-	const struct proc_delivery *b = ((const struct waiter *)right)->delivery;
-
-	if (a->waited_ns != b->waited_ns)
-		return (a->waited_ns < b->waited_ns) - (a->waited_ns > b->waited_ns);
-	return a->sender_cpu - b->sender_cpu;
-}
-
-/*
- * No ranking of senders (proc/ranked.h): the kernel has each deadline miss by itself, and of
- * each CPU that waited the one is shown that shows how long it may take.
- */
-static void add_waiter(struct waiter **waiters, size_t *count, const struct proc_delivery *delivery,
-		       int whom)
-{
-	struct waiter *waiter;
-	size_t i;
-
-	if (delivery->sender_cpu < 0)
-		return;
-	for (i = 0; i < *count && (*waiters)[i].delivery->sender_cpu != delivery->sender_cpu; i++)
-		;
-	waiter = i < *count ? &(*waiters)[i] : ARRAY_ADD(*waiters, *count);
-	if (!waiter->delivery || delivery->waited_ns > waiter->delivery->waited_ns)
-		*waiter = (struct waiter){ delivery, whom };
-}
-
-static void put_waiters(FILE *out, const struct state_view *view)
-{
-	const struct proc_sample *now = &view->now->sample;
-	struct waiter *waiters = NULL;
-	char time[TERM_TIME];
-	size_t count = 0;
-
-	for (size_t i = 0; i < now->nr_cpus; i++)
-		for (size_t k = 0; k < now->cpus[i].nr_deliveries; k++)
-			add_waiter(&waiters, &count, &now->cpus[i].deliveries[k],
-				   now->cpus[i].cpu);
-	if (count) {
-		qsort(waiters, count, sizeof(*waiters), longer_first);
-		fputs("Longest wait of each CPU's senders, of those that ended in a deadline miss:\n", out);
-	}
-	for (size_t i = 0; i < count && i < WAITERS; i++) {
-		const struct proc_delivery *delivery = waiters[i].delivery;
-		char *deed = sender_deed(delivery->comm, delivery->kind, delivery->callback);
-
-		fprintf(out, "  CPU %d waited %s for CPU %d: ", delivery->sender_cpu,
-			term_time(time, delivery->waited_ns), waiters[i].whom);
-		term_put(out, deed);
-		fputc('\n', out);
-		free(deed);
-	}
-	if (count > WAITERS)
-		fprintf(out, "  %zu more\n", count - WAITERS);
-	free(waiters);
-}
-
 static void put_all(FILE *out, const struct state_view *view)
 {
 	const struct proc_sample *now = &view->now->sample;
@@ -143,7 +73,6 @@ static void put_all(FILE *out, const struct state_view *view)
 		return;
 	}
 	put_cpus(out, view);
-	put_waiters(out, view);
 	fputc('\n', out);
 	state_text_cpu(out, view, selected);
 	proc_text_names(out, now, "status --live");

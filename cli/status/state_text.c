@@ -101,18 +101,6 @@ static void put_senders(FILE *out, const struct state_view *view, const struct p
 	ranked_free(&ranked);
 }
 
-/* For a kernel that keeps callbacks, but no senders. */
-static void put_callbacks(FILE *out, const struct state_view *view, const struct proc_cpu *cpu)
-{
-	for (size_t i = 0; i < cpu->nr_callbacks; i++) {
-		const struct proc_callback *callback = &cpu->callbacks[i];
-
-		put_row(out, view, ' ', &callback->counts, callback->longest_ns);
-		term_put(out, callback->name);
-		fputc('\n', out);
-	}
-}
-
 static void put_longest(FILE *out, const struct proc_cpu *cpu)
 {
 	const struct proc_sender *sender = state_longest(cpu);
@@ -134,28 +122,20 @@ static void put_longest(FILE *out, const struct proc_cpu *cpu)
 	fputc('\n', out);
 }
 
-/* The one that the kernel names; of an older one all that fit. */
-static void put_holders(FILE *out, const struct holders *holders, const struct proc_cpu *cpu)
+/* The one that the kernel names, with its name if it is seen. */
+static void put_holder(FILE *out, const struct holders *holders, const struct proc_cpu *cpu)
 {
-	const char *before = "  by ";
+	const struct holder *holder = holders_of(holders, cpu);
 
-	for (size_t i = 0; i < holders->count; i++) {
-		const struct holder *holder = &holders->list[i];
-
-		if (holder->cpu != cpu->cpu)
-			continue;
-		fputs(before, out);
+	if (holder) {
+		fputs("  by ", out);
 		term_put(out, holder->name);
 		fprintf(out, " (pid %d, thread %d)", holder->pid, holder->tid);
-		before = " or ";
-	}
-	if (before[1] != ' ')
-		return;
-	if (cpu->owner > 0)
+	} else if (cpu->owner) {
 		fprintf(out, "  by thread %d", cpu->owner);
-	else
-		fprintf(out, "  by a thread that is not seen from here (run it %soutside of containers)",
-			cpu->owner == PROC_UNSAID ? "as root, " : "");
+	} else {
+		fputs("  by a thread that is not seen from here (run it outside of containers)", out);
+	}
 }
 
 /* Whose it is, since when, and who ticks for it. */
@@ -163,8 +143,8 @@ static void put_owner(FILE *out, const struct state *state, const struct proc_cp
 {
 	char time[TERM_TIME];
 
-	put_holders(out, &state->holders, cpu);
-	if (cpu->started_ns && cpu->started_ns < state->sample.taken_ns)
+	put_holder(out, &state->holders, cpu);
+	if (cpu->started_ns < state->sample.taken_ns)
 		fprintf(out, ", for %s",
 			term_time(time, state->sample.taken_ns - cpu->started_ns));
 	proc_text_ticks(out, cpu);
@@ -181,8 +161,6 @@ void state_text_cpu(FILE *out, const struct state_view *view, const struct proc_
 	put_totals(out, view, cpu);
 	if (view->now->sample.names == NAMES_SEEN)
 		put_senders(out, view, cpu);
-	else
-		put_callbacks(out, view, cpu);
 	put_longest(out, cpu);
 	if (cpu->uncounted)
 		fprintf(out, "  %" PRIu64 " requests are not counted by callback: the kernel had no room for more\n",

@@ -87,12 +87,12 @@ static void show(const struct state_view *view, bool screen)
 }
 
 /* The next state, in the place of the one before the last; 0, or -1, said why. */
-static int look(struct state_view *view, struct state states[2], unsigned int n, bool screen)
+static int look(struct state_view *view, struct state states[2], unsigned int n)
 {
 	struct state *now = &states[n % 2];
 
 	state_free(now);
-	if (state_read(now, options.directory, options.root, screen))
+	if (state_read(now, options.directory, options.root))
 		return -1;
 	view->now = now;
 	view->before = n ? &states[(n + 1) % 2] : NULL;
@@ -110,7 +110,7 @@ static int look_on(struct state_view *view, struct state states[2], unsigned int
 
 	for (;;) {
 		if (!view->paused) {
-			if (look(view, states, n++, screen))
+			if (look(view, states, n++))
 				return EXIT_ERROR;
 			/* What cannot be read is said before the screen is taken. */
 			if (screen && n == 1 && screen_open())

@@ -18,7 +18,6 @@ static struct {
 	uint64_t time_ns;	/* 0: since the isolation began */
 	bool json;
 	bool no_stack;
-	bool since_start;
 	const char *directory;
 } options = {
 	.top = 10,
@@ -34,8 +33,6 @@ static const struct option_spec specs[] = {
 	  .to.ns = &options.time_ns, .unit = "s" },
 	{ "top", 0, OPTION_NUMBER, "N", "show at most N senders, 0 for all (default 10)",
 	  .to.number = &options.top },
-	{ "since-start", 0, OPTION_FLAG, NULL, "count since the isolation began (default)",
-	  .to.flag = &options.since_start, .rare = true },
 	{ "no-stack", 0, OPTION_FLAG, NULL, "leave out the senders' stacks",
 	  .to.flag = &options.no_stack },
 	{ "json", 0, OPTION_FLAG, NULL, "print one JSON object (schema isolator.why, version 1)",
@@ -157,8 +154,6 @@ static int run(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	if (options.since_start && options.time_ns)
-		return error_say("--since-start and --time: give one of them");
 	if (check_cpus() || proc_read(options.directory, true, &before))
 		return EXIT_ERROR;
 	if (!any(&before, options.time_ns)) {

@@ -18,9 +18,10 @@ import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import jsonschema
+import pytest
 from isolator_report import schemafile
 
 # build(NAME, FILES, OPTION...), of conftest.py: the command with some files of these tests.
@@ -37,6 +38,8 @@ ROOT = os.getuid() == 0
 # Somebody without rights, for subprocess.run(): who runs the tests, or nobody.
 NOBODY: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []} if ROOT else {}
 PATIENCE_S = 60.0  # a hang, on the slowest machine
+COUNTS = ["deferred", "excluded", "queued", "missed", "immediate", "refused", "planned"]
+Found = TypeVar("Found")
 
 
 def unpack(fixture: str, directory: Path) -> None:
@@ -89,6 +92,52 @@ def valid(name: str, line: str) -> dict[str, Any]:
     return document
 
 
+def closed(name: str, document: dict[str, Any]) -> None:
+    """A key that is missing, or at any depth unknown, is not valid."""
+    def each(part: Any) -> list[dict[str, Any]]:
+        inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
+        return ([part] if isinstance(part, dict) and part else []) + \
+            [found for one in inner for found in each(one)]
+
+    for part in each(document):
+        part["more"] = "?"
+        with pytest.raises(jsonschema.ValidationError):
+            schema(name).validate(document)
+        del part["more"]
+    schema(name).validate(document)
+    for wrong in [{**document, "version": 2}, *({k: v for k, v in document.items() if k != key}
+                                                for key in document)]:
+        with pytest.raises(jsonschema.ValidationError):
+            schema(name).validate(wrong)
+
+
+def until(wanted: Callable[[], Found], what: Callable[[], Any] = str) -> Found:
+    """What @wanted gives, once that is something; after PATIENCE_S @what tells why not."""
+    stop = time.monotonic() + PATIENCE_S
+    while not (found := wanted()):
+        assert time.monotonic() < stop, what()
+        time.sleep(0.01)
+    return found
+
+
+def full_tables(directory: Path, cpus: int, senders: int, frames: int) -> None:
+    """Files of many isolated CPUs, each with so many senders and frames of their stacks."""
+    zeros = " ".join(f"{count} 0" for count in COUNTS[1:])
+    numbers = range(1, cpus + 1)
+    (directory / "status").write_text(
+        f"version 1\nallowed 1-{cpus}\nisolated 1-{cpus}\n" + "".join(
+            f"cpu {cpu} isolated mask 0x7 got 0x7f depth 1 deadline_ns 1000000000 spin_ns 100000000"
+            f" yield_ns 500000 batch_ns 0 auto_tick 1 owner 0 user 1 started_ns 1\n"
+            for cpu in numbers))
+    (directory / "stats").write_text("".join(
+        f"cpu {cpu} total deferred {senders} {zeros} uncounted_callbacks 0\n" for cpu in numbers))
+    (directory / "senders").write_text("".join(
+        f"cpu {cpu} sender callback do_sync_core kind call deferred 1 {zeros} longest_ns 0 "
+        f"comm sender {sender}\n" + "  a_function_with_a_name+0x1/0x2\n" * frames
+        for cpu in numbers for sender in range(senders)))
+    (directory / "deliveries").write_text("")
+
+
 def run(isolator: Path, name: str, directory: Path, *arguments: str,
          codes: tuple[int, ...] = (0, 2, 3)) -> dict[str, Any]:
     done = subprocess.run([isolator, name, "--json", "--proc", directory, *arguments],
@@ -127,13 +176,11 @@ class Tmux:
 
     def until(self, pattern: str) -> list[str]:
         """The screen, when a line of it matches."""
-        stop = time.monotonic() + PATIENCE_S
-        while True:
+        def shown() -> list[str]:
             lines = self("capture-pane", "-p").splitlines()
-            if any(re.search(pattern, line) for line in lines):
-                return lines
-            assert time.monotonic() < stop, lines
-            time.sleep(0.05)
+            return lines if any(re.search(pattern, line) for line in lines) else []
+
+        return until(shown, lambda: self("capture-pane", "-p"))
 
 
 class Terminal:

@@ -16,8 +16,8 @@ int main(int argc, char **argv)
 		.now = &now, .before = &before, .only = &all, .top = 10,
 	};
 
-	if (argc != 4 || state_read(&before, argv[2], "nowhere", false) ||
-	    state_read(&now, argv[3], "nowhere", false))
+	if (argc != 4 || state_read(&before, argv[2], "nowhere") ||
+	    state_read(&now, argv[3], "nowhere"))
 		return 1;
 	before.sample.taken_ns = 0;
 	now.sample.taken_ns = (uint64_t)(strtod(argv[1], NULL) * 1e9);

@@ -32,7 +32,8 @@ def _machine(root: Path, text: str, allowed: str = "", isolated: str = "",
         (proc / "cpus").write_text(f"{allowed}\n")
         (proc / "status").write_text(STATUS.format(allowed=allowed, isolated=isolated) + "".join(
             f"cpu {cpu} isolated mask 0x7 got 0x7f depth 1 deadline_ns 1000000000 spin_ns 100000000"
-            " yield_ns 500000 user 1 started_ns 1\n" for cpu in isolated))
+            " yield_ns 500000 batch_ns 0 auto_tick 1 owner 1 user 1 started_ns 1\n"
+            for cpu in isolated))
         (proc / "stats").write_text("".join(f"cpu {cpu} total {TOTAL}\n" for cpu in isolated))
         (proc / "senders").write_text("")
     return root

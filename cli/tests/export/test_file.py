@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from clitest import NOBODY, PATIENCE_S, ROOT, copy_for_all, flat, swap
+from clitest import NOBODY, PATIENCE_S, ROOT, copy_for_all, flat, swap, until
 from exporttest import clean, export, one, parse, stock
 
 
@@ -65,10 +65,7 @@ def _writing(isolator: Path, proc: Path, path: Path, interval: str) -> subproces
 
 
 def _until(path: Path, pattern: str) -> None:
-    stop = time.monotonic() + PATIENCE_S
-    while not (path.exists() and re.search(pattern, path.read_text(), re.MULTILINE)):
-        assert time.monotonic() < stop
-        time.sleep(0.01)
+    until(lambda: path.exists() and re.search(pattern, path.read_text(), re.MULTILINE))
 
 
 def test_left_longer(isolator: Path, laid_out: Path, collector: Path) -> None:
@@ -176,10 +173,8 @@ def test_killed(plain: Path, laid_out: Path, collector: Path) -> None:
         before = _written(path)
         process = _writing(plain, laid_out / "busy", path, "0.0001")
         # Every other one has written already: a busy machine takes longer than that to begin.
-        stop = time.monotonic() + PATIENCE_S
-        while number % 2 and _written(path) == before:
-            assert time.monotonic() < stop and process.poll() is None
-            time.sleep(0.001)
+        if number % 2:
+            until(lambda before=before: _written(path) != before)
         stop = time.monotonic() + 0.004 + chance.random() * 0.02
         while time.monotonic() < stop:
             if path.exists():

@@ -8,16 +8,15 @@ import json
 import re
 import socket
 import subprocess
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import CLI, PATIENCE_S, swap
+from clitest import CLI, PATIENCE_S, swap, until
 from exporttest import export, full, machine
 
 BOARD = json.loads((CLI / "grafana/isolator.json").read_text())
@@ -49,13 +48,6 @@ def _get(url: str) -> str:
     with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
         text: str = answer.read().decode()
         return text
-
-
-def _until(wanted: Callable[[], bool], what: str) -> None:
-    stop = time.monotonic() + PATIENCE_S
-    while not wanted():
-        assert time.monotonic() < stop, what
-        time.sleep(0.2)
 
 
 @contextlib.contextmanager
@@ -129,7 +121,7 @@ def _answer(address: str) -> str:
             found.append(_get(f"http://{address}/metrics"))
         return bool(found)
 
-    _until(asked, "node_exporter does not answer")
+    until(asked)
     return found[0]
 
 
@@ -148,9 +140,9 @@ def scraped(programs: Path, isolator: Path, unpacked: Path,
                   machine(directory / "root"), "-o", collector / "isolator.prom", "-i", "0.5"), \
             _node(programs, collector) as target, \
             _prometheus(programs, directory / "data", target) as prometheus:
-        _until(lambda: prometheus.scraped(3), "no samples")
+        until(lambda: prometheus.scraped(3))
         swap(link, directory / "busy-later")
-        _until(lambda: prometheus.scraped(8), "no more samples")
+        until(lambda: prometheus.scraped(8))
         yield prometheus
 
 
@@ -206,7 +198,7 @@ def test_rules(scraped: Prometheus) -> None:
 def test_deadline_miss_fires(scraped: Prometheus) -> None:
     """The deadline miss that came is an alert of its CPU."""
     alert = 'ALERTS{alertname="IsolatorDeadlineMiss",cpu="1"}'
-    _until(lambda: bool(scraped.ask(alert)), "no alert")
+    until(lambda: scraped.ask(alert))
 
 
 def test_types(scraped: Prometheus) -> None:

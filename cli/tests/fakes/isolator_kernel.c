@@ -68,7 +68,8 @@ static void show(int fd, const struct isolator_start_args *start, const char *en
 		fprintf(status, "cpu 3 ended %s started_ns %" PRIu64 "\n", end, started);
 	else
 		fprintf(status, "cpu 3 isolated mask %#x got 0x7f depth 1 deadline_ns %" PRIu64
-			" spin_ns 100000000 yield_ns %" PRIu64 " user 1 started_ns %" PRIu64 "\n",
+			" spin_ns 100000000 yield_ns %" PRIu64
+			" batch_ns 0 auto_tick 1 owner 1 user 1 started_ns %" PRIu64 "\n",
 			start->mask, (uint64_t)(start->deadline_ns ? start->deadline_ns : 1000000000),
 			(uint64_t)start->yield_ns, started);
 	fclose(status);

@@ -21,8 +21,8 @@ static void status(void)
 	CHECK(one->isolated && one->mask == 7 && one->got == 0x7f && one->depth == 1);
 	CHECK(one->deadline_ns == 1000000000 && one->spin_ns == 100000000);
 	CHECK(one->yield_ns == 500000 && one->user);
-	CHECK(one->batch_ns == PROC_UNSAID && one->auto_tick == PROC_UNSAID);
-	CHECK(one->owner == PROC_UNSAID && proc_cpu(&manual, 1)->owner == 42);
+	CHECK(!one->batch_ns && one->auto_tick && three->batch_ns == 20000000 && !three->auto_tick);
+	CHECK(one->owner == 5000041 && proc_cpu(&manual, 1)->owner == 42);
 	CHECK(!proc_cpu(&manual, 1)->batch_ns && !proc_cpu(&manual, 1)->auto_tick);
 	CHECK(three->deadline_ns == PROC_NEVER && three->depth == 2 && !three->user);
 	CHECK(!proc_cpu(&busy, 2)->isolated);

@@ -10,12 +10,11 @@ import shutil
 import signal
 import subprocess
 import termios
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clitest import PATIENCE_S, Terminal, Tmux, swap
+from clitest import PATIENCE_S, Terminal, Tmux, swap, until
 
 TAKE, GIVE = "\033[?1049h\033[?25l", "\033[0m\033[?25h\033[?1049l"
 
@@ -36,15 +35,13 @@ def _left_alone(terminal: Terminal) -> None:
 
 
 def test_shows(isolator: Path, laid_out: Path) -> None:
-    """A line for each isolated CPU, who waited longest, and all of one of them."""
+    """A line for each isolated CPU, and all of one of them."""
     terminal = _open(isolator, laid_out / "busy")
     terminal.until_line("^> +1 +user mode +0.0")  # not the first, which has no rates
     lines = terminal.screen()
     assert lines[0].startswith("isolator status  ") and lines[0].endswith("isolated 1,3")
     assert " ".join(lines[3].split()) == "> 1 user mode 0.0 0.0 0.0 2 1 100 ms"
     assert lines[4].split()[:3] == ["3", "the", "kernel"]
-    assert any(line.startswith("  CPU 0 waited 100 ms for CPU 1: Web Content (2) asked for "
-                               "flush_tlb_func") for line in lines)
     assert any(line.startswith("CPU 1: isolated, in user mode; deadline 1 s") for line in lines)
     assert any("kworker/1:1: thread" in line for line in lines)
     assert max(map(len, lines)) <= 80
@@ -70,7 +67,8 @@ def test_keys(isolator: Path, laid_out: Path) -> None:
         assert sum(line.startswith("> ") for line in terminal.screen()) == 1
     # A key's bytes that come apart.
     terminal.type(b"\033")
-    time.sleep(0.2)
+    # Of the screens that follow the second one was begun after that was read.
+    terminal.until("\033[J", terminal.text.count("\033[J") + 3)
     terminal.type(b"[B")
     terminal.until_line("^> +3 ")
     assert terminal.end(b"q") == 0
@@ -86,7 +84,6 @@ def test_pause(isolator: Path, laid_out: Path) -> None:
     terminal.type(b"p")
     terminal.until_line("PAUSED$")
     swap(link, laid_out / "none")
-    time.sleep(0.3)
     terminal.until_line("^> +1 ")
     terminal.type(b"p")
     terminal.until_line("^No CPU is isolated")
@@ -157,10 +154,7 @@ def test_stop_and_go(isolator: Path, laid_out: Path) -> None:
     terminal.until("\033[J")
     os.kill(terminal.pid, signal.SIGTSTP)
     terminal.until(GIVE)
-    stop = time.monotonic() + PATIENCE_S
-    while "State:\tT" not in Path(f"/proc/{terminal.pid}/status").read_text():
-        assert time.monotonic() < stop
-        time.sleep(0.01)
+    until(lambda: "State:\tT" in Path(f"/proc/{terminal.pid}/status").read_text())
     assert termios.tcgetattr(terminal.fd) == terminal.before
     os.kill(terminal.pid, signal.SIGCONT)
     terminal.until(TAKE, 2)
@@ -265,12 +259,8 @@ def test_in_tmux(tmux: Tmux) -> None:
     tmux("send-keys", "p")
     tmux.until("PAUSED")
     tmux("resize-window", "-x", "40", "-y", "10")
-    stop = time.monotonic() + PATIENCE_S
-    while True:
-        lines = tmux.until("^> +3 +the kernel")
-        if len(lines) <= 10 and lines[0].startswith("isolator status"):
-            break
-        assert time.monotonic() < stop, lines
+    until(lambda: len(lines := tmux.until("^> +3 +the kernel")) <= 10 and
+          lines[0].startswith("isolator status"))
     tmux("resize-window", "-x", "100", "-y", "30")
     tmux("send-keys", "q")
     lines = tmux.until("^it was 0$")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import NOBODY, PATIENCE_S, Terminal, Tmux, capture, swap, valid, waits
+from clitest import NOBODY, PATIENCE_S, Terminal, Tmux, capture, swap, until, valid, waits
 from watchtest import Counts, Files, later, lay
 
 GIVE = "\033[0m\033[?25h\033[?1049l"
@@ -53,10 +53,7 @@ def watch(isolator: Path, *arguments: str | Path, **how: Any) -> subprocess.Comp
 def _start(isolator: Path, *arguments: str | Path) -> subprocess.Popen[str]:
     """Until it has looked once, and waits."""
     process = subprocess.Popen([isolator, "watch", *arguments], stdout=subprocess.PIPE, text=True)
-    stop = time.monotonic() + PATIENCE_S
-    while not waits(process.pid):
-        assert process.poll() is None and time.monotonic() < stop
-        time.sleep(0.02)
+    until(lambda: waits(process.pid))
     return process
 
 
@@ -257,12 +254,19 @@ def test_keys(isolator: Path, machine: Machine) -> None:
     for key, head in ((b"s", "softirqs"), (b"l", "classes"), (b"c", "CPUs"), (b"i", "interrupts")):
         _press(terminal, key, f"  {head}  PAUSED$")
     # Nothing is read meanwhile: intervals in which nothing came would show nothing.
-    time.sleep(1.2)
+    woken = _switches(terminal.pid)
+    until(lambda: _switches(terminal.pid) > woken + 1)
     _press(terminal, b"x", "PAUSED$")
     assert any(" LOC " in line for line in terminal.screen())
     assert terminal.end(b"q") == 0
     assert terminal.text.rindex(GIVE) > terminal.text.rindex("\033[H")
     assert terminal.after == terminal.before
+
+
+def _switches(pid: int) -> int:
+    """How often it slept, which it does once an interval where nobody types."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("\nvoluntary_ctxt_switches:", 1)[1].split()[0])
 
 
 def _fits(terminal: Terminal, rows: int, columns: int) -> bool:
