@@ -77,7 +77,7 @@ int dispatch_manual(int argc, char **argv)
 
 	if (!command)
 		return EXIT_ERROR;
-	help_manual(stdout, stdin, command);
+	help_manual(stdout, stdin, running, command);
 	return EXIT_PASS;
 }
 

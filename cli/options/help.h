@@ -18,10 +18,11 @@ void help_command(FILE *out, const struct command *command, const struct command
 		  bool all);
 
 /*
- * A manual page: where the source @page has a line '.\" options', '.\" exit status' or
- * '.\" examples', that section is written.
+ * A manual page: where the source @page has a line '.\" options', '.\" exit status',
+ * '.\" examples' or '.\" commands', that is written.
  */
-void help_manual(FILE *out, FILE *page, const struct command *command);
+void help_manual(FILE *out, FILE *page, const struct program *program,
+		 const struct command *command);
 
 /* The first from @spec on that is for users; the table's end if there is none. */
 const struct option_spec *help_visible(const struct option_spec *spec);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What manual pages have of the tables: sections that say what --help says. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "options/dispatch.h"
 #include "options/help.h"
 
 /* Text for the formatter: no dash that is not one, no line that is a request. */
@@ -38,8 +40,9 @@ static void put_kinds(FILE *out, const struct command *command, const struct opt
 	fputs(" only)", out);
 }
 
-static void put_options(FILE *out, const struct command *command)
+static void put_options(FILE *out, const struct program *program, const struct command *command)
 {
+	(void)program;
 	fputs(".SH OPTIONS\n", out);
 	for (const struct option_spec *spec = help_visible(command->options); spec->name;
 	     spec = help_visible(spec + 1)) {
@@ -72,29 +75,55 @@ static void put_pairs(FILE *out, const char *const *pairs)
 	}
 }
 
-static void put_exits(FILE *out, const struct command *command)
+static void put_exits(FILE *out, const struct program *program, const struct command *command)
 {
+	(void)program;
 	fputs(".SH EXIT STATUS\n", out);
 	put_pairs(out, command->exits);
 }
 
-static void put_examples(FILE *out, const struct command *command)
+static void put_examples(FILE *out, const struct program *program, const struct command *command)
 {
+	(void)program;
 	fputs(".SH EXAMPLES\n", out);
 	put_pairs(out, command->examples);
 	for (const struct command_kind *kind = command->kinds; kind && kind->name; kind++)
 		put_pairs(out, kind->examples);
 }
 
-void help_manual(FILE *out, FILE *page, const struct command *command)
+/* All subcommands, each with what it does; those that every program has are on no page. */
+static void put_commands(FILE *out, const struct program *program, const struct command *command)
+{
+	const struct heading *heading = program->headings;
+
+	for (const struct command *const *c = program->subcommands; *c; c++) {
+		bool own = (*c)->options == dispatch_options;
+
+		if (*c == heading->first) {
+			fprintf(out, ".SS %c%s\n", toupper(heading->text[0]), heading->text + 1);
+			heading++;
+		}
+		if ((*c)->hidden)
+			continue;
+		fprintf(out, ".TP\n.BR \"%s%s%s\"%s\n", command->name, own ? " " : "\\-",
+			(*c)->name, own ? "" : " (1)");
+		put_roff(out, (*c)->summary);
+		fputc('\n', out);
+	}
+}
+
+void help_manual(FILE *out, FILE *page, const struct program *program,
+		 const struct command *command)
 {
 	static const struct {
 		const char *line;
-		void (*put)(FILE *out, const struct command *command);
+		void (*put)(FILE *out, const struct program *program,
+			    const struct command *command);
 	} sections[] = {
 		{ ".\\\" options\n", put_options },
 		{ ".\\\" exit status\n", put_exits },
 		{ ".\\\" examples\n", put_examples },
+		{ ".\\\" commands\n", put_commands },
 	};
 	char *line = NULL;
 	size_t room = 0;
@@ -105,7 +134,7 @@ void help_manual(FILE *out, FILE *page, const struct command *command)
 		while (i < ARRAY_SIZE(sections) && strcmp(line, sections[i].line))
 			i++;
 		if (i < ARRAY_SIZE(sections))
-			sections[i].put(out, command);
+			sections[i].put(out, program, command);
 		else
 			fputs(line, out);
 	}

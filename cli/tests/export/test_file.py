@@ -164,6 +164,10 @@ def _written(path: Path) -> int:
     return path.stat().st_mtime_ns if path.exists() else 0
 
 
+def _until_written(path: Path, before: int) -> None:
+    until(lambda: _written(path) != before)
+
+
 def test_killed(plain: Path, laid_out: Path, collector: Path) -> None:
     """At whatever moment: who reads sees a whole text, and the next one takes over."""
     chance = random.Random(11)
@@ -174,7 +178,7 @@ def test_killed(plain: Path, laid_out: Path, collector: Path) -> None:
         process = _writing(plain, laid_out / "busy", path, "0.0001")
         # Every other one has written already: a busy machine takes longer than that to begin.
         if number % 2:
-            until(lambda before=before: _written(path) != before)
+            _until_written(path, before)
         stop = time.monotonic() + 0.004 + chance.random() * 0.02
         while time.monotonic() < stop:
             if path.exists():

@@ -26,7 +26,7 @@ set +e
 for page in "$man"/isolator*.1; do
 	name=$(basename "$page" .1)
 	# No mark is left, and no request is broken by a word of the tables.
-	! grep '^\.\\" [eo]' "$page" && grep -q '^\.B "\\-h, \\-\\-help"$' "$page" &&
+	! grep '^\.\\" [ceo]' "$page" && grep -q '^\.B "\\-h, \\-\\-help"$' "$page" &&
 		{ ! command -v mandoc >/dev/null || mandoc -T lint -W warning "$page"; }
 	check $? "$name.1 is filled in"
 	[ "$name" = isolator ] || {

@@ -5,17 +5,16 @@
 set -eu
 
 isolator=$1
-n=0
-failed=0
+# shellcheck source=lab/guest/tap.sh
+. "${0%/*}/../../../lab/guest/tap.sh"
 
-# check STATUS TEXT
-check() {
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then printf 'ok %d - %s\n' $n "$2"; else
-		printf 'not ok %d - %s\n' $n "$2"
-		printf '%s\n' "$out" | sed 's/^/# /'
-		failed=1
-	fi
+# ends CODE PATTERN TEXT: isolator why of what is in changed; a message may be longer than a line
+ends() {
+	command_run "$isolator" why --proc changed
+	[ "$code" = "$1" ] && echo "$out" | tr '\n' ' ' | grep -q "$2"
+	set -- $? "$3"
+	check "$1" "$2"
+	[ "$1" = 0 ] || echo "$out" | sed 's/^/# /'
 }
 
 # change FILE SED-SCRIPT: the fixture busy with another FILE
@@ -27,24 +26,18 @@ change() {
 		echo "Bail out! nothing changed by $2"
 		exit 1
 	}
-	code=0
-	out=$("$isolator" why --proc changed 2>&1) || code=$?
 }
 
 # bad FILE LINE SED-SCRIPT: an error that names the line and what mends it
 bad() {
 	change "$1" "$3"
-	# A message may be longer than a line.
-	[ "$code" = 1 ] && echo "$out" | tr '\n' ' ' |
-		grep -q "^isolator why: changed/$1, line $2: .*install"
-	check $? "$1, line $2: $3"
+	ends 1 "^isolator why: changed/$1, line $2: .*install" "$1, line $2: $3"
 }
 
 # good FILE SED-SCRIPT: no error
 good() {
 	change "$1" "$2"
-	[ "$code" = 2 ]
-	check $? "$1 may have: $2"
+	ends 2 '' "$1 may have: $2"
 }
 
 set +e
@@ -79,30 +72,20 @@ bad deliveries 1 '1s/kind call //'
 bad deliveries 1 '1s/pid 77/pid x/'
 
 change status '1s/1/2/'
-[ "$code" = 1 ] && echo "$out" | grep -q 'has version 2, this command knows 1: install'
-check $? "another version of the files"
+ends 1 'has version 2, this command knows 1: install' "another version of the files"
 change stats '1d'
-[ "$code" = 1 ] && echo "$out" | grep -q 'has no total of CPU 1'
-check $? "no total of a CPU"
+ends 1 'has no total of CPU 1' "no total of a CPU"
 change status '2d'
-[ "$code" = 1 ] && echo "$out" | grep -q 'no "allowed" in it'
-check $? "no list of allowed CPUs"
-rm -rf changed
-cp -r busy changed
+ends 1 'no "allowed" in it' "no list of allowed CPUs"
+change stats '1d'
 head -c 700 busy/stats >changed/stats
-out=$("$isolator" why --proc changed 2>&1)
-[ $? = 1 ] && echo "$out" | grep -q 'cut off'
-check $? "a file that is cut off"
+ends 1 'cut off' "a file that is cut off"
 printf 'version 1\n\0' >changed/status
-out=$("$isolator" why --proc changed 2>&1)
-[ $? = 1 ] && echo "$out" | grep -q 'not a text file'
-check $? "a file that is no text"
+ends 1 'not a text file' "a file that is no text"
 rm changed/stats
 mkdir changed/stats
 cp busy/status changed/status
-out=$("$isolator" why --proc changed 2>&1)
-[ $? = 1 ] && echo "$out" | grep -q '^isolator why: changed/stats: Is a directory'
-check $? "a file that cannot be read"
+ends 1 '^isolator why: changed/stats: Is a directory' "a file that cannot be read"
 
 good status '4s/$/ colour 7 shape round/'
 good status '5s/$/ at_ns 7/'
@@ -120,8 +103,8 @@ good senders '$a cpu 9 sender callback - kind wake deferred 1 excluded 0 queued 
 # As if CPU 1, with all that it has, was not isolated yet when status was read.
 sed '/^cpu 1 /d; s/^isolated .*/isolated 3/' busy/status >changed/status
 cp busy/senders changed/senders
-out=$("$isolator" why --proc changed 2>&1) && ! echo "$out" | grep -q 'CPU 1'
+command_run "$isolator" why --proc changed
+[ "$code" = 0 ] && ! echo "$out" | grep -q 'CPU 1'
 check $? "a CPU that status does not have"
 
-echo "1..$n"
-exit $failed
+done_testing

@@ -6,17 +6,15 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import NOBODY, PATIENCE_S, Terminal, Tmux, capture, swap, until, valid, waits
+from clitest import NOBODY, PATIENCE_S, Terminal, capture, swap, until, valid, waits
 from watchtest import Counts, Files, later, lay
 
 GIVE = "\033[0m\033[?25h\033[?1049l"
@@ -302,30 +300,3 @@ def test_lines_where_there_is_no_screen(isolator: Path, machine: Machine) -> Non
     assert terminal.end(b"") == 0 and "\033" not in terminal.text
     done = watch(isolator, "--root", machine.root, "-n", "2", "--interval", "0.05")
     assert done.returncode == 0 and len(re.findall(r"^\d+\.\d+ s: ", done.stdout, re.M)) == 2
-
-
-@pytest.fixture
-def tmux(isolator: Path, machine: Machine, tmp_path: Path) -> Iterator[Tmux]:
-    """isolator watch in it."""
-    assert shutil.which("tmux"), "tools/install-packages cli"
-    server = Tmux(tmp_path, f"{isolator} watch --root {machine.root} -c 1 --interval 0.3")
-    yield server
-    server("kill-server")
-
-
-def test_in_tmux(tmux: Tmux, machine: Machine) -> None:
-    """On a real terminal's screen: shown, steered, resized; the shell's page comes back."""
-    tmux.until("nothing came")
-    tmux("send-keys", "c")
-    lines = tmux.until(r"^> +1 +0\.0 .*protected")
-    assert lines[0].startswith("isolator watch  ")
-    tmux("send-keys", "p")
-    tmux.until("PAUSED")
-    tmux("resize-window", "-x", "50", "-y", "10")
-    tmux.until(r"^> +1 +0\.0 ")
-    tmux("resize-window", "-x", "100", "-y", "30")
-    tmux("send-keys", "q")
-    lines = tmux.until("^it was 0$")
-    # Behind a prompt where it was typed before the shell was ready.
-    assert any(re.fullmatch(r"([#$] )?before", line) for line in lines), lines
-    assert not any(line.startswith("isolator watch  ") for line in lines)
