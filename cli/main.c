@@ -7,17 +7,54 @@
 
 static bool want_version;
 
-static const struct command help_command = DISPATCH_HELP(
-	"isolator help measure latency", "the same as: isolator measure latency --help",
-	"isolator help why", "the same as: isolator why --help");
-
-static const struct command completion_command = DISPATCH_COMPLETION(
-	"isolator completion bash > /etc/bash_completion.d/isolator",
-	"for all users, from the next login on",
-	". <(isolator completion bash)", "for this shell");
-
-static const struct command manual_command = DISPATCH_MANUAL(
-	"isolator manual status < cli/man/isolator-status.1", "as the build does");
+static const struct command
+help_command = {
+	.name = "help",
+	.operands = "[COMMAND [KIND]]",
+	.names_commands = true,
+	.max_operands = 2,
+	.summary = "show what a command does, its options and exit codes",
+	.about = "Shows the help of a command, or of the whole program.",
+	.options = dispatch_options,
+	.examples = (const char *const []){
+		"isolator help measure latency", "the same as: isolator measure latency --help",
+		"isolator help why", "the same as: isolator why --help",
+		NULL,
+	},
+	.exits = dispatch_exits,
+	.run = dispatch_help,
+},
+completion_command = {
+	.name = "completion",
+	.operands = "bash|zsh|fish",
+	.words = "bash zsh fish",
+	.min_operands = 1,
+	.max_operands = 1,
+	.summary = "print a script that completes commands in your shell",
+	.about = "Prints a script that lets your shell complete commands and options.",
+	.options = dispatch_options,
+	.examples = (const char *const []){
+		"isolator completion bash > /etc/bash_completion.d/isolator",
+		"for all users, from the next login on",
+		". <(isolator completion bash)", "for this shell",
+		NULL,
+	},
+	.exits = dispatch_exits,
+	.run = dispatch_completion,
+},
+manual_command = {
+	.name = "manual",
+	.operands = "[COMMAND]",
+	.max_operands = 1,
+	.about = "Fills a manual page, read from standard input, with what --help says.",
+	.options = dispatch_options,
+	.examples = (const char *const []){
+		"isolator manual status < cli/man/isolator-status.1", "as the build does", NULL,
+	},
+	.exits = dispatch_exits,
+	.hidden = true,
+	.run = dispatch_manual,
+};
 
 static const struct command *const subcommands[] = {
 	&audit_command,

@@ -58,6 +58,15 @@ void json_null(struct json *json, const char *key)
 	fputs("null", json->out);
 }
 
+bool json_open_if(struct json *json, const char *key, char bracket, bool known)
+{
+	if (known)
+		json_open(json, key, bracket);
+	else
+		json_null(json, key);
+	return known;
+}
+
 void json_bool(struct json *json, const char *key, bool value)
 {
 	begin(json, key);

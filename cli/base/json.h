@@ -18,6 +18,9 @@ struct json {
 };
 
 void json_open(struct json *json, const char *key, char bracket);
+/* The same if it is @known; else it is null, and not to be closed.  Returns @known. */
+bool json_open_if(struct json *json, const char *key, char bracket, bool known);
+
 void json_close(struct json *json, char bracket);
 void json_null(struct json *json, const char *key);
 void json_bool(struct json *json, const char *key, bool value);

@@ -57,11 +57,8 @@ void proc_json_deadline(struct json *json, uint64_t deadline_ns)
 
 void proc_json_status(struct json *json, const struct proc_cpu *cpu)
 {
-	if (!cpu->isolated) {
-		json_null(json, "status");
+	if (!json_open_if(json, "status", '{', cpu->isolated))
 		return;
-	}
-	json_open(json, "status", '{');
 	json_number(json, "mask", cpu->mask);
 	json_number(json, "got", cpu->got);
 	json_number(json, "depth", cpu->depth);

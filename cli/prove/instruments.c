@@ -162,17 +162,6 @@ static void open_switches(struct instrument *instrument, const struct spin *spin
 	instrument_tally(instrument, "involuntary", "switches: another task ran, or the kernel stopped this one");
 }
 
-static void sample_switches(struct instrument *instrument, enum point point,
-			    const struct spin *spin)
-{
-	struct rusage usage;
-
-	(void)spin;
-	getrusage(RUSAGE_THREAD, &usage);
-	instrument->tallies[0].count[point] = (uint64_t)usage.ru_nvcsw;
-	instrument->tallies[1].count[point] = (uint64_t)usage.ru_nivcsw;
-}
-
 static void open_faults(struct instrument *instrument, const struct spin *spin)
 {
 	(void)spin;
@@ -180,15 +169,19 @@ static void open_faults(struct instrument *instrument, const struct spin *spin)
 	instrument_tally(instrument, "major", "page faults that waited for a disk");
 }
 
-static void sample_faults(struct instrument *instrument, enum point point,
-			  const struct spin *spin)
+/* The thread's switches, or its faults: the two tallies of either. */
+static void sample_usage(struct instrument *instrument, enum point point,
+			 const struct spin *spin)
 {
+	bool switches = instrument->type->open == open_switches;
 	struct rusage usage;
 
 	(void)spin;
 	getrusage(RUSAGE_THREAD, &usage);
-	instrument->tallies[0].count[point] = (uint64_t)usage.ru_minflt;
-	instrument->tallies[1].count[point] = (uint64_t)usage.ru_majflt;
+	instrument->tallies[0].count[point] =
+		(uint64_t)(switches ? usage.ru_nvcsw : usage.ru_minflt);
+	instrument->tallies[1].count[point] =
+		(uint64_t)(switches ? usage.ru_nivcsw : usage.ru_majflt);
 }
 
 static void open_gaps(struct instrument *instrument, const struct spin *spin)
@@ -213,14 +206,14 @@ switches = {
 	.reader = READ_BY_SPINNER,
 	.provoked = true,
 	.open = open_switches,
-	.sample = sample_switches,
+	.sample = sample_usage,
 },
 faults = {
 	.name = "page faults",
 	.reader = READ_BY_SPINNER,
 	.provoked = true,
 	.open = open_faults,
-	.sample = sample_faults,
+	.sample = sample_usage,
 },
 gaps = {
 	.name = "gaps",

@@ -12,11 +12,8 @@
 
 static void put_isolation(struct json *json, const struct spin *spin)
 {
-	if (spin->how != SPIN_ISOLATED) {
-		json_null(json, "isolation");
+	if (!json_open_if(json, "isolation", '{', spin->how == SPIN_ISOLATED))
 		return;
-	}
-	json_open(json, "isolation", '{');
 	json_number(json, "mask", spin->mask);
 	json_number(json, "got", spin->got);
 	json_number(json, "deadline_ns", spin->deadline_ns);

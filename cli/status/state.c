@@ -2,7 +2,17 @@
 #include <string.h>
 
 #include "base/wait.h"
+#include "machine/online.h"
 #include "status/state.h"
+
+int state_check(const struct cpulist *only, const char *directory, const char *root)
+{
+	struct cpulist online;
+
+	if (!only->given || strcmp(directory, PROC_DIRECTORY))
+		return 0;
+	return online_read(root, &online) ? -1 : online_check("cpu", only, &online);
+}
 
 int state_read(struct state *state, const char *directory, const char *root)
 {

@@ -26,6 +26,12 @@ struct state_view {
 	bool paused;
 };
 
+/*
+ * Are the CPUs that --cpu names there?  Those of another machine's files are not known.  0, or
+ * -1, said which are not.
+ */
+int state_check(const struct cpulist *only, const char *directory, const char *root);
+
 /* From @directory, and holders from below @root.  0, or -1 with nothing to free: said why. */
 int state_read(struct state *state, const char *directory, const char *root);
 

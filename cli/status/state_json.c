@@ -9,12 +9,9 @@ static void put_rates(struct json *json, const struct state_view *view,
 	double seconds = state_seconds(view);
 	struct counts since;
 
-	if (!before) {
-		json_null(json, "rates");
+	if (!json_open_if(json, "rates", '{', before))
 		return;
-	}
 	counts_since(&cpu->total, &before->total, &since);
-	json_open(json, "rates", '{');
 	for (int i = 0; i < COUNTS; i++)
 		json_real(json, count_names[i], (double)since.n[i] / seconds);
 	json_close(json, '}');
@@ -29,11 +26,8 @@ static void put_longest(struct json *json, const struct proc_cpu *cpu)
 	for (size_t i = 0; i < cpu->nr_kinds; i++)
 		json_number(json, cpu->kinds[i].name, cpu->kinds[i].longest_ns);
 	json_close(json, '}');
-	if (!kind) {
-		json_null(json, "longest");
+	if (!json_open_if(json, "longest", '{', kind))
 		return;
-	}
-	json_open(json, "longest", '{');
 	json_number(json, "ns", kind->longest_ns);
 	json_string(json, "kind", kind->name);
 	json_string(json, "callback", sender ? sender->callback : NULL);
@@ -73,11 +67,8 @@ static void put_names(struct json *json, const struct proc_sample *sample,
 
 static void put_limits(struct json *json, const struct limits *limits)
 {
-	if (!limits->text) {
-		json_null(json, "limits");
+	if (!json_open_if(json, "limits", '{', limits->text))
 		return;
-	}
-	json_open(json, "limits", '{');
 	json_number(json, "deadline_ns", limits->deadline_ns);
 	json_number(json, "spin_ns", limits->spin_ns);
 	json_string(json, "perf", limits->perf);
@@ -87,11 +78,8 @@ static void put_limits(struct json *json, const struct limits *limits)
 
 static void put_holder(struct json *json, const struct holder *holder)
 {
-	if (!holder) {
-		json_null(json, "holder");
+	if (!json_open_if(json, "holder", '{', holder))
 		return;
-	}
-	json_open(json, "holder", '{');
 	json_string(json, "name", holder->name);
 	json_integer(json, "pid", holder->pid);
 	json_integer(json, "tid", holder->tid);

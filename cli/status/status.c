@@ -8,7 +8,6 @@
 #include "base/screen.h"
 #include "base/term.h"
 #include "base/wait.h"
-#include "machine/online.h"
 #include "journal/journal.h"
 #include "options/command.h"
 #include "status/state.h"
@@ -130,17 +129,6 @@ static int look_on(struct state_view *view, struct state states[2], unsigned int
 	}
 }
 
-/* Those of another machine's files are not known: 0, or -1, said which are not there. */
-static int check_cpus(void)
-{
-	struct cpulist online;
-
-	if (!options.only.given || strcmp(options.directory, PROC_DIRECTORY))
-		return 0;
-	return online_read(options.root, &online) ? -1 :
-		online_check("cpu", &options.only, &online);
-}
-
 static int run(int argc, char **argv)
 {
 	bool screen = options.live && !options.json && screen_possible();
@@ -156,7 +144,7 @@ static int run(int argc, char **argv)
 	(void)argv;
 	if (!options.live && (options.interval_ns || options.count))
 		return error_say("--interval and --count need --live");
-	if (check_cpus())
+	if (state_check(&options.only, options.directory, options.root))
 		return EXIT_ERROR;
 	if (!options.interval_ns)
 		options.interval_ns = WAIT_SECOND;

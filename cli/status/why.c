@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/term.h"
 #include "base/wait.h"
-#include "machine/online.h"
 #include "options/command.h"
 #include "proc/text.h"
+#include "status/state.h"
 #include "status/why.h"
 
 static struct {
@@ -137,16 +137,6 @@ static int nothing(const struct proc_sample *sample)
 	return EXIT_INCONCLUSIVE;
 }
 
-/* Those of another machine's files are not known: 0, or -1, said which are not there. */
-static int check_cpus(void)
-{
-	struct cpulist online;
-
-	if (!options.only.given || strcmp(options.directory, PROC_DIRECTORY))
-		return 0;
-	return online_read("/", &online) ? -1 : online_check("cpu", &options.only, &online);
-}
-
 static int run(int argc, char **argv)
 {
 	struct proc_sample before, now;
@@ -154,7 +144,8 @@ static int run(int argc, char **argv)
 
 	(void)argc;
 	(void)argv;
-	if (check_cpus() || proc_read(options.directory, true, &before))
+	if (state_check(&options.only, options.directory, "/") ||
+	    proc_read(options.directory, true, &before))
 		return EXIT_ERROR;
 	if (!any(&before, options.time_ns)) {
 		code = nothing(&before);

@@ -82,24 +82,18 @@ static void put_counts(struct json *json, const struct span *span, uint64_t hits
 
 static void put_route(struct json *json, const struct route *route)
 {
-	if (!route->device) {
-		json_null(json, "route");
+	if (!json_open_if(json, "route", '{', route->device))
 		return;
-	}
-	json_open(json, "route", '{');
 	json_string(json, "asked", route->asked);
 	json_string(json, "goes", route->goes);
 	json_string(json, "should", route->should);
 	json_string(json, "choice", route->unread ? NULL : route_choices[route->choice]);
 	json_string(json, "unread", route->unread);
-	if (route->thread.number) {
-		json_open(json, "thread", '{');
+	if (json_open_if(json, "thread", '{', route->thread.number)) {
 		json_string(json, "tid", route->thread.tid);
 		json_string(json, "name", route->thread.name);
 		json_string(json, "cpus", route->thread.cpus);
 		json_close(json, '}');
-	} else {
-		json_null(json, "thread");
 	}
 	json_close(json, '}');
 }
@@ -113,11 +107,8 @@ static void put_advice(struct json *json, const struct route *route)
 		[REMEDY_BOOT] = "boot",
 	};
 
-	if (!route->why) {
-		json_null(json, "advice");
+	if (!json_open_if(json, "advice", '{', route->why))
 		return;
-	}
-	json_open(json, "advice", '{');
 	json_string(json, "remedy", remedies[route->remedy]);
 	json_string(json, "why", route->why);
 	json_string(json, "fix", route->fix);
@@ -163,11 +154,8 @@ static void put_rows(struct json *json, const struct interval *interval, const c
 {
 	const struct span_list *list = &interval->span.lists[which];
 
-	if (!list->known) {
-		json_null(json, key);
+	if (!json_open_if(json, key, '[', list->known))
 		return;
-	}
-	json_open(json, key, '[');
 	for (size_t i = 0; i < list->count; i++)
 		if (interval_shows(interval, &list->rows[i]))
 			put_row(json, interval, which, &list->rows[i]);

