@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -15,6 +14,7 @@
 #include "tap.h"
 #include "tsc.h"
 
+_Atomic uint64_t handled;
 static double ns_per_cycle;
 static uint64_t first_cycle;
 
@@ -29,6 +29,28 @@ void sleep_ms(unsigned int ms)
 
 	while (nanosleep(&ts, &ts) && errno == EINTR)
 		;
+}
+
+void spin_ms(unsigned int ms)
+{
+	uint64_t end = now_ns() + ms * MS;
+
+	while (now_ns() < end)
+		;
+}
+
+void *shared_memory(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		bail_out("no memory to share");
+	return p;
+}
+
+void count_signal(int sig)
+{
+	handled++;
 }
 
 int put_file(const char *path, const char *text)
@@ -264,11 +286,8 @@ int iso_stop(const struct iso *iso)
 
 struct worker *worker_new(int cpu)
 {
-	struct worker *w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE,
-				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct worker *w = shared_memory(sizeof(*w));
 
-	if (w == MAP_FAILED)
-		bail_out("no memory for a worker");
 	w->cpu = cpu;
 	return w;
 }
@@ -383,6 +402,12 @@ bool worker_process(struct worker *w)
 	}
 	w->tid = pid;
 	return worker_runs(w);
+}
+
+void need_worker(bool started)
+{
+	if (!started)
+		bail_out("no worker");
 }
 
 void worker_end(struct worker *w)

@@ -39,6 +39,12 @@ int iso_stop(const struct iso *iso);
 /* Monotonic time without a system call. */
 uint64_t now_ns(void);
 void sleep_ms(unsigned int ms);
+void spin_ms(unsigned int ms);
+/* Memory that children share; ends the test where there is none. */
+void *shared_memory(size_t size);
+/* A signal's handler that counts how often it ran. */
+extern _Atomic uint64_t handled;
+void count_signal(int sig);
 
 /* Files: text read or written; 0 or -errno. */
 int put_file(const char *path, const char *text);
@@ -99,6 +105,8 @@ struct worker *worker_new(int cpu);
 /* Starts it and waits until it spins; false and a TAP comment when it cannot. */
 bool worker_thread(struct worker *w);
 bool worker_process(struct worker *w);
+/* Ends the test where a worker that it needs could not start. */
+void need_worker(bool started);
 /* Asks it to end and waits for that. */
 void worker_end(struct worker *w);
 /* One tick of the worker's, waited for at most ms; false: it did not come. */

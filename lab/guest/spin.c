@@ -4,7 +4,6 @@
  * memory and the due word, so that whatever enters the kernel there is an
  * interruption, or a tick between its two marks.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -3,7 +3,6 @@
  * spinner: one thread that fills a CPU, isolated or not, and one that serves
  * commands about it on a Unix socket from the other CPUs.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
 #include <pthread.h>

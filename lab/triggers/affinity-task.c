@@ -8,7 +8,6 @@
  * in: run
  * about: the task's affinity is changed to the housekeeping CPU, and back
  */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <unistd.h>
 #include "trigger.h"

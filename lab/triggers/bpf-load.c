@@ -8,7 +8,6 @@
  * in: run
  * about: BPF programs are loaded, compiled, run on a socket and freed
  */
-#define _GNU_SOURCE
 #include <sys/socket.h>
 #include "bpf.h"
 #include "trigger.h"

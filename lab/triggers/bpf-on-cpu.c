@@ -7,7 +7,6 @@
  * notick: no
  * about: a BPF program is run on the isolated CPU by name
  */
-#define _GNU_SOURCE
 #include "bpfrun.h"
 #include "trigger.h"
 

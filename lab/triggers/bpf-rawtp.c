@@ -7,7 +7,6 @@
  * notick: no
  * about: a BPF program is attached to every system call's entry, counts, and is detached
  */
-#define _GNU_SOURCE
 #include "bpfrun.h"
 #include "trigger.h"
 

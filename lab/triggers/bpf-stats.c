@@ -7,7 +7,6 @@
  * notick: no
  * about: the statistics of BPF programs are switched on and off by a static key
  */
-#define _GNU_SOURCE
 #include "bpfrun.h"
 #include "trigger.h"
 

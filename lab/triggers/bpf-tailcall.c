@@ -7,7 +7,6 @@
  * notick: no
  * about: the programs that a BPF program jumps to are exchanged: its text is patched each time
  */
-#define _GNU_SOURCE
 #include "bpfrun.h"
 #include "trigger.h"
 

@@ -7,7 +7,6 @@
  * notick: no
  * about: a BPF program is put on the loopback device's input, drops a message, and goes
  */
-#define _GNU_SOURCE
 #include <linux/pkt_cls.h>
 #include "bpfrun.h"
 #include "loopback.h"

@@ -7,7 +7,6 @@
  * notick: no
  * about: XDP programs are run by the kernel, whose dispatcher is patched for each
  */
-#define _GNU_SOURCE
 #include "bpfrun.h"
 #include "trigger.h"
 

@@ -7,7 +7,6 @@
  * notick: no
  * about: the isolated CPU's own kernel threads get another priority, and their old one back
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <sched.h>
 #include "trigger.h"

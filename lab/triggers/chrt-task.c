@@ -7,7 +7,6 @@
  * notick: no
  * about: another process changes the task's priority, and its scheduling class, and back
  */
-#define _GNU_SOURCE
 #include <sched.h>
 #include "task.h"
 

@@ -7,7 +7,6 @@
  * notick: no
  * about: the clock's rate, its offset and the one from TAI are adjusted as a time daemon does
  */
-#define _GNU_SOURCE
 #include <sys/timex.h>
 #include <time.h>
 #include "trigger.h"

@@ -8,7 +8,6 @@
  * in: run
  * about: the wall clock is stepped and slewed: timers of every CPU are told
  */
-#define _GNU_SOURCE
 #include <sys/timex.h>
 #include <time.h>
 #include "trigger.h"

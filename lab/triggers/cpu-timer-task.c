@@ -7,7 +7,6 @@
  * notick: no
  * about: another process sets timers on the CPU time that the task uses
  */
-#define _GNU_SOURCE
 #include "cputimer.h"
 
 enum { ROUNDS = 3, STEP_NS = 20000000 };

@@ -7,7 +7,6 @@
  * notick: no
  * about: what the isolated CPU is gets read through its device file
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
 #include <unistd.h>

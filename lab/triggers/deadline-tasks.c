@@ -8,7 +8,6 @@
  * notick: no
  * about: tasks of the deadline class, which may run on every CPU, are pushed and pulled about
  */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>

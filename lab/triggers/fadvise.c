@@ -7,7 +7,6 @@
  * notick: no
  * about: a program tells the kernel that it no longer needs a file's pages
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

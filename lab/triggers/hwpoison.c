@@ -7,7 +7,6 @@
  * notick: no
  * about: memory of the trigger's own child fails, and the child is killed when it looks
  */
-#define _GNU_SOURCE
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

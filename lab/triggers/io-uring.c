@@ -8,7 +8,6 @@
  * user: yes
  * about: an unprivileged user makes request rings in the kernel, uses them, and drops them
  */
-#define _GNU_SOURCE
 #include <linux/io_uring.h>
 #include <stdint.h>
 #include <sys/mman.h>

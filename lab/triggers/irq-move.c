@@ -7,7 +7,6 @@
  * notick: no
  * about: a device's interrupt is sent to the isolated CPU, and to nothing else, and back
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <termios.h>
 #include <unistd.h>

@@ -7,7 +7,6 @@
  * notick: no
  * about: an image for kexec is loaded and dropped again, never started
  */
-#define _GNU_SOURCE
 #include <linux/kexec.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -8,7 +8,6 @@
  * in: run
  * about: the page merger runs over a process full of equal pages
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

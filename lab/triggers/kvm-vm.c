@@ -8,7 +8,6 @@
  * timeout: 40
  * about: a virtual machine runs for a moment: every CPU is prepared for that, and again after
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/kvm.h>
 #include <sys/ioctl.h>

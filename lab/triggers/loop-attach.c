@@ -8,7 +8,6 @@
  * in: run
  * about: a loop device is attached, written, flushed and detached
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/loop.h>

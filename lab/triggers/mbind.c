@@ -8,7 +8,6 @@
  * append: numa=fake=2
  * about: a process binds its memory to the other memory node and back, and its pages follow
  */
-#define _GNU_SOURCE
 #include "numa.h"
 #include "trigger.h"
 

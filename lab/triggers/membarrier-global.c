@@ -8,7 +8,6 @@
  * in: run
  * about: global expedited membarrier while the task's process is registered for it
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <string.h>

@@ -8,7 +8,6 @@
  * in: run check
  * about: private expedited membarrier by a sibling thread
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <string.h>

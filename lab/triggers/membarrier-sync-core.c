@@ -8,7 +8,6 @@
  * in: run
  * about: private expedited membarrier that serialises the cores, as a JIT does
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <string.h>

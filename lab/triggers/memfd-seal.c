@@ -8,7 +8,6 @@
  * user: yes
  * about: an unprivileged user seals memory that a pipe still holds: every CPU's batches are drained
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>

@@ -8,7 +8,6 @@
  * append: numa=fake=2
  * about: a process has all its memory moved to the other memory node and back
  */
-#define _GNU_SOURCE
 #include "numa.h"
 #include "trigger.h"
 

@@ -8,7 +8,6 @@
  * append: numa=fake=2
  * about: somebody else moves the task's memory to the other node and back; an isolated one's stays
  */
-#define _GNU_SOURCE
 #include "numa.h"
 #include "trigger.h"
 

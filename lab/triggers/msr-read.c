@@ -7,7 +7,6 @@
  * notick: no
  * about: registers of the isolated CPU are read through its device file
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
 #include <unistd.h>

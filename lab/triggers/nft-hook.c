@@ -7,7 +7,6 @@
  * notick: no
  * about: an unprivileged process sets a packet filter in a network namespace of its own
  */
-#define _GNU_SOURCE
 #include "loopback.h"	/* libc's definitions of addresses come before the kernel's */
 #include <linux/netfilter.h>
 #include <linux/netfilter/nfnetlink.h>

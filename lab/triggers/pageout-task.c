@@ -7,7 +7,6 @@
  * notick: no
  * about: another process asks for the task's memory to be paged out
  */
-#define _GNU_SOURCE
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>

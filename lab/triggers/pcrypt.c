@@ -8,7 +8,6 @@
  * timeout: 40
  * about: encryption that is spread over the CPUs: each CPU's worker hands results back
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/if_alg.h>
 #include <sys/socket.h>

@@ -7,7 +7,6 @@
  * notick: no
  * about: a thread is sampled at a frequency, which asks every CPU that has stopped its tick for it
  */
-#define _GNU_SOURCE
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <sys/mman.h>

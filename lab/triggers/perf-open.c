@@ -8,7 +8,6 @@
  * in: run check
  * about: a perf event is opened on the isolated CPU and read
  */
-#define _GNU_SOURCE
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <sys/ioctl.h>

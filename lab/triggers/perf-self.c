@@ -9,7 +9,6 @@
  * in: check
  * about: an unprivileged thread counts its own page faults: the code that counts is patched in
  */
-#define _GNU_SOURCE
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <sys/ioctl.h>

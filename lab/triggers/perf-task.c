@@ -7,7 +7,6 @@
  * notick: no
  * about: another process counts the CPU time of the task with a perf event
  */
-#define _GNU_SOURCE
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <sys/ioctl.h>

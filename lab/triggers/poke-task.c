@@ -7,7 +7,6 @@
  * notick: no
  * about: another process writes into a read-only page of the task's, as a debugger does
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
 #include <unistd.h>

@@ -7,7 +7,6 @@
  * notick: no
  * about: the task's process gets a limit of CPU time, which has to be watched, and loses it
  */
-#define _GNU_SOURCE
 #include <sys/resource.h>
 #include <unistd.h>
 #include "cputimer.h"

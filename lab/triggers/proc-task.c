@@ -7,7 +7,6 @@
  * notick: no
  * about: another process reads what /proc tells about the task
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <unistd.h>
 #include "trigger.h"

@@ -7,7 +7,6 @@
  * notick: no
  * about: a debugger stops the task, reads its registers and lets it go
  */
-#define _GNU_SOURCE
 #include <elf.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>

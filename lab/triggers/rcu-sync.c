@@ -8,7 +8,6 @@
  * in: run
  * about: grace periods are waited for: membarrier and mounts
  */
-#define _GNU_SOURCE
 #include <linux/membarrier.h>
 #include <sys/mount.h>
 #include <sys/stat.h>

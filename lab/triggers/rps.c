@@ -8,7 +8,6 @@
  * in: check
  * about: packets are to be received on the isolated CPU only, and must arrive all the same
  */
-#define _GNU_SOURCE
 #include "loopback.h"
 #include <fcntl.h>
 #include <sys/time.h>

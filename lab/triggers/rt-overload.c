@@ -8,7 +8,6 @@
  * notick: no
  * about: more real-time tasks than CPUs are ready to run: they are pushed and pulled about
  */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/mman.h>

@@ -7,7 +7,6 @@
  * notick: no
  * about: many ordinary tasks that may run on every CPU are started and balanced
  */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/mman.h>

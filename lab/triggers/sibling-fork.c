@@ -8,7 +8,6 @@
  * in: run
  * about: a sibling thread forks: the parent's pages would be write-protected
  */
-#define _GNU_SOURCE
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

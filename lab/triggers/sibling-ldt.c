@@ -7,7 +7,6 @@
  * notick: no
  * about: a sibling thread writes segment descriptors, which all threads share
  */
-#define _GNU_SOURCE
 #include <asm/ldt.h>
 #include <sys/syscall.h>
 #include <unistd.h>

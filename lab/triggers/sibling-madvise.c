@@ -8,7 +8,6 @@
  * in: run
  * about: a sibling thread drops page contents with MADV_DONTNEED
  */
-#define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
 #include "selftrigger.h"

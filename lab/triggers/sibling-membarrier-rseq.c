@@ -7,7 +7,6 @@
  * notick: no
  * about: a sibling thread has the restartable sequences of all threads begin again
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <string.h>

@@ -7,7 +7,6 @@
  * notick: no
  * about: a sibling thread unlocks memory of its own and locks it again
  */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/mman.h>
 #include "selftrigger.h"

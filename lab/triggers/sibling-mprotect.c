@@ -8,7 +8,6 @@
  * in: run
  * about: a sibling thread takes write permission away and gives it back
  */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>

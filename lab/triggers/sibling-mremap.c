@@ -7,7 +7,6 @@
  * notick: no
  * about: a sibling thread moves pages to another address
  */
-#define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
 #include "selftrigger.h"

@@ -7,7 +7,6 @@
  * notick: no
  * about: a file on disk that the task's process has mapped is written back: its page is protected
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

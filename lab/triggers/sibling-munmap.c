@@ -8,7 +8,6 @@
  * in: run check
  * about: a sibling thread unmaps pages: user TLB flushes of the task's own process
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -7,7 +7,6 @@
  * notick: no
  * about: a sibling thread changes groups and user: the C library has every thread do the same
  */
-#define _GNU_SOURCE
 #include <grp.h>
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,6 @@
  * notick: no
  * about: a sibling thread starts programs, by posix_spawn and by fork and exec
  */
-#define _GNU_SOURCE
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>

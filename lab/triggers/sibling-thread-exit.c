@@ -7,7 +7,6 @@
  * notick: no
  * about: sibling threads start and end: their stacks are mapped and unmapped
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/mman.h>

@@ -7,7 +7,6 @@
  * notick: no
  * about: a sibling thread sets timers on the CPU time of the process and of the isolated thread
  */
-#define _GNU_SOURCE
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/time.h>

@@ -8,7 +8,6 @@
  * in: run check
  * about: signals with a handler are sent to the task, one after the other ran
  */
-#define _GNU_SOURCE
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>

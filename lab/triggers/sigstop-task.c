@@ -7,7 +7,6 @@
  * notick: no
  * about: the task's process is stopped by a signal and continued
  */
-#define _GNU_SOURCE
 #include <signal.h>
 #include "task.h"
 

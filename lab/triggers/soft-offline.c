@@ -7,7 +7,6 @@
  * notick: no
  * about: pages of the trigger's own are replaced as if their memory began to fail
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/mman.h>
 #include <stdint.h>

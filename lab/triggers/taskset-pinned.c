@@ -7,7 +7,6 @@
  * notick: no
  * about: a program is started with an affinity that names only the isolated CPU
  */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>

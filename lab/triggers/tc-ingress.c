@@ -7,7 +7,6 @@
  * notick: no
  * about: a classifier is put on the loopback device's input, as tc does, and taken away
  */
-#define _GNU_SOURCE
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include "loopback.h"

@@ -8,7 +8,6 @@
  * in: run
  * about: threads and processes come and go: kernel stacks are made and freed
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>

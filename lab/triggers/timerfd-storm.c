@@ -8,7 +8,6 @@
  * in: run
  * about: many timers fire on the housekeeping CPUs
  */
-#define _GNU_SOURCE
 #include <stdint.h>
 #include <sys/timerfd.h>
 #include <unistd.h>

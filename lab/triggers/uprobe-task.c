@@ -7,7 +7,6 @@
  * notick: no
  * about: a probe is planted where the task's program began, never run again, and taken away
  */
-#define _GNU_SOURCE
 #include <elf.h>
 #include <fcntl.h>
 #include <unistd.h>

@@ -7,7 +7,6 @@
  * notick: no
  * about: an io_uring asks for a polling thread of its own that is bound to the isolated CPU
  */
-#define _GNU_SOURCE
 #include <linux/io_uring.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

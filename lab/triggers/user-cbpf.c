@@ -8,7 +8,6 @@
  * user: yes
  * about: an unprivileged user attaches classic packet filters to a socket, which compiles them
  */
-#define _GNU_SOURCE
 #include <linux/filter.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -9,7 +9,6 @@
  * in: check
  * about: an unprivileged user makes network namespaces, one after the other ended
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>

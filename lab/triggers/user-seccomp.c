@@ -8,7 +8,6 @@
  * user: yes
  * about: an unprivileged user's children install system call filters and end
  */
-#define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>

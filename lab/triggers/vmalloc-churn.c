@@ -8,7 +8,6 @@
  * in: run
  * about: large kernel mappings are made and freed until their addresses are purged
  */
-#define _GNU_SOURCE
 #include "bpf.h"
 #include "trigger.h"
 

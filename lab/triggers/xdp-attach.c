@@ -7,7 +7,6 @@
  * notick: no
  * about: a generic XDP program is put on the loopback device, drops a message, and goes
  */
-#define _GNU_SOURCE
 #include <linux/if_link.h>
 #include "bpfrun.h"
 #include "loopback.h"

@@ -20,7 +20,6 @@
  *	until MS		sleeps until MS milliseconds after the mark
  *	orders PATH		lines like these from a serial port, until one is "done"
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Serial ports: what is sent comes as it is; one more than the kernel gives an interrupt. */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/serial.h>
 #include <sys/ioctl.h>

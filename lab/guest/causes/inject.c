@@ -4,7 +4,6 @@
  * closes the window, and prints what happened when, as one line of JSON.  A window with no
  * cause is quiet: a control.
  */
-#define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

@@ -4,7 +4,6 @@
  * sends bytes.  The emulated port takes them as fast as it gets them, so that the handler
  * goes on as long as there are any.  On PREEMPT_RT it is a thread.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
  * Work that is bound to the measured CPU: its part of a trace buffer shrinks, and a kworker
  * there frees the pages one by one.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

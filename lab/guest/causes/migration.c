@@ -2,7 +2,6 @@
 /*
  * Migration: the measured thread is moved to the other CPU, which is busy, and back.
  */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include "cause.h"
 

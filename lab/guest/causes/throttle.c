@@ -4,7 +4,6 @@
  * it has stood still for half of @size.  Where its CPU has no tick, nothing looks at what it
  * used for up to a second; so a thread that visits the CPU has the scheduler look.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -4,7 +4,6 @@
  * the interrupt; on PREEMPT_RT in a thread of the kernel.  Only to arm them something has
  * to run on that CPU; and where its timers would be given to another, they may not be.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>

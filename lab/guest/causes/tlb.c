@@ -5,7 +5,6 @@
  * out and freed.  Page by page, as the limit from which on a CPU drops all at once is
  * raised meanwhile: so the one interrupt takes its time.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,17 +6,7 @@
  * timeout: 60
  * about: the task's affinity is refused to change; a cpuset that takes the CPU ends isolation
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <sched.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define TOP	"/sys/fs/cgroup/"
 #define GROUP	TOP "lab-affinity/"
@@ -50,10 +40,9 @@ static void gets_more(void)
 	cpu_set_t set;
 	pid_t pid;
 
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-		      -1, 0);
-	if (shared == MAP_FAILED || put_file(GROUP "cpuset.cpus", "1"))
-		bail_out("no memory, or no cpuset");
+	shared = shared_memory(sizeof(*shared));
+	if (put_file(GROUP "cpuset.cpus", "1"))
+		bail_out("no cpuset");
 	pid = fork();
 	if (!pid)
 		confined();
@@ -79,10 +68,7 @@ int main(void)
 
 	iso_require(2);
 	w->tick_ms = 10;
-	if (!worker_process(w)) {
-		ok(false, "no isolated worker");
-		return done_testing();
-	}
+	need_worker(worker_process(w));
 	CPU_ZERO(&set);
 	CPU_SET(0, &set);
 	ok(sched_setaffinity(w->tid, sizeof(set), &set) && errno == EBUSY,

@@ -6,10 +6,7 @@
  * timeout: 60
  * about: an NMI is delivered at once and leaves the task isolated
  */
-#define _GNU_SOURCE
-#include <string.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 int main(void)
 {
@@ -19,10 +16,7 @@ int main(void)
 
 	iso_require(2);
 	w->deadline_ns = 60 * SEC;
-	if (!worker_process(w)) {
-		ok(false, "no isolated worker");
-		return done_testing();
-	}
+	need_worker(worker_process(w));
 	before = interrupts("NMI", 1);
 	start = now_ns();
 	ok(!put_file("/proc/sysrq-trigger", "l"), "backtraces of all CPUs are asked for");

@@ -6,14 +6,7 @@
  * timeout: 60
  * about: what user mode has no need of is never queued, also when it is asked for at a system call
  */
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define FLOOD	"/proc/isolator/flood"
 #define STATS	"/proc/isolator/stats"
@@ -37,8 +30,7 @@ int main(void)
 	w = worker_new(1);
 	w->each = each;
 	w->deadline_ns = 50 * SEC;
-	if (!worker_thread(w))
-		bail_out("no isolated worker");
+	need_worker(worker_thread(w));
 	deferred = w->iso.page->deferred;
 	if (put_file(FLOOD, REQUESTS))
 		bail_out("no flood");

@@ -7,14 +7,7 @@
  * alone: yes
  * about: a sender that waits for an isolated CPU has interrupted those it called before
  */
-#define _GNU_SOURCE
 #include <linux/membarrier.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
 #include "scftorture.h"
 
 #define D_SPIN (300 * MS)

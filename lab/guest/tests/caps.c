@@ -7,12 +7,7 @@
  * about: as delivered nobody may let others wait for more than 1 s and 100 ms
  * alone: yes
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define LIMITS "/proc/isolator/limits"
 

@@ -6,16 +6,7 @@
  * timeout: 60
  * about: children and new threads are not isolated and run on housekeeping CPUs
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 struct report {
 	_Atomic int ran;
@@ -58,7 +49,7 @@ int main(void)
 	pid_t pid;
 
 	iso_require(2);
-	report = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	report = shared_memory(4096);
 	if (iso_pin(1) || sched_setscheduler(0, SCHED_FIFO, &param) ||
 	    mlockall(MCL_CURRENT | MCL_FUTURE) || iso_start(&iso, 10 * SEC, 0))
 		bail_out("start");

@@ -7,18 +7,8 @@
  * timeout: 60
  * about: tasks of two cookies never run on the siblings of a core at once, one of them isolated
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <sched.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #ifndef PR_SCHED_CORE
 #define PR_SCHED_CORE		62
@@ -46,14 +36,6 @@ static long preempted(void)
 
 	getrusage(RUSAGE_THREAD, &usage);
 	return usage.ru_nivcsw;
-}
-
-static void spin_ms(unsigned int ms)
-{
-	uint64_t end = now_ns() + ms * MS;
-
-	while (now_ns() < end)
-		;
 }
 
 /* On the sibling, with a cookie of its own and before the worker in priority. */
@@ -87,8 +69,7 @@ static void stranger(struct worker *w, struct seen *seen)
 int main(void)
 {
 	struct worker *w = worker_new(3);
-	struct seen *seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct seen *seen = shared_memory(sizeof(*seen));
 	uint64_t rounds;
 	pid_t pid;
 
@@ -97,8 +78,7 @@ int main(void)
 		bail_out("CPUs 2 and 3 are no siblings");
 	w->deadline_ns = 60 * SEC;
 	w->spin_ns = SEC;
-	if (!worker_process(w))
-		bail_out("no isolated worker");
+	need_worker(worker_process(w));
 	pid = fork();
 	if (!pid) {
 		stranger(w, seen);

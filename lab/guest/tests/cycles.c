@@ -7,14 +7,6 @@
  * alone: yes
  * about: 200 starts and stops under load leave nothing behind, nor do 10 with static keys flipping
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "residue.h"
 
 /* The keys stay on for a second after the last stop: the test `keys` sees that. */
@@ -65,16 +57,13 @@ static int cycle(int count)
 
 	iso_pin(1);
 	for (int i = 0; i < count; i++) {
-		uint64_t end;
 		int error = iso_start(&iso, 0, 0);
 
 		if (error) {
 			diag("start %d: %s", i, strerror(-error));
 			break;
 		}
-		end = now_ns() + 2 * MS;
-		while (now_ns() < end)
-			;
+		spin_ms(2);
 		if (iso_stop(&iso))
 			break;
 		munmap((void *)iso.page, 4096);
@@ -118,8 +107,7 @@ int main(void)
 	second->tick_ms = 10;
 	second->life_s = 600;	/* longer than the test may take */
 	second->spin_ns = SEC;	/* a busy host holds its CPU for longer than the usual D_spin */
-	if (!worker_process(second))
-		bail_out("no second isolated worker");
+	need_worker(worker_process(second));
 	busy[0] = load(0);
 	busy[1] = load(3);
 	sleep_ms(200);
@@ -135,7 +123,7 @@ int main(void)
 	compare(&before, &after, "after cycles");
 
 	/* Now each stop is the last user's, and the keys go off before the next start. */
-	flip = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	flip = shared_memory(4096);
 	keys = flip_keys(flip);
 	for (done = 0; done < LAST_USER; done++) {
 		*flip = true;

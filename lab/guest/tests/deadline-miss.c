@@ -6,16 +6,8 @@
  * timeout: 90
  * about: what misses a deadline is delivered, counted and named: callback, CPU, task, stack
  */
-#define _GNU_SOURCE
 #include <linux/membarrier.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define D	(800 * MS)
 #define D_SPIN	(300 * MS)
@@ -23,22 +15,13 @@
 #define LATE	(450 * MS)
 #define DELIVERIES "/proc/isolator/deliveries"
 
-static _Atomic uint64_t handled;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	handled++;
-}
-
 static struct worker *fresh(void)
 {
 	struct worker *w = worker_new(1);
 
 	w->deadline_ns = D;
 	w->spin_ns = D_SPIN;
-	if (!worker_thread(w))
-		bail_out("no isolated worker");
+	need_worker(worker_thread(w));
 	/* A thread that the start woke would be delivered at its own deadline, and all else with it. */
 	for (int i = 0; i < 10 && w->iso.page->due; i++)
 		worker_tick(w, 1000);
@@ -152,7 +135,7 @@ static int reads_deliveries(void)
 
 int main(void)
 {
-	struct sigaction sa = { .sa_handler = on_signal };
+	struct sigaction sa = { .sa_handler = count_signal };
 	int status;
 	pid_t pid;
 

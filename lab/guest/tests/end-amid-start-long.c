@@ -7,9 +7,6 @@
  * long: yes
  * about: 1000 starts are ended by a cpuset amid: no other CPU's watchdog or timers are touched
  */
-#define _GNU_SOURCE
-#include <sched.h>
-#include <stdlib.h>
 #include "end-amid-start.h"
 
 int main(void)

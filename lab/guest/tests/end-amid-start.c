@@ -6,9 +6,6 @@
  * timeout: 120
  * about: 40 starts are ended by a cpuset amid: no other CPU's watchdog or timers are touched
  */
-#define _GNU_SOURCE
-#include <sched.h>
-#include <stdlib.h>
 #include "end-amid-start.h"
 
 int main(void)

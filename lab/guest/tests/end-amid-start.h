@@ -3,11 +3,6 @@
 #ifndef LAB_END_AMID_START_H
 #define LAB_END_AMID_START_H
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
 #include "residue.h"
 
 #define GROUPS		"/sys/fs/cgroup"
@@ -100,8 +95,7 @@ static inline bool amid_answer(int error)
 
 static inline int end_amid_starts(int rounds)
 {
-	struct amid *a = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			      -1, 0);
+	struct amid *a = shared_memory(4096);
 	struct residue before[2], after[2];
 	int amid = 0, ended = 0, odd = 0, last = 0;
 	uint64_t longest;

@@ -6,11 +6,7 @@
  * timeout: 30
  * about: an end from outside while a flush is queued: the end, the flush and the task all get on
  */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <string.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 static _Atomic bool asked, flushed;
 static _Atomic uint64_t flushed_at;
@@ -33,8 +29,7 @@ static void end_while_held(int round)
 
 	w->deadline_ns = 20 * SEC;
 	w->spin_ns = SEC;
-	if (!worker_thread(w))
-		bail_out("no isolated worker");
+	need_worker(worker_thread(w));
 	asked = flushed = false;
 	if (pthread_create(&thread, NULL, flush, NULL))
 		bail_out("pthread_create");

@@ -7,14 +7,7 @@
  * alone: yes
  * about: a task that spins on after its end, where nothing else gets to run, holds up nobody
  */
-#define _GNU_SOURCE
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define SERVER	"/sys/kernel/debug/sched/fair_server/cpu1/runtime"
 #define RUNTIME	"/proc/sys/kernel/sched_rt_runtime_us"

@@ -6,18 +6,7 @@
  * timeout: 60
  * about: every end is named in the page, and the CPU can be isolated again
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 /*
  * A child that shares our memory but is a process of its own: what ends it, a
@@ -87,10 +76,7 @@ static void by_admin(void)
 	uint64_t rounds;
 
 	w->tick_ms = 0;
-	if (!worker_process(w)) {
-		ok(false, "no isolated worker");
-		return;
-	}
+	need_worker(worker_process(w));
 	ok(!put_file("/proc/isolator/cpus", "\n"), "the administrator empties the mask");
 	ok(wait_for(&w->rounds, w->rounds + 1000, 1000), "the task runs on");
 	rounds = w->rounds;

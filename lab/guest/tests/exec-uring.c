@@ -10,20 +10,10 @@
  * that: so a start that was asked for a moment before begins there, in the memory that
  * the exec is about to leave.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <linux/io_uring.h>
 #include <linux/userfaultfd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define STATUS	"/proc/isolator/status"
 
@@ -145,9 +135,7 @@ int main(void)
 
 	iso_require(2);
 	page = (size_t)sysconf(_SC_PAGESIZE);
-	shared = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED)
-		bail_out("no memory");
+	shared = shared_memory(page);
 	pid = fork();
 	if (!pid)
 		program();

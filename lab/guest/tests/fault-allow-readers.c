@@ -6,12 +6,7 @@
  * timeout: 60
  * about: planted fault: counters and registers of an isolated CPU are read all the same
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "fault.h"
 
 static bool counter_refused(void)
@@ -48,8 +43,7 @@ static bool check(void)
 	bool counter, reg;
 
 	w->tick_ms = 10;
-	if (!worker_thread(w))
-		bail_out("no isolated worker");
+	need_worker(worker_thread(w));
 	counter = counter_refused();
 	reg = register_refused();
 	worker_end(w);

@@ -7,10 +7,6 @@
  * alone: yes
  * about: planted fault: a queued request is dropped
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "fault.h"
 
 #define DEVICE	"/dev/cpu/1/msr"
@@ -28,8 +24,7 @@ static bool check(void)
 	w->tick_ms = 10;
 	w->spin_ns = SEC;
 	w->deadline_ns = 5 * SEC;
-	if (!worker_process(w))
-		bail_out("no isolated worker");
+	need_worker(worker_process(w));
 	pid = fork();	/* a dropped request leaves it asleep for good */
 	if (!pid) {
 		int fd = open(DEVICE, O_RDONLY);

@@ -6,14 +6,10 @@
  * timeout: 60
  * about: planted fault: work that any CPU can do stays with the isolated one
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <net/if.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <unistd.h>
 #include "fault.h"
 
 #define STEERING "/sys/class/net/lo/queues/rx-0/rps_cpus"
@@ -48,8 +44,7 @@ static bool check(void)
 
 	w->deadline_ns = 60 * SEC;
 	w->spin_ns = SEC;
-	if (!worker_thread(w))
-		bail_out("no isolated worker");
+	need_worker(worker_thread(w));
 	if (put_file(STEERING, "2"))
 		bail_out("packets cannot be steered");
 	for (int i = 0; i < 5; i++)

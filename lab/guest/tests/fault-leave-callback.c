@@ -6,10 +6,6 @@
  * timeout: 90
  * about: planted fault: RCU callbacks of the task stay on its CPU
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "fault.h"
 
 static _Atomic uint64_t *freed;	/* shared with the worker */
@@ -57,6 +53,6 @@ static bool check(void)
 int main(void)
 {
 	iso_require(4);
-	freed = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	freed = shared_memory(4096);
 	return with_fault("leave_callback", check);
 }

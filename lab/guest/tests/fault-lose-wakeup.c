@@ -6,9 +6,6 @@
  * timeout: 60
  * about: planted fault: the isolated CPU is not told of what it holds
  */
-#define _GNU_SOURCE
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "fault.h"
 
 /* Enters the kernel when something is due, but by no tick: a tick may sleep. */
@@ -32,8 +29,7 @@ static bool check(void)
 	w->each = enter;
 	w->spin_ns = SEC;
 	w->deadline_ns = 5 * SEC;
-	if (!worker_thread(w))
-		bail_out("no isolated worker");
+	need_worker(worker_thread(w));
 	for (int i = 0; i < 5; i++) {
 		uint64_t start = now_ns();
 

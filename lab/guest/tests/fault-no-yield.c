@@ -6,9 +6,6 @@
  * timeout: 90
  * about: planted fault: the tick does not yield the CPU to its kernel threads
  */
-#define _GNU_SOURCE
-#include <sys/wait.h>
-#include <unistd.h>
 #include "fault.h"
 
 /* Work for a kernel thread of the isolated CPU is done at a tick. */
@@ -20,8 +17,7 @@ static bool check(void)
 
 	w->tick_ms = 10;
 	w->deadline_ns = 5 * SEC;
-	if (!worker_process(w))
-		bail_out("no isolated worker");
+	need_worker(worker_process(w));
 	pid = fork();
 	if (!pid)
 		_exit(ask_kworker() ? 0 : 1);

@@ -6,9 +6,6 @@
  * timeout: 90
  * about: planted fault: what means nothing to user mode is queued instead of left out
  */
-#define _GNU_SOURCE
-#include <sys/stat.h>
-#include <unistd.h>
 #include "fault.h"
 
 #define INSTANCE	"/sys/kernel/tracing/instances/lab-excluded"
@@ -28,8 +25,7 @@ static bool check(void)
 	    put_file(INSTANCE "/current_tracer", "function"))
 		bail_out("no function tracer");
 	w->deadline_ns = 3 * SEC;
-	if (!worker_thread(w))
-		bail_out("no isolated worker");
+	need_worker(worker_thread(w));
 	sleep_ms(20);
 	excluded = w->iso.page->excluded;
 	start = now_ns();

@@ -6,10 +6,6 @@
  * timeout: 60
  * about: planted fault: SIGKILL waits like any other signal
  */
-#define _GNU_SOURCE
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "fault.h"
 
 /* SIGKILL ends a task that never ticks, long before its deadline. */
@@ -21,8 +17,7 @@ static bool check(void)
 
 	w->deadline_ns = 4 * SEC;
 	w->life_s = 20;		/* the fault lasts no longer */
-	if (!worker_process(w))
-		bail_out("no isolated worker");
+	need_worker(worker_process(w));
 	sleep_ms(10);
 	start = now_ns();
 	kill(w->tid, SIGKILL);

@@ -8,10 +8,6 @@
  * about: planted fault: the deferred work at kernel entry is skipped
  * dmesg: WARNING: .* __isolator_user_exit\+|Call Trace:
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 #include "fault.h"
 
 /*
@@ -30,8 +26,7 @@ static bool check(void)
 	if (log < 0 || lseek(log, 0, SEEK_END) < 0)
 		bail_out("/dev/kmsg");
 	w->deadline_ns = 60 * SEC;
-	if (!worker_thread(w))
-		bail_out("no isolated worker");
+	need_worker(worker_thread(w));
 	deferred = w->iso.page->deferred;
 	put_file("/proc/sys/kernel/sched_schedstats", "1");
 	put_file("/proc/sys/kernel/sched_schedstats", "0");

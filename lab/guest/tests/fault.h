@@ -3,9 +3,7 @@
 #ifndef LAB_FAULT_H
 #define LAB_FAULT_H
 
-#include <string.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define FAULT	"/proc/isolator/fault"
 

@@ -6,14 +6,7 @@
  * timeout: 30
  * about: a descriptor in another process neither keeps nor ends isolation
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 static struct iso iso;
 

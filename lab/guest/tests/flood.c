@@ -10,14 +10,8 @@
  * observe: 12 entry_SYSCALL_64 1
  * equal: 11,13,15 12,14,16 kernel_instructions 25
  */
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include "../iso.h"
 #include "../marker.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define FLOOD	"/proc/isolator/flood"
 enum { FEW = 10000, MANY = 1000000, READY = 1 };
@@ -100,8 +94,7 @@ int main(void)
 	w->each = each;
 	w->deadline_ns = 120 * SEC;
 	w->life_s = 200;
-	if (!worker_thread(w))
-		bail_out("no isolated worker");
+	need_worker(worker_thread(w));
 	enter(READY);
 	flood(w, FEW, 11, &few);
 	before = memory_kb("Slab") + memory_kb("VmallocUsed");

@@ -6,14 +6,7 @@
  * timeout: 60
  * about: a fork beside an isolated thread leaves it its huge pages, and waits for it once
  */
-#define _GNU_SOURCE
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 enum { PAGES = 16, HUGE = 2 << 20, STEP = 4096 };
 
@@ -77,8 +70,7 @@ int main(void)
 	w = worker_new(1);
 	w->deadline_ns = 60 * SEC;
 	w->tick_ms = 1;
-	if (!worker_thread(w))
-		bail_out("no isolated worker");
+	need_worker(worker_thread(w));
 	/* What its start left has been taken. */
 	worker_tick(w, 5000);
 	queued = w->queued;

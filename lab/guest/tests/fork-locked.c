@@ -6,14 +6,7 @@
  * timeout: 60
  * about: a sibling that forks all the time leaves no page fault to a start that locks the memory
  */
-#define _GNU_SOURCE
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 enum { PAGES = 256, ROUNDS = 5 };
 

@@ -8,7 +8,6 @@
  * alone: yes
  * long: hour
  */
-#define _GNU_SOURCE
 #include "fuzz.h"
 
 int main(void)

@@ -7,7 +7,6 @@
  * alone: yes
  * about: hostile requests beside everything that ends an isolation leave nothing behind
  */
-#define _GNU_SOURCE
 #include "fuzz.h"
 
 int main(void)

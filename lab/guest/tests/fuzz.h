@@ -10,21 +10,8 @@
 #ifndef LAB_FUZZ_H
 #define LAB_FUZZ_H
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 enum { FUZZERS = 4, VICTIMS = 6, ANSWERS = 134 };
 
@@ -240,7 +227,6 @@ static inline void __attribute__((noreturn)) victim(uint64_t stream)
 	struct isolator_start_args start = { .size = sizeof(start) };
 	struct isolator_stop_args stop = { .size = sizeof(stop) };
 	char self[16];
-	uint64_t end;
 
 	seeded(stream);
 	good_start(&start);
@@ -250,9 +236,7 @@ static inline void __attribute__((noreturn)) victim(uint64_t stream)
 	if (!iso_pin(1 + (int)pick((uint32_t)fuzz_cpus - 1)) && pick(4))
 		answered(FIRST_IOCTL, ioctl(device, ISOLATOR_IOC_START, &start));
 	for (int rounds = (int)pick(5); rounds >= 0; rounds--) {
-		end = now_ns() + pick(30) * MS;
-		while (now_ns() < end)
-			;
+		spin_ms(pick(30));
 		if (pick(2))
 			syscall(SYS_getpid);
 	}

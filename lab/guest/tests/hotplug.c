@@ -6,17 +6,9 @@
  * timeout: 90
  * about: taking CPUs offline: isolation of the target ends first, others stay isolated
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define CPU(n) "/sys/devices/system/cpu/cpu" #n "/online"
 
@@ -24,8 +16,7 @@
 static pid_t waiter(void)
 {
 	struct timeval timeout = { .tv_sec = 3000 };
-	_Atomic uint64_t *waits = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	_Atomic uint64_t *waits = shared_memory(4096);
 	pid_t pid = fork();
 	int pair[2];
 	char byte;

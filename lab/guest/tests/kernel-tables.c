@@ -6,14 +6,8 @@
  * timeout: 120
  * about: nobody without privilege has page tables of the kernel freed, which an isolated CPU must flush
  */
-#define _GNU_SOURCE
 #include <linux/bpf.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 /*
  * A table of descriptors beyond 4 MiB is never of contiguous pages: vmalloc, with large
@@ -62,8 +56,7 @@ int main(void)
 	w->deadline_ns = 600 * SEC;
 	w->spin_ns = SEC;
 	w->life_s = 100;
-	if (!worker_process(w))
-		bail_out("no isolated worker");
+	need_worker(worker_process(w));
 	for (int i = 0; i < ROUNDS; i++)
 		done += small_pages() && large_pages();
 	ok(done == ROUNDS, "%d of %d: small pages, then large ones", done, ROUNDS);

@@ -6,8 +6,6 @@
  * timeout: 90
  * about: 50 starts and stops in a row put the hooks in once; they go out after the last
  */
-#define _GNU_SOURCE
-#include <string.h>
 #include "probe.h"
 
 /* Two keys go on, one more at the first start ever; each change may take some steps. */

@@ -7,9 +7,6 @@
  * long: hour
  * about: 1000 rounds of it: RCU watches an ordinary CPU that runs a virtual machine while the keys go on and off
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <signal.h>
 #include "kvm-keys.h"
 
 int main(void)

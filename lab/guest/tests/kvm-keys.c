@@ -6,9 +6,6 @@
  * timeout: 120
  * about: RCU watches an ordinary CPU that runs a virtual machine while the keys go on and off
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <signal.h>
 #include "kvm-keys.h"
 
 int main(void)

@@ -7,10 +7,6 @@
 #define LAB_KVM_KEYS_H
 
 #include <linux/kvm.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include "../modules.h"
 #include "probe.h"
 
@@ -43,7 +39,7 @@ static inline void run_machine(int kvm, _Atomic uint64_t *halts)
 	struct kvm_run *run;
 	void *page;
 
-	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	page = shared_memory(4096);
 	WANT(vm >= 0 && page != MAP_FAILED);
 	memcpy(page, kvm_code, sizeof(kvm_code));
 	memory.userspace_addr = (unsigned long)page;
@@ -93,8 +89,7 @@ static inline long unwatched(void)
 
 static inline int kvm_keys(int rounds)
 {
-	_Atomic uint64_t *halts = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	_Atomic uint64_t *halts = shared_memory(4096);
 	int kvm, done = 0, status;
 	long missed = 0;
 	uint64_t ran;

@@ -6,16 +6,8 @@
  * timeout: 30
  * about: the administrator caps both deadlines and chooses between refusing and holding readers
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define LIMITS "/proc/isolator/limits"
 #define CLOCK "/sys/devices/system/clocksource/clocksource0/"
@@ -104,8 +96,7 @@ static void counters(void)
 
 	w->tick_ms = 10;
 	w->spin_ns = SEC;
-	if (!worker_thread(w))
-		bail_out("no isolated worker");
+	need_worker(worker_thread(w));
 	ok(count_cpu1() == -EBUSY, "a counter on the isolated CPU: EBUSY");
 	ok(!put_file(LIMITS, "perf queue"), "perf queue");
 	ok(!count_cpu1(), "the counter waits for a tick instead");

@@ -6,22 +6,9 @@
  * timeout: 60
  * about: no more memory is locked, or kept from others, than the task may lock
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define CPUS	"/proc/isolator/cpus"
 #define LITTLE	(64 * 1024)
@@ -132,7 +119,7 @@ struct kept {
 /* One that starts by itself, without CAP_IPC_LOCK. */
 static void keeps(rlim_t bytes, bool kept)
 {
-	struct kept *k = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct kept *k = shared_memory(4096);
 	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int advised = 1;
 	pid_t pid = fork();

@@ -6,15 +6,8 @@
  * timeout: 90
  * about: thousands of timers on a CPU that is isolated do not keep it from taking interrupts
  */
-#define _GNU_SOURCE
 #include <linux/membarrier.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 enum { TIMERS = 60000 };
 

@@ -6,17 +6,7 @@
  * timeout: 60
  * about: memory that fails is taken from an isolated task as well: of a file, the swap cache, a huge page
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define OFFLINE	"/sys/devices/system/memory/hard_offline_page"
 #define DISK	"/tmp/memory-failure"
@@ -113,8 +103,7 @@ static _Noreturn void victim_runs(struct victim *v)
 
 static struct victim *victim_new(char *(*prepare)(void), bool isolated)
 {
-	struct victim *v = mmap(NULL, sizeof(*v), PROT_READ | PROT_WRITE,
-				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct victim *v = shared_memory(sizeof(*v));
 	pid_t pid;
 
 	if (v == MAP_FAILED)

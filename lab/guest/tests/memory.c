@@ -6,16 +6,8 @@
  * timeout: 60
  * about: nobody touches the isolated task's memory: merging, compaction, clearing and page-out keep off
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 enum { PAGES = 64 };
 
@@ -48,10 +40,7 @@ int main(void)
 	madvise(area, PAGES * 4096, MADV_MERGEABLE);
 	w->deadline_ns = 60 * SEC;
 	w->each = use;
-	if (!worker_process(w)) {
-		ok(false, "no isolated worker");
-		return done_testing();
-	}
+	need_worker(worker_process(w));
 	sleep_ms(20);
 	put_file("/sys/kernel/mm/ksm/pages_to_scan", "1000");
 	put_file("/sys/kernel/mm/ksm/run", "1");

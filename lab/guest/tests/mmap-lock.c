@@ -9,20 +9,10 @@
  * The sibling unmaps a file of a FUSE file system, which sends the times of the file to
  * the server while the mmap lock is held, and the server takes its time.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/fuse.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
 #include "../modules.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define WHERE	"/tmp/lab-fuse"
 #define STATUS	"/proc/isolator/status"
@@ -197,7 +187,7 @@ int main(void)
 	int fd;
 
 	iso_require(4);
-	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = shared_memory(4096);
 	if (!module_load("fuse"))
 		skip_all("no FUSE");
 	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);

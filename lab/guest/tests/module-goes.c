@@ -7,11 +7,6 @@
  * alone: yes
  * about: a module goes only after the calls that it left with an isolated CPU have been taken
  */
-#define _GNU_SOURCE
-#include <stdlib.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
 #include "scftorture.h"
 
 int main(void)

@@ -10,16 +10,8 @@
  * observe: 2 entry_SYSCALL_64 0
  * observe: 3 entry_SYSCALL_64 7
  */
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include "../iso.h"
 #include "../marker.h"
-#include "../tap.h"
+#include "../test.h"
 
 MARK_ASK_TABLE();
 extern const char mark_ask_begin_table[], mark_ask_end_table[];

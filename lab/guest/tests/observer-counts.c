@@ -15,18 +15,8 @@
  * observe: 6 sysvec_call_function_single 20
  * observe: 6 others 20
  */
-#define _GNU_SOURCE
 #include <linux/membarrier.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include "../iso.h"
+#include "../test.h"
 #include "../marker.h"
 
 MARK_WINDOW_TABLE();

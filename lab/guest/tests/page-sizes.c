@@ -10,13 +10,7 @@
  * Alone: Linux switches a static key here with the mmap lock held, which a cpuset takes the
  * other way round.  Where lockdep has seen one, as other tests have them, it tells.
  */
-#define _GNU_SOURCE
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define OPTIMIZE	"/proc/sys/vm/hugetlb_optimize_vmemmap"
 #define OVERCOMMIT	"/proc/sys/vm/nr_overcommit_hugepages"
@@ -50,8 +44,7 @@ int main(void)
 		skip_all("no CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP");
 	w->deadline_ns = 60 * SEC;
 	w->spin_ns = 100 * MS;
-	if (!worker_process(w))
-		bail_out("no isolated worker");
+	need_worker(worker_process(w));
 	ok(huge_page(), "a huge page whose memory map is made small");
 	ok(w->missed == 1 && file_has("/proc/isolator/deliveries", "do_flush_tlb_all", NULL),
 	   "the flush for it waited for the isolated CPU: %lu deadline misses", (uint64_t)w->missed);

@@ -6,15 +6,7 @@
  * timeout: 30
  * about: the shared page is read-only for good, is not inherited and is not dumped
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 /* The VmFlags line of the mapping at p. */
 static void vm_flags(const volatile void *p, char *flags, size_t size)

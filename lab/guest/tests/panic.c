@@ -7,10 +7,7 @@
  * about: a panic is not held up by a task that is isolated and never ticks
  * ends: panic
  */
-#define _GNU_SOURCE
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 int main(void)
 {
@@ -18,10 +15,7 @@ int main(void)
 
 	iso_require(2);
 	w->deadline_ns = 60 * SEC;
-	if (!worker_process(w)) {
-		ok(false, "no isolated worker");
-		return done_testing();
-	}
+	need_worker(worker_process(w));
 	ok(true, "isolated; the guest must end by panic now, within 10 s");
 	sync();
 	put_file("/proc/sys/kernel/panic", "-1");

@@ -3,12 +3,7 @@
 #ifndef LAB_PROBE_H
 #define LAB_PROBE_H
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define TRACING "/sys/kernel/tracing"
 

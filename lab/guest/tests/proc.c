@@ -6,15 +6,7 @@
  * timeout: 30
  * about: /proc/isolator starts, ticks and stops the thread that writes; others read
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define P "/proc/isolator/"
 

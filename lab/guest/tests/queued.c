@@ -6,15 +6,8 @@
  * timeout: 60
  * about: requests that wait really wait: each returns at a tick, none is faked or lost
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/membarrier.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define PAT	0x277	/* the memory types, never 0 */
 
@@ -74,10 +67,7 @@ int main(void)
 	w->tick_ms = PERIOD_MS;
 	w->deadline_ns = 5 * SEC;
 	w->spin_ns = SEC;
-	if (!worker_thread(w)) {
-		ok(false, "no isolated worker");
-		return done_testing();
-	}
+	need_worker(worker_thread(w));
 	check(w, "membarrier", barrier);
 	check(w, "munmap", ask_flush);
 	ok(!put_file("/proc/isolator/limits", "msr queue"), "registers are read late, not refused");

@@ -6,10 +6,7 @@
  * timeout: 60
  * about: no interrupt of any kind is counted on the CPU, ticking or not
  */
-#define _GNU_SOURCE
-#include <string.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 static void measure(struct worker *w, const char *what)
 {
@@ -45,8 +42,7 @@ int main(void)
 	iso_require(2);
 	/* What counts zero must have been seen to count. */
 	plain->plain = true;
-	if (!worker_process(plain))
-		bail_out("no worker");
+	need_worker(worker_process(plain));
 	/* Without a tick there are one or two a second. */
 	loc = interrupts_more("LOC", 1, 100);
 	worker_end(plain);

@@ -6,17 +6,7 @@
  * timeout: 120
  * about: groups with a CPU quota get it beside an isolated CPU that never ticks, whose timer it was
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define TOP	"/sys/fs/cgroup/"
 #define OTHERS	TOP "lab-quota"

@@ -6,15 +6,9 @@
  * timeout: 60
  * about: grace periods and rcu_barrier end while a task is isolated that never ticks
  */
-#define _GNU_SOURCE
 #include <linux/membarrier.h>
-#include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 enum { ROUNDS = 5 };
 
@@ -51,10 +45,7 @@ int main(void)
 
 	iso_require(4);
 	w->deadline_ns = 60 * SEC;
-	if (!worker_process(w)) {
-		ok(false, "no isolated worker");
-		return done_testing();
-	}
+	need_worker(worker_process(w));
 	check("synchronize_rcu", synchronize);
 	check("expedited, by mounts", expedited);
 	check("rcu_barrier, by isolating another CPU", ask_rcu_barrier);

@@ -7,12 +7,8 @@
  * about: a reboot is not held up by a task that is isolated and never ticks
  * ends: reboot
  */
-#define _GNU_SOURCE
 #include <linux/reboot.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 int main(void)
 {
@@ -20,10 +16,7 @@ int main(void)
 
 	iso_require(2);
 	w->deadline_ns = 60 * SEC;
-	if (!worker_process(w)) {
-		ok(false, "no isolated worker");
-		return done_testing();
-	}
+	need_worker(worker_process(w));
 	ok(true, "isolated; the guest must end by reboot now, within 10 s");
 	sync();
 	syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2,

@@ -6,20 +6,9 @@
  * timeout: 60
  * about: start refuses who and what it must, each with its own errno
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
-#include <sched.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 static int device;
 
@@ -163,8 +152,7 @@ static void last_cpu(void)
 	for (int cpu = 1; cpu < n; cpu++) {
 		w[cpu] = worker_new(cpu);
 		w[cpu]->tick_ms = 10;
-		if (!worker_process(w[cpu]))
-			bail_out("no isolated worker");
+		need_worker(worker_process(w[cpu]));
 	}
 	ok(in_child(on_cpu0) == EBUSY, "the last housekeeping CPU: EBUSY");
 	ok(in_child(other_pins) == EBUSY, "another task cannot pin itself to an isolated CPU: EBUSY");

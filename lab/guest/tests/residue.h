@@ -4,13 +4,7 @@
 #define LAB_RESIDUE_H
 
 #include <dirent.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 /*
  * Timer interrupts a second of a CPU whose tick of 1000 Hz runs, whatever else the
@@ -68,8 +62,7 @@ static inline int timers(const char *function, int on)
 /* The fair server of a CPU lets an ordinary task run beside the FIFO one. */
 static inline bool fair_runs(int cpu)
 {
-	_Atomic uint64_t *rounds = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-					MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	_Atomic uint64_t *rounds = shared_memory(4096);
 	pid_t pid = fork();
 	bool runs;
 
@@ -97,8 +90,7 @@ static inline void look(struct residue *r, int cpu)
 	get_file(server, r->server, sizeof(r->server));
 	get_file("/proc/sys/kernel/watchdog", r->watchdog, sizeof(r->watchdog));
 	plain->plain = true;
-	if (!worker_process(plain))
-		bail_out("no worker");
+	need_worker(worker_process(plain));
 	began = now_ns();
 	r->loc = interrupts("LOC", cpu);
 	sleep_ms(500);

@@ -6,15 +6,9 @@
  * timeout: 60
  * about: after stop the tick runs, due timers have run and the accounting is right
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
 #include <poll.h>
-#include <string.h>
-#include <sys/resource.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 static int timer = -1;
 
@@ -109,8 +103,7 @@ int main(void)
 	   "a new timer runs on this CPU");
 	iso_pin(0);
 	plain->plain = true;
-	if (!worker_process(plain))
-		bail_out("no worker");
+	need_worker(worker_process(plain));
 	/* Without a tick there are one or two a second. */
 	loc = interrupts_more("LOC", 1, 200);
 	ok(loc > 200, "the tick runs: %lld timer interrupts in 5 s at most", loc);

@@ -6,18 +6,7 @@
  * timeout: 240
  * about: isolator run and attach isolate a program that knows nothing of it, and tell true
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define STATUS	"/proc/isolator/status"
 #define STATS	"/proc/isolator/stats"

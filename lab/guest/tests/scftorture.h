@@ -3,9 +3,7 @@
 #ifndef LAB_SCFTORTURE_H
 #define LAB_SCFTORTURE_H
 
-#include <stdlib.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 /* Runs it until a call has waited for the isolated @w until its deadline; skips without it. */
 static inline void scftorture_begin(const struct worker *w)

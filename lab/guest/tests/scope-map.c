@@ -7,7 +7,6 @@
  * timeout: 60
  * about: what may be mapped of /dev/isolator_scope, and that it is taken back with the device
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,6 @@
  * timeout: 60
  * about: scope-task --poll whose line is taken, given back elsewhere, and whose device goes
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <glob.h>
 #include <signal.h>

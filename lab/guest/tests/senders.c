@@ -6,18 +6,9 @@
  * timeout: 30
  * about: a sender that takes ever new names leaves room for the others
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <linux/perf_event.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define SENDERS	"/proc/isolator/senders"
 enum { NAMES = 2000, LATE = 10 };
@@ -73,8 +64,7 @@ int main(void)
 	iso_require(2);
 	w = worker_new(1);
 	w->deadline_ns = 20 * SEC;
-	if (!worker_thread(w))
-		bail_out("no isolated worker");
+	need_worker(worker_thread(w));
 	for (int i = 0; i < NAMES; i++) {
 		snprintf(name, sizeof(name), "name %d", i);
 		prctl(PR_SET_NAME, name);

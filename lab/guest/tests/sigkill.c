@@ -6,15 +6,7 @@
  * timeout: 120
  * about: SIGKILL ends a task that never ticks: median of 20 at most 100 ms, none over 1 s
  */
-#define _GNU_SOURCE
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 enum { ROUNDS = 20 };
 
@@ -30,8 +22,7 @@ static struct worker *fresh(void)
 	struct worker *w = worker_new(1);
 
 	w->deadline_ns = 60 * SEC;
-	if (!worker_process(w))
-		bail_out("no isolated worker");
+	need_worker(worker_process(w));
 	sleep_ms(10);
 	return w;
 }

@@ -6,24 +6,8 @@
  * timeout: 60
  * about: other signals, stops and tracers wait for the next tick, and then come
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
-
-static _Atomic uint64_t handled;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	handled++;
-}
+#include "../test.h"
 
 static bool stopped(pid_t pid, int ms)
 {
@@ -42,8 +26,7 @@ static void by_handler(void)
 	struct worker *w = worker_new(1);
 
 	w->deadline_ns = 10 * SEC;
-	if (!worker_thread(w))
-		bail_out("no isolated worker");
+	need_worker(worker_thread(w));
 	for (int i = 1; i <= 3; i++) {
 		syscall(SYS_tgkill, getpid(), w->tid, SIGUSR1);
 		sleep_ms(200);
@@ -64,8 +47,7 @@ static void by_stop(void)
 
 	w->tick_ms = 20;
 	w->deadline_ns = 10 * SEC;
-	if (!worker_process(w))
-		bail_out("no isolated worker");
+	need_worker(worker_process(w));
 	kill(w->tid, SIGSTOP);
 	ok(stopped(w->tid, 2000), "SIGSTOP stops it");
 	rounds = w->rounds;
@@ -86,7 +68,7 @@ static void by_stop(void)
 
 int main(void)
 {
-	struct sigaction sa = { .sa_handler = on_signal };
+	struct sigaction sa = { .sa_handler = count_signal };
 
 	iso_require(2);
 	sigaction(SIGUSR1, &sa, NULL);

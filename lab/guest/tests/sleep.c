@@ -6,16 +6,9 @@
  * timeout: 60
  * about: an isolated task that sleeps is woken in time and goes on isolated
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 /* A wake-up that waited for the deadline is late by 1 s; the rest is the host. */
 enum { NANOSLEEP, FUTEX, READ, POLL, KINDS, AFTER_MS = 150, LATE_MS = 500 };
@@ -116,10 +109,7 @@ int main(void)
 	w->each = sleeper;
 	w->tick_ms = 10;
 	w->spin_ns = SEC;
-	if (!worker_thread(w)) {
-		ok(false, "no isolated worker");
-		return done_testing();
-	}
+	need_worker(worker_thread(w));
 	for (int kind = 0; kind < KINDS; kind++)
 		check(w, kind);
 	ok(!w->iso.page->missed && !w->error, "no deadline miss, no error");

@@ -6,14 +6,6 @@
  * timeout: 60
  * about: what comes amid a start that takes its time: the last other CPU goes, an end, a stop
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "fault.h"
 
 enum { SLOW_MS = 1000 };	/* of each stage, as the kernel has it */

@@ -6,13 +6,8 @@
  * timeout: 60
  * about: a page that a sibling unmaps is never read again with somebody else's data
  */
-#define _GNU_SOURCE
 #include <setjmp.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 enum { ROUNDS = 10, OURS = 0x11, FOREIGN = 0x77, REUSE = 2 << 20 };
 

@@ -6,12 +6,7 @@
  * timeout: 30
  * about: start, tick and stop answer what the interface says, nested too
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 static int stop_depth(const struct iso *iso)
 {

@@ -6,19 +6,7 @@
  * timeout: 60
  * about: another task is isolated, at once or at its exec; it needs no tick of its own
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define STATUS	"/proc/isolator/status"
 #define STATS	"/proc/isolator/stats"

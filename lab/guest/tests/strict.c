@@ -6,13 +6,7 @@
  * timeout: 60
  * about: strict mode: what sleeps waits for ever, what spins is still bounded
  */
-#define _GNU_SOURCE
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 int main(void)
 {
@@ -26,7 +20,7 @@ int main(void)
 	if (!can_ask_kworker())
 		skip_all("no tracing");
 	/* Asks for work of a kernel thread of CPU 1 and sleeps until it is done. */
-	go = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	go = shared_memory(4096);
 	pid = fork();
 	if (!pid) {
 		while (!*go)
@@ -35,10 +29,7 @@ int main(void)
 	}
 	w->deadline_ns = ISOLATOR_DEADLINE_NEVER;
 	w->spin_ns = 300 * MS;
-	if (!worker_thread(w)) {
-		ok(false, "no isolated worker");
-		return done_testing();
-	}
+	need_worker(worker_thread(w));
 	ok(w->iso.start.deadline_ns == ISOLATOR_DEADLINE_NEVER, "strict mode is in force");
 
 	*go = true;

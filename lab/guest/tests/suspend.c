@@ -7,12 +7,7 @@
  * alone: yes
  * about: suspend ends isolation first and then works
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 int main(void)
 {
@@ -27,10 +22,7 @@ int main(void)
 	if (put_file("/sys/power/pm_test", "devices"))
 		skip_all("no pm_test in this kernel");
 	w->deadline_ns = 60 * SEC;	/* and it never ticks */
-	if (!worker_process(w)) {
-		ok(false, "no isolated worker");
-		return done_testing();
-	}
+	need_worker(worker_process(w));
 	start = now_ns();
 	ok(!put_file("/sys/power/state", "freeze"), "suspended and resumed in %lu ms",
 	   (now_ns() - start) / MS);

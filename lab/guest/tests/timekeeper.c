@@ -7,11 +7,7 @@
  * about: a CPU of nohz_full= does not keep the time: another does, or there is no isolation
  * append: nohz_full=1,2
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <time.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 /* The time that ticks keep, as against the clock: by the page, without a system call. */
 static uint64_t coarse_ns(void)

@@ -6,24 +6,8 @@
  * timeout: 60
  * about: timers that the task arms for signals, and its CPU limits, make a tick due and come at it
  */
-#define _GNU_SOURCE
-#include <signal.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
-
-static _Atomic uint64_t handled;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	handled++;
-}
+#include "../test.h"
 
 /*
  * Spins without a tick until the page says that one is due, then ticks: the
@@ -65,8 +49,7 @@ static void rttime(const struct iso *iso)
 	for (int i = 0; i < 10; i++) {
 		handled = 0;
 		start = now_ns();
-		while (now_ns() < start + 200 * MS)
-			;
+		spin_ms(200);
 		iso_tick(iso, NULL);
 		took = now_ns() - start;
 		sleep_ms(300);
@@ -78,8 +61,7 @@ static void rttime(const struct iso *iso)
 	ok(!handled, "RLIMIT_RTTIME: 200 ms, a sleep, and no signal");
 	start = now_ns();
 	while (!handled && now_ns() < start + 5 * SEC) {
-		for (uint64_t end = now_ns() + 10 * MS; now_ns() < end;)
-			;
+		spin_ms(10);
 		iso_tick(iso, NULL);
 	}
 	/* Counted in its own ticks it would be 3 s; one that yields begins anew. */
@@ -92,7 +74,7 @@ static void rttime(const struct iso *iso)
 
 int main(void)
 {
-	struct sigaction sa = { .sa_handler = on_signal };
+	struct sigaction sa = { .sa_handler = count_signal };
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
 	struct itimerspec in_100ms = { .it_value.tv_nsec = 100000000 };
 	struct itimerval prof = { .it_value.tv_usec = 200000 };
@@ -111,14 +93,12 @@ int main(void)
 	comes_at_tick(&iso, "timer", ISOLATOR_DUE_SIGNAL | ISOLATOR_DUE_TIMER, 100, 1000);
 
 	setitimer(ITIMER_PROF, &prof, NULL);
-	for (uint64_t end = now_ns() + SEC / 2; now_ns() < end;)
-		;
+	spin_ms(500);
 	comes_at_tick(&iso, "CPU time timer", ~0U, 200, 1000);
 
 	rttime(&iso);
 	setrlimit(RLIMIT_CPU, &cpu);
-	for (uint64_t end = now_ns() + 3 * SEC; now_ns() < end;)
-		;
+	spin_ms(3000);
 	comes_at_tick(&iso, "RLIMIT_CPU", ~0U, 2000, 1000);
 	iso_stop(&iso);
 	return done_testing();

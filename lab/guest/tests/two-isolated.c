@@ -6,14 +6,8 @@
  * timeout: 60
  * about: two isolated CPUs make requests of each other, which are queued, and both get on
  */
-#define _GNU_SOURCE
 #include <linux/membarrier.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 enum { ROUNDS = 30 };
 
@@ -58,10 +52,7 @@ int main(void)
 		w[i]->deadline_ns = 5 * SEC;
 		w[i]->data = &own[i];
 		w[i]->each = ask;
-		if (!worker_thread(w[i])) {
-			ok(false, "no isolated worker on CPU %d", i + 1);
-			return done_testing();
-		}
+		need_worker(worker_thread(w[i]));
 	}
 	start = now_ns();
 	both = true;

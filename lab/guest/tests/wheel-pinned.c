@@ -6,16 +6,11 @@
  * timeout: 60
  * about: a timer of the wheel that has to stay on an isolated CPU runs at its deadline, without a tick
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <errno.h>
 #include <linux/filter.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
-#include "../iso.h"
 #include "../loopback.h"
-#include "../tap.h"
+#include "../test.h"
 
 /* What a timer of the listener, pinned where the request came in, does after a second. */
 #define SNMP	"/proc/net/snmp"
@@ -96,8 +91,7 @@ int main(void)
 	w->deadline_ns = 100 * MS;
 	w->data = &r;
 	w->each = ask_once;
-	if (!worker_thread(w))
-		bail_out("no isolated worker");
+	need_worker(worker_thread(w));
 	before = retransmitted();
 	r.wanted = 1;
 	if (!wait_for(&r.made, 1, 5000) || r.error)

@@ -6,16 +6,9 @@
  * timeout: 60
  * about: no idle CPU counts on the tick of an isolated one for its timers
  */
-#define _GNU_SOURCE
-#include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 enum { ROUNDS = 30 };
 
@@ -48,8 +41,7 @@ static void wait_on(int cpu, struct waits *waits)
 
 int main(void)
 {
-	struct waits *waits = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct waits *waits = shared_memory(4096);
 	struct worker *w[2] = { worker_new(1), worker_new(0) };
 	pid_t pid;
 
@@ -60,10 +52,7 @@ int main(void)
 	for (int i = 0; i < 2; i++) {
 		w[i]->deadline_ns = 60 * SEC;
 		w[i]->life_s = 30;
-		if (!worker_process(w[i])) {
-			ok(false, "no isolated worker on CPU %d", w[i]->cpu);
-			return done_testing();
-		}
+		need_worker(worker_process(w[i]));
 	}
 	pid = fork();
 	if (!pid)

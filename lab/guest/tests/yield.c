@@ -6,13 +6,7 @@
  * timeout: 60
  * about: a thread of the CPU that waited for the deadline gets what it needs, up to the deadline
  */
-#define _GNU_SOURCE
-#include <signal.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-#include "../iso.h"
-#include "../tap.h"
+#include "../test.h"
 
 #define D	(200 * MS)
 
@@ -23,14 +17,6 @@ static struct {
 	_Atomic uint64_t need_ns;	/* of CPU time, of its own */
 	_Atomic uint64_t done;
 } bound;
-
-static _Atomic uint64_t handled;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	handled++;
-}
 
 static uint64_t own_time(void)
 {
@@ -84,7 +70,7 @@ static uint64_t misses_for(struct worker *w, uint64_t need_ns, bool signals)
 
 int main(void)
 {
-	struct sigaction sa = { .sa_handler = on_signal };
+	struct sigaction sa = { .sa_handler = count_signal };
 	struct worker *w = worker_new(1);
 	uint64_t n;
 
@@ -95,8 +81,7 @@ int main(void)
 		bail_out("no thread on CPU 1");
 	w->deadline_ns = D;
 	w->spin_ns = D;	/* a busy host holds its CPU for longer than the usual D_spin */
-	if (!worker_thread(w))
-		bail_out("no isolated worker");
+	need_worker(worker_thread(w));
 	for (int i = 0; i < 10 && w->iso.page->due; i++)
 		worker_tick(w, 1000);
 	n = misses_for(w, D / 2, false);

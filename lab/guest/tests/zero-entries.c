@@ -10,13 +10,9 @@
  * observe: 2 any 0
  * observe: 3 any 0
  */
-#define _GNU_SOURCE
 #include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include "../iso.h"
 #include "../marker.h"
-#include "../tap.h"
+#include "../test.h"
 
 MARK_WINDOW_TABLE();
 
