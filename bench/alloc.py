@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """docs/bench-alloc.md and .svg, from what bench-alloc measured."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

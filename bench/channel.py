@@ -5,8 +5,6 @@ Each round runs everything once, one after the other, in another order each time
 counts is the median over the rounds.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import json

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """docs/bench-measure.md, from what bench/measure.py measured."""
 
-from __future__ import annotations
-
 from typing import Any
 
 NAMES = {

@@ -8,8 +8,6 @@ tick       isolator_tick() with nothing due, beside one load
 measure    isolator measure beside cyclictest and oslat
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

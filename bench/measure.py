@@ -8,8 +8,6 @@ noise    isolator measure noise and oslat in turn: gaps over 10 us
 cost     instructions a sample, user and kernel, counted from outside in one guest
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import datetime

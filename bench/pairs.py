@@ -5,8 +5,6 @@ Neighbours in time are compared, as what else runs changes slowly: in each round
 beside it, twice; from round to round the last A with the next round's first A.
 """
 
-from __future__ import annotations
-
 import random
 import statistics
 from dataclasses import asdict, dataclass

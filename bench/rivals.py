@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One run of cyclictest, of oslat, and of isolator measure in their place."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tempfile

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rounds of a benchmark: figures of many rounds, a verdict, a table, a picture."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from dataclasses import dataclass

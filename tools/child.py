@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A child process with what it starts: ended together, and what they computed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

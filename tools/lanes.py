@@ -6,8 +6,6 @@ other work disturbs.  A stretch is over when all of its lanes are.  A step that 
 lane of its own.
 """
 
-from __future__ import annotations
-
 import itertools
 import sys
 import threading

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the tests of all parts ask of processes."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """JSON schemas as this tree writes them: how they are laid out, and what they define twice."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

@@ -5,8 +5,6 @@ The option can be chosen from the patch on that brings its Kconfig.  Before that
 compiled with it all the same: the files of that patch are there from the beginning.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -5,8 +5,6 @@ A patch holds what changes in Debian's files.  The new files lie in folders of t
 whole there; the list of patches says with which one each is mailed.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 import subprocess

@@ -4,8 +4,6 @@
 Only the files that patches touch are in it: git am looks at no others.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -5,8 +5,6 @@ What has not changed is not built again.  The site needs no server and no networ
 index.html.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import hashlib

@@ -3,8 +3,6 @@
 is found, nothing comes from another host.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from dataclasses import dataclass, field

@@ -12,8 +12,6 @@ A step that exits with another code than 0 or 77 counts at least one failure,
 and so does one that counts nothing: silence is not success.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

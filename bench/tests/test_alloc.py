@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """bench-alloc: its JSON against the schema, its options; none of its figures."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What make bench makes of its parts; the parts themselves are stubs here."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import subprocess

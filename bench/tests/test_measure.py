@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command: its parts in one file, its exit code, its page; the programs are stubs."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Verdicts on two programs in alternating rounds, with rounds that are made up."""
 
-from __future__ import annotations
-
 import random
 
 import pairs

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the programs say, read as the same figures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

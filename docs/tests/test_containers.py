@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The documents that docs/containers.md shows, read by a parser of YAML."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

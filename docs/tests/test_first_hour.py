@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Every command that docs/first-hour.md and the pages of SHOWING show is run, or listed."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The documents: pictures are fresh, links lead somewhere, commands exist."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

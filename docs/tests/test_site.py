@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The documentation's site: built, whole, and each thing that can be wrong with it is seen."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 import signal

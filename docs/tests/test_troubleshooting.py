@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What docs/troubleshooting.md quotes is what the sources say."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What interrupts an isolated program in the distribution guest: counted, marked, provoked."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

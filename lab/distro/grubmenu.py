@@ -4,8 +4,6 @@
 A reading of its own, without the scripts that it is to be held against.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 
@@ -25,7 +23,7 @@ class Entry:
     kernel: str = ""
     command: str = ""
     initrd: str = ""
-    entries: list[Entry] = field(default_factory=list)
+    entries: list["Entry"] = field(default_factory=list)
 
     @property
     def release(self) -> str:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """All that an installation may have left on a machine, as a table that outlives a reboot."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the tests of the distribution guest share: TAP, the command, and waiting."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

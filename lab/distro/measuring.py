@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the tests of isolator measure share: its result, held to its schema, and a planted hog."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """In the guest: the same planted cause for isolator measure --why and for rtla's auto-analysis."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import json

@@ -6,8 +6,6 @@ process of its own; the file BEGUN is there once each has done something.  At th
 object says what was done.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import mmap

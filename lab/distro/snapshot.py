@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """All that a command may have changed of the machine, as a table; and how two of them differ."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

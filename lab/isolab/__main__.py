@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The lab's command line: python3 -m isolab."""
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The catalogue of interference: lab/catalogue as data, docs/catalogue.md as a page."""
 
-from __future__ import annotations
-
 import functools
 import tomllib
 from dataclasses import dataclass

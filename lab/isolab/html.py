@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """out/run.json as one page that needs nothing else."""
 
-from __future__ import annotations
-
 import html
 import math
 from typing import Any

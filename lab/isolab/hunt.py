@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isolab hunt: soaks an isolated core in whatever there is, and names what reaches it."""
 
-from __future__ import annotations
-
 import random
 import re
 import shlex

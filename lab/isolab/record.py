@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the lab's reports have in common: how they begin, and how they are written."""
 
-from __future__ import annotations
-
 import json
 import platform
 import time

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isolab run: three configurations side by side, judged and reported."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What stress-ng has to offer, and what of it a hunt leaves out."""
 
-from __future__ import annotations
-
 import functools
 import subprocess
 

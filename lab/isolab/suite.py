@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isolab test: boots guests and runs the tests of lab/guest/tests in them."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import fnmatch

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """out/run.json as text for a terminal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from . import term

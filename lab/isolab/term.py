@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the commands say to people: progress on stderr, results on stdout."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

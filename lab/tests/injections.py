@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Windows in which causes were injected."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from isolab.rivals import naming

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads the archives that initramfs.py writes."""
 
-from __future__ import annotations
-
 
 def unpack(data: bytes) -> dict[str, tuple[int, bytes]]:
     """Mode and content of each entry of a newc archive."""

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a boot is good for: every rule that throws one away or excuses its end, as a table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

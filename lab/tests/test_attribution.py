@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Judging what was named against what was injected."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Windows of isolab attribution that are made again, and guests that end it."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What isolab run, matrix, hunt and test make of a guest that fails, from its boot to the exit."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

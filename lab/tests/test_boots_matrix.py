@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What isolab matrix makes of its boots: which cells, which are tried again, what is remembered."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a configuration's part of a run says, out of a guest's windows."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The catalogue of interference as data: complete, and every word in it a known one."""
 
-from __future__ import annotations
-
 import tomllib
 from typing import Any
 

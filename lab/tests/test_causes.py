@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The guest's `causes`: what grew between two readings of /proc/isolator/senders."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Each claim of isolab run must fail when what it claims does not hold."""
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Callable

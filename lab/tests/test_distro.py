@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The disk of the distribution guest, and what is brought to it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

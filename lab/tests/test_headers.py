@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The headers of triggers and tests, and how the lab reads kernels' addresses."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Drawing and judging a hunt."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

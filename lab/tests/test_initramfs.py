@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is laid over a guest's base archive."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from isolab.guests import initramfs

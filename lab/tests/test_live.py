@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Both programs in turn: what is asked of a guest, and read from it."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

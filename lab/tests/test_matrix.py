@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reading a cell, judging the matrix."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The packages for the distribution guest: found, or said how they are made."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

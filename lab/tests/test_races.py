@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """KCSAN's reports: which are races of ours, and which functions the patches change."""
 
-from __future__ import annotations
-
 import pytest
 from isolab import term
 from isolab.guests import dmesg, races

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What isolab rtla makes of what both tools say."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The order in which causes are injected."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

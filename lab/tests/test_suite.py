@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How a guest test is judged: each way to fail must fail."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

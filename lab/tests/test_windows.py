@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Windows around unmodified programs: what the observer counted beside what the test says."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -7,8 +7,6 @@ itself.  What helps: the collector off and what is there frozen, arrays of fixed
 other Python thread that computes.  What remains is measured and printed here.
 """
 
-from __future__ import annotations
-
 import array
 import ctypes
 import gc

@@ -4,8 +4,6 @@
 Values below 2^(bits + 1) have a bucket each.
 """
 
-from __future__ import annotations
-
 
 def bits_of(digits: int) -> int:
     """For so many decimal digits."""

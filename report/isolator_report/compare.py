@@ -5,8 +5,6 @@ The unit is the run, not the sample: samples of one run depend on each other, so
 their number says nothing of how well a percentile is known.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

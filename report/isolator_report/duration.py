@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A time for people: three digits and a unit.  Units are s, ms, us, ns, as the command has them."""
 
-from __future__ import annotations
-
 UNITS = (("s", 1e9), ("ms", 1e6), ("us", 1e3))
 
 

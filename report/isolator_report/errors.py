@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What can be wrong with the input, and the exit statuses."""
 
-from __future__ import annotations
-
 PASS, ERROR, EXCEEDED, INCONCLUSIVE = 0, 1, 2, 3
 
 

@@ -6,8 +6,6 @@ off is `overflow`, of which only the largest value is known.  Marked by method "
 setting `imported` and the last line.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass, field

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A log-linear histogram: HdrHistogram's coding, sums, percentiles and their bounds."""
 
-from __future__ import annotations
-
 import math
 import zlib
 from bisect import bisect_left
@@ -45,7 +43,7 @@ class Histogram:
         self.total = sum(self.counts.values())
 
     @classmethod
-    def of(cls, values: Iterable[int], digits: int = DIGITS) -> Histogram:
+    def of(cls, values: Iterable[int], digits: int = DIGITS) -> "Histogram":
         """Of single values, in ns."""
         counted: dict[int, int] = {}
         for value in values:
@@ -53,7 +51,7 @@ class Histogram:
         return cls(counted, digits=digits)
 
     @classmethod
-    def decode(cls, coded: Mapping[str, object]) -> Histogram:
+    def decode(cls, coded: Mapping[str, object]) -> "Histogram":
         """Out of a document's `histogram`; the frame that it names must be the coded one."""
         frame = (coded["lowest_ns"], coded["highest_ns"], coded["digits"])
         try:
@@ -90,7 +88,7 @@ class Histogram:
         """The highest value of the bucket that begins at `low`."""
         return low + (1 << self._shift(low)) - 1
 
-    def __add__(self, other: Histogram) -> Histogram:
+    def __add__(self, other: "Histogram") -> "Histogram":
         if (self.lowest, self.highest, self.digits) != (other.lowest, other.highest, other.digits):
             raise InvalidResult("histograms of different ranges or digits cannot be added")
         summed = dict(self.counts)

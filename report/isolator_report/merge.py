@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Several runs of the same measurement, one after the other, as one document."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ Such a percentile is one of the values.  report, scope, lab and bench take it fr
 cli/statistics/rank.h is the same in C, and cli/tests/percentiles.txt tests both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeVar
 

@@ -6,8 +6,6 @@ cause took, not in which order the causes came: each is drawn from the beginning
 outlier on.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import (

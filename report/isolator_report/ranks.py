@@ -5,8 +5,6 @@ Both are permutation tests: they take for granted that rounds can be exchanged, 
 anything is normal, and one round that went wrong moves them by one rank.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from bisect import bisect_right

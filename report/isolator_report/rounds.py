@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Run two commands in turns and keep what each of them measured."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shlex

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Files of JSON schemas, which refer to what they share with others of their folder."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

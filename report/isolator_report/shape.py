@@ -12,8 +12,6 @@ tail   long:    p99.9 is at least 1.5 times the median, and as far above it as 5
        alone:   the largest value is more than 10 times the value that bounds all but 10
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The shell of every page that is written to a file: it needs nothing but itself."""
 
-from __future__ import annotations
-
 import json
 from html import escape
 from pathlib import Path

@@ -5,8 +5,6 @@ A colour is a CSS variable with its light value to fall back on: a drawing looks
 and follows the light or dark of a page that it is part of.
 """
 
-from __future__ import annotations
-
 import re
 from html import escape
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How the largest values go on: a generalised Pareto tail, and whether it fits."""
 
-from __future__ import annotations
-
 import math
 import random
 import statistics

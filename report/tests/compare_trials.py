@@ -9,8 +9,6 @@ made larger: the p99 moves, the median does not.
 Recorded values: from report/tests/samples/wakeups.xz, or from `cyclictest -v -N`.
 """
 
-from __future__ import annotations
-
 import argparse
 import lzma
 import math

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Documents as isolator measure writes them, out of values that a test chooses."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

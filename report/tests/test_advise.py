@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Advice: how long, and when there is none."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command line, its man page, its package."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import shutil

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """compare: its four ends, its design, and how often it is wrong."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

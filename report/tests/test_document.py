@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Bad input gets a clear error and the right exit status."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

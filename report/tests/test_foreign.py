@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Files of other programs: real ones of this day's Debian, and damaged ones."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The histogram against hdrhistogram and against sorted values."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Several runs as one: the same as if it had been one, and refused where it was not."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The page: whole, alone, and with everything that is in the document."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

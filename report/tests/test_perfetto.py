@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The trace is read back with Perfetto's own description of it."""
 
-from __future__ import annotations
-
 import pytest
 import report_documents as documents
 from isolator_report.document import Result, nanoseconds

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Exact distributions against counting all cases, bounds against what they promise."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

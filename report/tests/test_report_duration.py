@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Times for people, alike on a terminal, in a drawing and in a page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

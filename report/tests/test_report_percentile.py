@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Percentiles by rank: as C has them, and as sorting and counting has them."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

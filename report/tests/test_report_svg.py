@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Pieces of a drawing: what they are given stays text, and colours are the palette's."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ElementTree
 

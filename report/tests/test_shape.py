@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Shapes are told from synthetic distributions, small and large."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The shell of a page: what it is given stays text, and a page needs nothing else."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -5,8 +5,6 @@ It is fed the messages of a link or of a recording, in their order, and knows no
 either.  What contradicts the protocol is counted, never guessed at.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import dataclass, field
 

@@ -5,8 +5,6 @@ The table is the published one, docs/scope.md shows it.  A mechanism can only be
 what it comes after: a delay in one shows in it and in all that follow from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

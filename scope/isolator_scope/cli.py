@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command line of isolator-scope."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An account as a result document, as isolator measure writes them and isolator-report reads."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What can go wrong, and the exit statuses."""
 
-from __future__ import annotations
-
 import os
 import re
 import socket

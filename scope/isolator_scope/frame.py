@@ -4,8 +4,6 @@
 docs/scope-protocol.md specifies them; scope/frame/ is the same in C.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A run without a page: set up, start, record, stop, and wait for what is under way."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import signal

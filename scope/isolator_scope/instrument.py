@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The instrument: what comes over the link is recorded, then accounted for, then kept."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import deque

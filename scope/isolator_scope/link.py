@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The link to a generator: connects, and connects again for ever; commands and their answers."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random

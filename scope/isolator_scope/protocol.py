@@ -5,8 +5,6 @@ docs/scope-protocol.md specifies them; scope/frame/ is the same in C.  Times are
 generator's clock, from its start.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import ClassVar, TypeAlias
@@ -63,7 +61,7 @@ class _Plain:
         return pack(self.LAYOUT, *(getattr(self, one.name) for one in fields(self)))
 
     @classmethod
-    def read(cls, data: Input) -> _Plain:
+    def read(cls, data: Input) -> "_Plain":
         """Out of its bytes."""
         return cls(*data.take(cls.LAYOUT))
 
@@ -86,7 +84,7 @@ class Hello:
                      self.next_packet, len(token)) + token
 
     @classmethod
-    def read(cls, data: Input) -> Hello:
+    def read(cls, data: Input) -> "Hello":
         """Out of its bytes."""
         least, most, session, following, length = data.take("HHQQB")
         return cls(least, most, session, following, _text(data.raw(length)))
@@ -214,7 +212,7 @@ class Ack:
         return pack("IBBH", self.sequence, self.command, self.status, len(text)) + text
 
     @classmethod
-    def read(cls, data: Input) -> Ack:
+    def read(cls, data: Input) -> "Ack":
         """Out of its bytes."""
         sequence, command, status, length = data.take("IBBH")
         if length > TEXT_MAX:
@@ -247,7 +245,7 @@ class Welcome:
         return data
 
     @classmethod
-    def read(cls, data: Input) -> Welcome:
+    def read(cls, data: Input) -> "Welcome":
         """Out of its bytes."""
         version, lines, session, first, following, resolution, now = data.take("HHQQQQQ")
         names = tuple(data.raw(NAME_SIZE).split(b"\0")[0].decode("ascii", "replace")
@@ -270,7 +268,7 @@ class Packet:
             record.pack() for record in self.records)
 
     @classmethod
-    def read(cls, data: Input) -> Packet:
+    def read(cls, data: Input) -> "Packet":
         """Out of its bytes."""
         number, unsent, count = data.take("QQH")
         return cls(number, unsent, tuple(read_record(data) for _ in range(count)))
@@ -334,7 +332,7 @@ class State:
             for one in self.lines)
 
     @classmethod
-    def read(cls, data: Input) -> State:
+    def read(cls, data: Input) -> "State":
         """Out of its bytes."""
         (now, millihertz, ppm, records, phase, seed, mask, burst, gap, patience, running,
          triggers, unsent, lost) = data.take(_STATE)

@@ -7,8 +7,6 @@ one write(): a program that is killed leaves at most one torn entry, the last on
 cut off and counted when the file is opened again.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

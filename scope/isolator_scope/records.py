@@ -4,8 +4,6 @@
 Times are ns of the generator's clock, or after the trigger.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The page and what it talks to, over HTTP and a websocket."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import hmac

@@ -5,8 +5,6 @@ Everything has its final size from the beginning: a long run takes no more memor
 short one.
 """
 
-from __future__ import annotations
-
 import heapq
 from array import array
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """An account as text, and a recording as CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ A column holds the exact maximum of its time, at every level: what is seen zoome
 seen zoomed out.  The finest levels reach back seconds, the coarsest more than a day.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass

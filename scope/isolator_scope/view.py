@@ -4,8 +4,6 @@
 Nothing waits for a slow page: what it is told next is computed when it can take it.
 """
 
-from __future__ import annotations
-
 from array import array
 from typing import Any
 

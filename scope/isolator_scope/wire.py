@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Numbers to and from bytes, little-endian."""
 
-from __future__ import annotations
-
 import struct
 
 from .frame import ProtocolError

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """python3 -m sim: a simulated generator that listens, for demonstrations."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The simulated generator: the protocol over TCP, packets kept until they may be forgotten."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A target whose answers are drawn from a seed, and the records of them in virtual time."""
 
-from __future__ import annotations
-
 import heapq
 import math
 import random

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The page in Debian's Chromium, served by the program itself."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A link that can be cut: between a host and a generator, it sees what the generator sent."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A simulated generator in a process of its own."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

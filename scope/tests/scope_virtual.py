@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The virtual generator and a simulated target, as programs of their own."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import subprocess

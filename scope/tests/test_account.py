@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The account: triggers = answered + late + missing, whatever comes."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

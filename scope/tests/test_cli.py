@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command line: exit codes, documents that isolator-report reads, man page."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import csv

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Host and virtual generator together: the program against the other program."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The link: cut as often as it likes, no record comes twice and none is lost."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import time

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A long run takes no more memory than a short one."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The page in real Chromium: how fast it draws, what it never hides, what its controls do."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

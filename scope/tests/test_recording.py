@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Recordings: whole up to the last entry, whenever the writer was killed."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

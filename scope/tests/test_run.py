@@ -6,8 +6,6 @@ else.  From 3 minutes on its memory counts: by a tenth of that, what the host re
 is filled.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

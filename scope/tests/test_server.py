@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The server: who may see the page, what a page is told, commands."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import csv

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Buckets, percentiles, timeline, trail, chain: against the plain way to compute them."""
 
-from __future__ import annotations
-
 import math
 import random
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """scope-task, whose device and library are stood in for."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 """What holds of the parsers in Python, whatever they are given: python3 -m fuzzers.properties NAME
 SECONDS SEED.  Anything but the error that is theirs is a finding."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

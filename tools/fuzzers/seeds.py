@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Inputs to begin with for each harness in C, out of the tests' own data."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

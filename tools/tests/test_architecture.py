@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """docs/architecture.md: which part and room may use which, and how large a room may be."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

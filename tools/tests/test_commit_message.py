@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The form of a commit's message: what passes, and what each fault is called."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """tools/deb-kernel, but for building a kernel: its errors, its packages, their scripts."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """tools/deb-kernel-twice, with a tools/deb-kernel that builds nothing."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """tools/install-packages, with a faked package manager."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which kernel GRUB starts beside one with Isolator: Debian's own grub-mkconfig, in a chroot."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Counters, kinds and reasons are named by the kernel; who repeats the names repeats them all."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

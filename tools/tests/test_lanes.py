@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Steps beside others: what waits for what, and what a signal or a failure leaves."""
 
-from __future__ import annotations
-
 import io
 import json
 import signal

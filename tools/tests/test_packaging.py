@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The packages: versions agree, and what is built is in one of them."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

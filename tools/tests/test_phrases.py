@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The phrases that nobody should read: each is found where it is looked for, and only there."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from types import ModuleType

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The hooks of .pre-commit-config.yaml run commands of this tree, and fetch nothing."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """tools/schema-form: how the tree's JSON schemas are written, and what they share."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Schemas: the identifier that a document begins with names one of them."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

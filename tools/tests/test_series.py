@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The kernel part as mails: there and back, and what of it makes another kernel."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The licence check: what each place demands, and how a file says it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 

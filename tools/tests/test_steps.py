@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The step runner counts what steps say, and never takes silence for success."""
 
-from __future__ import annotations
-
 import io
 import json
 import signal

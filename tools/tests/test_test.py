@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """tools/test: which tests a part, a room and a name stand for."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from types import ModuleType

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """YAML, read by Debian's parser."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from typing import Any

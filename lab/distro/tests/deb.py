@@ -8,8 +8,6 @@
 # about: packages: a kernel beside the stock one, booted when asked, quiet; purged, nothing is left
 #
 # GRUB itself does not run here: what it was told is read by grubmenu.py, and kexec starts that.
-from __future__ import annotations
-
 import ctypes
 import json
 import os

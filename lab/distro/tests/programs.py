@@ -10,8 +10,6 @@
 # Each runs on CPU 1 while the triggers of `isolab run` do on CPU 0.  Unmodified, it cannot mark
 # its window: that is marked on CPU 0, and the observer counts the interrupts that take CPU 1 from
 # user mode meanwhile.  What it must have counted is said here, and judged outside.
-from __future__ import annotations
-
 import contextlib
 import json
 import os

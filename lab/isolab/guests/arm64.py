@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The arm64 guest: Debian's own kernel, the cross-built library and command."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import inspect

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The distribution guest: Debian 12 with systemd, on Debian's own kernels and on ours."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads a guest's kernel log: what must not be there."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

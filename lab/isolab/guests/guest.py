@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Boots one guest, follows its reports, and says how it ended."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Initramfs archives: a base that is made once, and a small one for each job."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib

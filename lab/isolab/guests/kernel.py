@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A built kernel and its symbols."""
 
-from __future__ import annotations
-
 import bisect
 import functools
 import os

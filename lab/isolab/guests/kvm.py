@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Is KVM usable?  Where it is nested badly, it works and is unusably slow."""
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import mmap
@@ -28,7 +26,7 @@ PATIENCE_S = 3.0
 CODE = b"\x66\xb9" + struct.pack("<I", LOOPS) + b"\x66\x49\x75\xfc\xf4"
 
 
-def _time_loop(result: multiprocessing.Queue[float]) -> None:
+def _time_loop(result: "multiprocessing.Queue[float]") -> None:
     try:
         kvm = os.open("/dev/kvm", os.O_RDWR | os.O_CLOEXEC)
         vm = fcntl.ioctl(kvm, KVM_CREATE_VM, 0)
@@ -57,7 +55,7 @@ def usable() -> bool:
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return False
     context = multiprocessing.get_context("fork")
-    result: multiprocessing.Queue[float] = context.Queue()
+    result: "multiprocessing.Queue[float]" = context.Queue()
     child = context.Process(target=_time_loop, args=(result,), daemon=True)
     child.start()
     child.join(PATIENCE_S)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The plugins of QEMU: built, given to it, and what they wrote read."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

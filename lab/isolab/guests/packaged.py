@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Packages that `make deb` made, for a Debian that has only its own kernel yet."""
 
-from __future__ import annotations
-
 import fcntl
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Debian packages unpacked beside the system, nothing installed."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

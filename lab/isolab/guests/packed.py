@@ -5,8 +5,6 @@ Some hundred outliers are half a megabyte; on PREEMPT_RT the kernel takes so man
 the port of reports for a fault of it.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

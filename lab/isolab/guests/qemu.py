@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which QEMU runs the guests, and how."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

@@ -9,8 +9,6 @@ the caller's name: there only the other side, and what Isolator's own functions 
 Linux's own races in functions that a patch changes, or that Isolator calls, are in LINUX, by pair.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import re

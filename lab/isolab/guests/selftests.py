@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The kernel's own selftests, built for a guest."""
 
-from __future__ import annotations
-
 import functools
 import subprocess
 from pathlib import Path

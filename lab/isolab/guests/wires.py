@@ -15,8 +15,6 @@ every line of MASK, and no other line, answered by one edge.  Strays: edges whil
 waited, those since the last order included.
 """
 
-from __future__ import annotations
-
 import contextlib
 import select
 import socket
@@ -123,7 +121,7 @@ class Generator:
         self.stop = threading.Event()
         self.thread = threading.Thread(target=self._serve, daemon=True)
 
-    def __enter__(self) -> Generator:
+    def __enter__(self) -> "Generator":
         self.thread.start()
         return self
 

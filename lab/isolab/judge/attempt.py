@@ -7,8 +7,6 @@ failed; and one by one thread measures no times.  Any other end is that kernel's
 measured before is judged in any case.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What one configuration of isolab run does in its guest."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -4,8 +4,6 @@
 The bounds are a small factor beyond what is seen: see docs/lab.md.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from . import attempt, instrument

@@ -6,8 +6,6 @@ observer has to see as probes, and breakpoints in a window of their own, the con
 to count as it counts all others.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..guests import observer

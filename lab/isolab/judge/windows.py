@@ -16,8 +16,6 @@ An interruption is an entry from user mode by another vector than those of syste
 faults: these two are the program's own, and shown beside.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

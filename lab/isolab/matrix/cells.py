@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One boot of the interference matrix: a job of triggers, and the cells that it gives."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

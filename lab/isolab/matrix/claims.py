@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the interference matrix must show; each text returned is a claim that does not hold."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

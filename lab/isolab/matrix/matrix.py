@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isolab matrix: every row of the catalogue against every configuration."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

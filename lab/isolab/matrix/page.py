@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """out/matrix.json as a page that needs nothing else, and as text for a terminal."""
 
-from __future__ import annotations
-
 import html
 from pathlib import Path
 from typing import Any

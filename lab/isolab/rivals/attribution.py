@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isolab attribution: injects causes at a measured CPU, and judges how they are named."""
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import dataclass

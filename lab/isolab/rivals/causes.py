@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The causes that guests inject (lab/guest/causes), and by what kinds each is rightly named."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isolab cost sample: what a sample costs isolator measure and cyclictest, counted from outside."""
 
-from __future__ import annotations
-
 import re
 import statistics
 from collections.abc import Callable

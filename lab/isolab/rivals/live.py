@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isolab live: cyclictest and isolator measure in turn, in a guest whose time no host disturbs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

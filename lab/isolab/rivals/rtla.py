@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isolab rtla: planted causes, named by isolator measure --why and by rtla's auto-analysis."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

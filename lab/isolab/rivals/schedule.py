@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which causes are made in which windows of the experiment, in an order drawn from a seed."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ The guest is the distribution's, whose disk has a compiler and a decoder besides
 run is what anybody runs.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

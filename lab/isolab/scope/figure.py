@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Figures of isolab scope-report: of a mechanism, each load a row, stock above, isolated below."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

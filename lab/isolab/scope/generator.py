@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isolator-generator beside a guest: built, begun, killed, begun again, ended."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

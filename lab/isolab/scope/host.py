@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isolator-scope's own instrument as a host in the lab: runs of triggers, trigger by trigger."""
 
-from __future__ import annotations
-
 import asyncio
 import concurrent.futures
 import threading
@@ -61,7 +59,7 @@ class Run:
     def __len__(self) -> int:
         return len(self.at)
 
-    def _line(self, line: int) -> array[int]:
+    def _line(self, line: int) -> "array[int]":
         if line not in self.ns:
             self.ns[line] = array("q")
             self.flags[line] = bytearray()
@@ -132,7 +130,7 @@ class Host:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self.instrument: _Watched
 
-    def __enter__(self) -> Host:
+    def __enter__(self) -> "Host":
         self._thread.start()
         self.instrument = self._ask(self._open())
         try:

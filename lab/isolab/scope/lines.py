@@ -6,8 +6,6 @@ them (python3 -m isolab.scope.lines KEEPER): it says where it begins, and all th
 told to end.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import mmap

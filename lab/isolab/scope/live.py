@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isolab scope-live: a guest that answers, a generator that asks, and a page that shows both."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

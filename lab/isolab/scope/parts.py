@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What isolab scope does with a guest and its generator, part by part."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Mapping

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isolab scope-proof: does `make scope` show every mechanism, and does Ctrl-C end all of it?"""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isolab scope-report: the thesis' experiment, idle and under three loads, stock and isolated."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Sequence

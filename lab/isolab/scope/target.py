@@ -7,8 +7,6 @@
         guest.delay("tasklet", 5000)
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os
@@ -98,7 +96,7 @@ class ScopeGuest:
 
     # Its life.
 
-    def __enter__(self) -> ScopeGuest:
+    def __enter__(self) -> "ScopeGuest":
         try:
             self._begin()
         except BaseException:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Judging runs of triggers: each fault is seen, and nothing else is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema

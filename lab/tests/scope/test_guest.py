@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The generator beside a guest, and what a guest for it asks for."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

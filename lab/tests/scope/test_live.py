@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The host's end of `make scope`, with a simulated generator in place of the guest."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The loads of isolab scope-report do what they say, and leave nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Parts that conclude something of runs which are made up."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

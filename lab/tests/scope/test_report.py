@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What isolab scope-report makes of what its guests and its recordings say."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The C codec and the Python codec: the same bytes, and neither takes what is wrong."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

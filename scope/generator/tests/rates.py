@@ -5,8 +5,6 @@ The target is simulated and answers on eleven lines, or not at all.  A rate is k
 least 99 % of the triggers that were due were sent and no record was lost.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A generator, simulated targets, and a host, for tests."""
 
-from __future__ import annotations
-
 import array
 import mmap
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The generator's account against what a simulated target wrote down."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections import Counter

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command isolator-generator: its words, its errors, what it leaves behind."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

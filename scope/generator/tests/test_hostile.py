@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A generator among peers that are broken or hostile: it refuses, survives, leaks nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A host and its generator: commands, packets, what is sent again, and what is gone."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
