@@ -25,8 +25,7 @@ OWN = {
     r"/etc/ld\.so\.cache": "made again by whoever installs a library",
     r".*/__pycache__(/.*)?|.*\.pyc": "made when it is run",
     r"/usr/lib/modules/[^/]*/modules\.\S*": "made by depmod: a release's directory counts",
-    r"/root/\.\S*": "a shell's own",
-    r"/boot/grub/grubenv": "compared with what GRUB reads of it",
+    r"/root/\.\S*": "a shell's own", r"/boot/grub/grubenv": "compared with what GRUB reads of it",
 }
 _OWN = re.compile("|".join(f"(?:{pattern})" for pattern in OWN))
 SETTINGS = ("/proc/sys/", "/sys/devices/system/cpu/", "/sys/devices/virtual/workqueue/",

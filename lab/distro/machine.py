@@ -54,14 +54,8 @@ def same(before: snapshot.Snapshot, what: str, known: str = "") -> None:
 
 
 def isolator(*arguments: str, **how: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [ISOLATOR, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE_S,
-        **how,
-    )
+    return subprocess.run([ISOLATOR, *arguments], capture_output=True, text=True, check=False,
+                          timeout=PATIENCE_S, **how)
 
 
 def document(*arguments: str) -> dict[str, Any]:
@@ -76,9 +70,7 @@ def running(*arguments: str, script: str = "exec sleep 60") -> Iterator[subproce
     """isolator run, once its program has begun; killed in the end if it still lives."""
     process = subprocess.Popen(
         [ISOLATOR, "run", *arguments, "--", "sh", "-c", f"echo began $$; {script}"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )
     try:
         assert process.stdout

@@ -40,11 +40,7 @@ CAUSES: dict[str, tuple[str, int, str]] = {
 
 
 # Of the kernel, which make it: ahead of what measures.
-THREADS = {
-    "irq": r"irq/5-",
-    "softirq": r"(ksoftirqd|backlog_napi)/1\n",
-    "kworker": r"kworker/1:",
-}
+THREADS = {"irq": r"irq/5-", "softirq": r"(ksoftirqd|backlog_napi)/1\n", "kworker": r"kworker/1:"}
 
 
 def put_ahead(pattern: str) -> None:

@@ -12,13 +12,8 @@ from pathlib import Path
 Snapshot = dict[str, str]
 
 TREES = (
-    "/proc/sys",
-    "/proc/irq",
-    "/sys/devices/system/cpu",
-    "/sys/devices/system/clocksource",
-    "/sys/devices/system/machinecheck",
-    "/sys/devices/virtual/workqueue",
-    "/sys/kernel/mm",
+    "/proc/sys", "/proc/irq", "/sys/devices/system/cpu", "/sys/devices/system/clocksource",
+    "/sys/devices/system/machinecheck", "/sys/devices/virtual/workqueue", "/sys/kernel/mm",
     "/sys/kernel/debug/sched",
 )
 CGROUPS = "/sys/fs/cgroup"

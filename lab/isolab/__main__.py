@@ -30,27 +30,14 @@ environment: ISOLAB_QEMU=trixie|system, ISOLAB_THREADS=multi|single, ISOLATOR_CA
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = term.Parser(
-        prog="isolab",
-        description=__doc__,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = term.Parser(prog="isolab", description=__doc__, epilog=EXAMPLES,
+                         formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="stock, tuned and isolator side by side")
-    run.add_argument(
-        "--config",
-        action="append",
-        choices=("stock", "tuned", "isolator"),
-        help="only this one (the claims are then not judged)",
-    )
-    run.add_argument(
-        "--trigger",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="only these triggers (the claims are then not judged)",
-    )
+    run.add_argument("--config", action="append", choices=("stock", "tuned", "isolator"),
+                     help="only this one (the claims are then not judged)")
+    run.add_argument("--trigger", action="append", default=[], metavar="NAME",
+                     help="only these triggers (the claims are then not judged)")
     run.add_argument("--seconds", type=float, default=30, help="length of the window without ticks")
     matrix = commands.add_parser("matrix", help="every row of the catalogue, all configurations")
     matrix.add_argument(
@@ -86,13 +73,8 @@ def _parser() -> argparse.ArgumentParser:
         "distro-plain, distro-rt, distro-isolator-rt, distro-isolator-nort, distro-deb-cloud, "
         "distro-deb-cloud-rt or of another name that tools/deb-kernel was given, arm64",
     )
-    test.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="only tests of this name; * stands for anything",
-    )
+    test.add_argument("--only", action="append", default=[], metavar="NAME",
+                      help="only tests of this name; * stands for anything")
     test.add_argument("--list", action="store_true", help="name the tests, run none")
     attribution = commands.add_parser(
         "attribution", help="causes injected in guests: does isolator measure --why name them?"
@@ -112,11 +94,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     scope.add_argument("--kernel", default="rt", choices=("rt", "nort"))
     scope.add_argument("--seed", type=int, help="repeat the times of the triggers")
-    scope.add_argument(
-        "--sample",
-        action="store_true",
-        help="shorter, as make check does: out/scope-rt-sample.json",
-    )
+    scope.add_argument("--sample", action="store_true",
+                       help="shorter, as make check does: out/scope-rt-sample.json")
     live = commands.add_parser(
         "scope-live", help="a guest, a generator and isolator-scope's page, until Ctrl-C"
     )
@@ -130,20 +109,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     report.add_argument("--seconds", type=float, default=20, help="length of each run (20)")
     report.add_argument("--config", action="append", choices=("stock", "isolated"))
-    report.add_argument(
-        "--load", action="append", choices=("idle", "compile", "netcopy", "media")
-    )
-    report.add_argument(
-        "--draw",
-        action="store_true",
-        help="measure nothing: docs/scope-report.svg out of out/scope-report.json",
-    )
+    report.add_argument("--load", action="append", choices=("idle", "compile", "netcopy", "media"))
+    report.add_argument("--draw", action="store_true",
+                        help="measure nothing: docs/scope-report.svg out of out/scope-report.json")
     cost = commands.add_parser("cost", help="instructions, counted from outside")
-    cost.add_argument(
-        "what",
-        choices=["kernel", "sample"],
-        help="kernel: its paths; sample: one of isolator measure, and of cyclictest",
-    )
+    cost.add_argument("what", choices=["kernel", "sample"],
+                      help="kernel: its paths; sample: one of isolator measure, and of cyclictest")
     commands.add_parser(
         "live", help="isolator measure latency and cyclictest in turn: out/measure-live.json"
     )
@@ -161,13 +132,8 @@ def main() -> int:
         if arguments.command == "matrix":
             from .matrix import matrix
 
-            return matrix.main(
-                arguments.rows,
-                arguments.config,
-                arguments.preemption,
-                arguments.sample,
-                arguments.resume,
-            )
+            return matrix.main(arguments.rows, arguments.config, arguments.preemption,
+                               arguments.sample, arguments.resume)
         if arguments.command == "hunt":
             from . import hunt
 

@@ -12,11 +12,8 @@ from .paths import LAB
 
 ORDER = ("text", "mm", "percpu", "rendezvous", "sched", "time", "readers")
 SPARED = {
-    "interrupts": "interrupts",
-    "state": "if it left something there",
-    "self": "only its own process",
-    "spared": "spared",
-    "hardware": "hardware",
+    "interrupts": "interrupts", "state": "if it left something there",
+    "self": "only its own process", "spared": "spared", "hardware": "hardware",
 }
 
 
@@ -162,23 +159,17 @@ def page(report: dict[str, Any]) -> str:
     ran = [r for r in report["rows"] if r["runs"]]
     still = [r for r in rows().values() if r.untriggered]
     lines = [
-        "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->",
-        "# What interrupts a CPU",
-        "",
+        "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->", "# What interrupts a CPU", "",
         "This page lists every known source of interruptions of a CPU that runs one busy task,",
         "what Isolator does about it, and what was measured. `make matrix` writes the page;",
-        "its texts are in `lab/catalogue/`, its measurements come from `out/matrix.json`.",
-        "",
+        "its texts are in `lab/catalogue/`, its measurements come from `out/matrix.json`.", "",
         "A figure says how often the kernel took the CPU from the task while the trigger ran,",
         "counted from outside the guest, with the vectors of these entries. Where the scheduler",
         "tick runs (stock), most of it is the timer. Counts are exact; the seconds are an",
         "emulator's, and can be compared only within a line.",
         f"{len(ran)} triggers with {report['emulator']}, which cover {len(rows()) - len(still)}",
         f"of {len(rows())} rows; the other {len(still)} each say why not.",
-        "Each column was measured on days of its own:",
-        "",
-        *columns(report["rows"]),
-        "",
+        "Each column was measured on days of its own:", "", *columns(report["rows"]), "",
     ]
     for title in dict.fromkeys(r.section for r in rows().values()):
         lines += _section(title, report["rows"])

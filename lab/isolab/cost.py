@@ -158,12 +158,7 @@ def _costs(which: Boot, outcome: Outcome) -> dict[str, Any]:
 def _measure(which: Boot, built: Kernel, attempts: list[attempt.Record]) -> dict[str, Any]:
     for number in range(1, attempt.MAX_BOOTS + 1):
         guest = Guest(
-            built,
-            _job(which),
-            append=which.append,
-            heavy=True,
-            silence_s=90,
-            icount=which.icount,
+            built, _job(which), append=which.append, heavy=True, silence_s=90, icount=which.icount,
             threads=attempt.threads([a for a in attempts if a["boot"] == which.name]),
         )
         where = OUT / "cost" / f"{which.name}-{number}"
@@ -186,9 +181,7 @@ def _compare(costs: dict[str, Any]) -> list[dict[str, Any]]:
         ratio = cost["kernel"]["least"] / base["kernel"]["least"]
         results.append(
             {
-                "name": goal.name,
-                "cost": cost["kernel"]["least"],
-                "base": base["kernel"]["least"],
+                "name": goal.name, "cost": cost["kernel"]["least"], "base": base["kernel"]["least"],
                 "ratio": round(ratio, 4),
                 "at_most": None if goal.at_most is None else 1 + goal.at_most,
                 "met": None if goal.at_most is None else ratio <= 1 + goal.at_most,
@@ -234,11 +227,9 @@ def main() -> int:
         term.say(f"cost: {which.name}: {len(which.cases)} measurements")
         costs[which.name] = _measure(which, kernels[which.stock], attempts)
     report: dict[str, Any] = {
-        **record.head("bench"),
-        "emulator": record.emulator(),
+        **record.head("bench"), "emulator": record.emulator(),
         "attempts": [{key: a[key] for key in ("boot", "attempt", "void")} for a in attempts],
-        "costs": costs,
-        "goals": _compare(costs),
+        "costs": costs, "goals": _compare(costs),
     }
     record.write(report)
     print(_text(report))

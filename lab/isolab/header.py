@@ -15,15 +15,8 @@ USES = ("run", "check")
 WIRES = ("bare", "tree")
 NEEDS_SPINNER = ("signal-task",)  # asks it how many handlers ran
 KERNELS = (
-    "isolator",
-    "isolator-faults",
-    "isolator-debug",
-    "any",
-    "distro",
-    "distro-stock",
-    "distro-isolator",
-    "distro-deb",
-    "arm64",
+    "isolator", "isolator-faults", "isolator-debug", "any", "distro", "distro-stock",
+    "distro-isolator", "distro-deb", "arm64",
 )
 # What "observe:" may name beside a vector: all entries; calls that Isolator did not send.
 COUNTERS = {"any": "kernel_entries", "others": "kicks_of_others"}
@@ -141,17 +134,13 @@ def triggers() -> list[Trigger]:
             continue
         keys = read(path)
         trigger = Trigger(
-            name=_one(keys, path, "name"),
-            row=_one(keys, path, "row"),
+            name=_one(keys, path, "name"), row=_one(keys, path, "row"),
             cls=_choice(_one(keys, path, "class"), CLASSES, path),
-            kind=_choice(_one(keys, path, "kind"), KINDS, path),
-            about=_one(keys, path, "about"),
+            kind=_choice(_one(keys, path, "kind"), KINDS, path), about=_one(keys, path, "about"),
             notick=_one(keys, path, "notick", "no") == "yes",
             timeout_s=float(_one(keys, path, "timeout", "20").rstrip("s")),
-            cpus=int(_one(keys, path, "cpus", "2")),
-            memory=_one(keys, path, "memory", "1G"),
-            append=_one(keys, path, "append", ""),
-            user=_one(keys, path, "user", "no") == "yes",
+            cpus=int(_one(keys, path, "cpus", "2")), memory=_one(keys, path, "memory", "1G"),
+            append=_one(keys, path, "append", ""), user=_one(keys, path, "user", "no") == "yes",
             allows=tuple(keys.get("dmesg", [])),
             used_in=tuple(_choice(w, USES, path) for w in _one(keys, path, "in", "").split()),
         )

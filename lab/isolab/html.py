@@ -144,10 +144,5 @@ def page(report: dict[str, Any]) -> str:
         f'<p class="dim">{html.escape(report["when"])}, {html.escape(report["host"])}. The same '
         "as data: <code>out/run.json</code>, also inside this page.</p>"
     )
-    return shell(
-        "Isolator: one core, three kernels",
-        said,
-        heading="How often is a busy core interrupted?",
-        style=STYLE,
-        data=("run", report),
-    )
+    return shell("Isolator: one core, three kernels", said,
+                 heading="How often is a busy core interrupted?", style=STYLE, data=("run", report))

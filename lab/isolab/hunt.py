@@ -43,10 +43,8 @@ def _stress(rng: random.Random) -> Slice:
     words = " ".join(f"--{name} 1" for name in chosen)
     user = rng.random() < 0.5 or any(name in stressors.UNPRIVILEGED for name in chosen)
     command = f"stress-ng --quiet --timeout {SLICE_S:g} --vm-bytes 48M --temp-path /tmp {words}"
-    return Slice(
-        f"stress-ng, class {cls}: {', '.join(chosen)}{' (user)' if user else ''}",
-        campaign.as_user(command) if user else command,
-    )
+    return Slice(f"stress-ng, class {cls}: {', '.join(chosen)}{' (user)' if user else ''}",
+                 campaign.as_user(command) if user else command)
 
 
 def _selftest(rng: random.Random) -> Slice:
@@ -86,10 +84,8 @@ def slices(seed: int) -> Iterator[Slice]:
 
 def _job(batch: list[Slice], slower: float = 1.0) -> str:
     lines = [
-        f"cpus {campaign.HOUSEKEEPING}",
-        f"env ISO_CPU {campaign.ISOLATED}",
-        f"env HK_CPU {campaign.HOUSEKEEPING}",
-        f"run settings 5000 {CONFIG.settings}",
+        f"cpus {campaign.HOUSEKEEPING}", f"env ISO_CPU {campaign.ISOLATED}",
+        f"env HK_CPU {campaign.HOUSEKEEPING}", f"run settings 5000 {CONFIG.settings}",
         f"run expand 10000 {campaign.EXPAND}",
         f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list",
         *campaign.spinner(CONFIG),
@@ -110,9 +106,7 @@ def _job(batch: list[Slice], slower: float = 1.0) -> str:
             f"file deliveries.{i} /proc/isolator/deliveries",
         ]
     lines += [
-        "file status /proc/isolator/status",
-        "ctl probe 5000 probe",
-        "ctl quit 5000 quit",
+        "file status /proc/isolator/status", "ctl probe 5000 probe", "ctl quit 5000 quit",
         "kill spinner 5000",
     ]
     return "\n".join(lines) + "\n"
@@ -128,17 +122,10 @@ def _read(part: Slice, i: int, outcome: Outcome, log: str) -> dict[str, Any] | N
     page = campaign.page(outcome, str(i))
     listed = (outcome.event("file", f"deliveries.{i}") or {}).get("text") or ""
     return {
-        "about": part.about,
-        "command": part.command,
-        **campaign.counts(window),
-        "control": instrument.control(outcome),
-        "returned": back(ran),
-        "exit": ran["exit"],
-        "seconds": ran["seconds"],
-        "refused": refused(ran),
-        "missed": page.get("missed"),
-        "longest_wait_s": campaign.longest(text),
-        "causes": cells.causes(text),
+        "about": part.about, "command": part.command, **campaign.counts(window),
+        "control": instrument.control(outcome), "returned": back(ran), "exit": ran["exit"],
+        "seconds": ran["seconds"], "refused": refused(ran), "missed": page.get("missed"),
+        "longest_wait_s": campaign.longest(text), "causes": cells.causes(text),
         "unaccounted": cells.accounted(text),
         "deliveries": listed.splitlines()[:40] if page.get("missed") else [],
         "entry_log": window["log"][:10],
@@ -234,9 +221,7 @@ def _text(report: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _attempt(
-    batch: list[Slice], outcome: Outcome
-) -> tuple[list[dict[str, Any]], attempt.Record]:
+def _attempt(batch: list[Slice], outcome: Outcome) -> tuple[list[dict[str, Any]], attempt.Record]:
     """The slices that one guest came to, and the guest itself: what it showed beside them."""
     judged = attempt.judge(outcome)
     found, log, closed = [], judged.log, set()
@@ -277,17 +262,9 @@ def _hunt(
         slower = attempt.slower(threads)
         if not again:
             batch = [next(source) for _ in range(max(1, int(min(left, BOOT_S) / (SLICE_S + 2))))]
-        guest = Guest(
-            built,
-            _job(batch, slower),
-            append=campaign.COMMON,
-            memory="2G",
-            extra=extra,
-            boot_s=30 * slower,
-            silence_s=(SLICE_S + 100) * slower,
-            total_s=(60 + len(batch) * (SLICE_S + 20)) * slower,
-            threads=threads,
-        )
+        guest = Guest(built, _job(batch, slower), append=campaign.COMMON, memory="2G", extra=extra,
+                      boot_s=30 * slower, silence_s=(SLICE_S + 100) * slower,
+                      total_s=(60 + len(batch) * (SLICE_S + 20)) * slower, threads=threads)
         outcome = boot(guest, OUT / "hunt" / f"boot-{len(attempts) + 1}", on_event)
         got, said = _attempt(batch, outcome)
         found += got
@@ -304,17 +281,11 @@ def main(minutes: float, flavour: str, seed: int | None) -> int:
     term.say(f"hunting for {minutes:g} minutes, seed {seed} (--seed repeats it)")
     found, attempts = _hunt(built, seed, minutes * 60)
     report: dict[str, Any] = {
-        **record.head("hunt"),
-        **record.where(),
+        **record.head("hunt"), **record.where(),
         "kernel": {"name": built.name, "release": built.version, "build": built.path.name},
-        "seed": seed,
-        "minutes": minutes,
-        "boots": len(attempts),
-        "attempts": attempts,
-        "seconds_hunted": round(sum(p["window_s"] for p in found), 1),
-        "slices": found,
-        "longest": longest(found),
-        "unknown": unknown(found),
+        "seed": seed, "minutes": minutes, "boots": len(attempts), "attempts": attempts,
+        "seconds_hunted": round(sum(p["window_s"] for p in found), 1), "slices": found,
+        "longest": longest(found), "unknown": unknown(found),
     }
     report["broken"] = broken(report)
     record.write(report)

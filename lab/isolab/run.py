@@ -25,13 +25,8 @@ class NoResult(Exception):
         self.attempts = attempts
 
 
-def _boot(
-    config: Config,
-    built: Kernel,
-    triggers: list[Trigger],
-    no_tick_s: float,
-    attempts: list[attempt.Record],
-) -> Outcome:
+def _boot(config: Config, built: Kernel, triggers: list[Trigger], no_tick_s: float,
+          attempts: list[attempt.Record]) -> Outcome:
     where = OUT / "run" / f"{config.name}-{len(attempts) + 1}"
     log = where / "observer.json"
 
@@ -55,12 +50,9 @@ def _boot(
     entered = attempt.entered(outcome, judged) if config.isolates else ()
     attempts.append(
         {
-            "attempt": len(attempts) + 1,
-            **attempt.record(found, entered),
-            "seconds": round(outcome.seconds, 1),
-            "boot_seconds": round(outcome.boot_seconds, 1),
-            "accel": outcome.accel,
-            "files": str(where.relative_to(OUT)),
+            "attempt": len(attempts) + 1, **attempt.record(found, entered),
+            "seconds": round(outcome.seconds, 1), "boot_seconds": round(outcome.boot_seconds, 1),
+            "accel": outcome.accel, "files": str(where.relative_to(OUT)),
         }
     )
     return outcome
@@ -89,10 +81,7 @@ def _measure(
     found = campaign.result(config, triggers, outcome)
     found["attempts"] = attempts
     found["kernel"] = {
-        "name": built.name,
-        "release": built.version,
-        "build": built.path.name,
-        "hz": built.hz,
+        "name": built.name, "release": built.version, "build": built.path.name, "hz": built.hz,
     }
     return found
 
@@ -123,11 +112,7 @@ def main(only: list[str] | None, trigger_names: list[str], no_tick_s: float) -> 
         "the observer needs emulation"
     )
     term.say(f"{len(configs)} configurations, {len(triggers)} triggers each")
-    report: dict[str, Any] = {
-        **record.head("run"),
-        **record.where(),
-        "configs": {},
-    }
+    report: dict[str, Any] = {**record.head("run"), **record.where(), "configs": {}}
     inconclusive = None
     broken: list[str] = []
     for config in configs:

@@ -7,16 +7,7 @@ import subprocess
 from . import term
 from .guests import initramfs
 
-CLASSES = (
-    "os",
-    "vm",
-    "scheduler",
-    "interrupt",
-    "filesystem",
-    "network",
-    "pipe",
-    "memory",
-)
+CLASSES = ("os", "vm", "scheduler", "interrupt", "filesystem", "network", "pipe", "memory")
 # Why each of these is not part of a hunt.
 LEFT_OUT = {
     "cpu-online": "takes CPUs offline, which ends an isolation: guest test hotplug",
@@ -28,23 +19,14 @@ LEFT_OUT = {
     "stack": "makes the kernel kill processes, the task among them",
     "watchdog": "arms a hardware watchdog that nobody feeds",
     "softlockup": "fills the housekeeping CPUs for good, by design",
-    "clock": "steps the wall clock by years: trigger clock-step",
-    "pageswap": "needs a swap device",
-    "swap": "needs a swap device",
-    "kvm": "needs a second level of emulation: trigger kvm-vm",
+    "clock": "steps the wall clock by years: trigger clock-step", "pageswap": "needs a swap device",
+    "swap": "needs a swap device", "kvm": "needs a second level of emulation: trigger kvm-vm",
     "klog": "clears the kernel log, which the lab must read",
 }
 # These write to whatever file of the kernel they may, and physpage stops the machine to
 # set memory types, an immediate delivery each time: not with root's rights.
 UNPRIVILEGED = (
-    "sysfs",
-    "procfs",
-    "dev",
-    "sysinval",
-    "x86syscall",
-    "bad-ioctl",
-    "file-ioctl",
-    "physpage",
+    "sysfs", "procfs", "dev", "sysinval", "x86syscall", "bad-ioctl", "file-ioctl", "physpage",
 )
 
 

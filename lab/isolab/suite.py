@@ -89,12 +89,8 @@ class Result:
 
     def json(self) -> dict[str, Any]:
         return {
-            "name": self.test.name,
-            "kernel": self.kernel,
-            "status": self.status,
-            "seconds": round(self.seconds, 3),
-            "why": self.why,
-            "out": self.out,
+            "name": self.test.name, "kernel": self.kernel, "status": self.status,
+            "seconds": round(self.seconds, 3), "why": self.why, "out": self.out,
             "windows": self.windows,
         }
 
@@ -288,14 +284,8 @@ def _doorbell(test: GuestTest) -> Iterator[Path | None]:
             generator.end()
 
 
-def _run_batch(
-    which: kernel.Kernel,
-    batch: list[GuestTest],
-    slower: float,
-    where: Path,
-    attempts: list[attempt.Record],
-    window_s: int = 0,
-) -> list[Result]:
+def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, where: Path,
+               attempts: list[attempt.Record], window_s: int = 0) -> list[Result]:
     results: list[Result] = []
     left = list(batch)
     mine: list[attempt.Record] = []
@@ -309,11 +299,8 @@ def _run_batch(
         guest = Guest(
             which,
             _job(
-                now,
-                slower,
-                next((s for s in SANITIZERS if s in which.name), ""),
-                settle=bool(which.disk),
-                window_s=window_s,
+                now, slower, next((s for s in SANITIZERS if s in which.name), ""),
+                settle=bool(which.disk), window_s=window_s,
             ),
             cpus=left[0].cpus,
             smt=left[0].smt,
@@ -329,11 +316,8 @@ def _run_batch(
         )
         term.say(f"{which.name}: guest with {guest.cpus} CPUs, {len(now)} test(s)")
         with _doorbell(left[0]) as guest.doorbell:
-            outcome = boot(
-                guest,
-                where / f"boot-{len(attempts) + 1}",
-                lambda e: attempt.no_clocks(Outcome(events=[e])),
-            )
+            outcome = boot(guest, where / f"boot-{len(attempts) + 1}",
+                           lambda e: attempt.no_clocks(Outcome(events=[e])))
         done = {e["name"]: e for e in outcome.events if e["event"] == "run"}
         ran = [t for t in now if t.name in done]
         found = attempt.judge(outcome)
@@ -450,10 +434,8 @@ def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) ->
     write(results, attempts, suite_name, time.monotonic() - begin)
     count = {s: sum(r.status == s for r in results) for s in ("passed", "failed", "skipped")}
     _recap(results)
-    print(
-        f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped",
-        flush=True,
-    )
+    print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped",
+          flush=True)
     if all(r.status == "skipped" for r in results):
         return term.SKIPPED
     if count["failed"]:
@@ -482,11 +464,8 @@ def write(
     (OUT / "test.json").write_text(
         json.dumps(
             {
-                "schema": "isolab.test",
-                "version": 1,
-                "suite": suite_name,
-                "seconds": round(seconds, 1),
-                "attempts": attempts,
+                "schema": "isolab.test", "version": 1, "suite": suite_name,
+                "seconds": round(seconds, 1), "attempts": attempts,
                 "results": [r.json() for r in results],
             },
             indent=1,

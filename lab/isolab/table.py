@@ -7,15 +7,10 @@ from . import term
 from .judge import attempt
 
 SHORT = {
-    "sysvec_apic_timer_interrupt": "timer",
-    "sysvec_call_function": "call",
-    "entry_SYSCALL_64": "syscall",
-    "sysvec_call_function_single": "call1",
-    "sysvec_reschedule_ipi": "resched",
-    "exc_page_fault": "fault",
-    "sysvec_irq_work": "irq_work",
-    "exc_nmi": "nmi",
-    "sysvec_reboot": "reboot",
+    "sysvec_apic_timer_interrupt": "timer", "sysvec_call_function": "call",
+    "entry_SYSCALL_64": "syscall", "sysvec_call_function_single": "call1",
+    "sysvec_reschedule_ipi": "resched", "exc_page_fault": "fault", "sysvec_irq_work": "irq_work",
+    "exc_nmi": "nmi", "sysvec_reboot": "reboot",
 }
 
 
@@ -48,11 +43,8 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, ...]]:
     for name in ("quiet", "load"):
         rows.append(
             (
-                f"({name} window)",
-                "",
-                *(_cell(c[name]) for c in configs.values()),
-                _ticks(list(configs.values())[-1][name]),
-                *[""] * 4,
+                f"({name} window)", "", *(_cell(c[name]) for c in configs.values()),
+                _ticks(list(configs.values())[-1][name]), *[""] * 4,
             )
         )
     for i, trigger in enumerate(first["triggers"]):
@@ -119,14 +111,8 @@ def text(report: dict[str, Any]) -> str:
     if not configs:
         return "no configuration was measured"
     head = (
-        "trigger",
-        "class",
-        *(f"{n}: entries" for n in configs),
-        "own ticks",
-        "missed",
-        "wait ms",
-        "outcome",
-        "seconds",
+        "trigger", "class", *(f"{n}: entries" for n in configs), "own ticks", "missed", "wait ms",
+        "outcome", "seconds",
     )
     rows = [head, *_rows(report)]
     widths = [max(len(r[i]) for r in rows) for i in range(len(head))]

@@ -25,10 +25,7 @@ HANG = "no report for 75 s"
 
 
 def ready() -> list[dict[str, Any]]:
-    return [
-        event("run", "facts", out=".hres_active : 1"),
-        event("task", "spinner", last="ready"),
-    ]
+    return [event("run", "facts", out=".hres_active : 1"), event("task", "spinner", last="ready")]
 
 
 def control() -> dict[int, dict[str, Any]]:

@@ -19,12 +19,8 @@ def made_window(*made: str) -> dict[str, Any]:
         "entries": {},
         "injected": [
             {
-                "cause": name,
-                "happened": True,
-                "error": None,
-                "evidence": {},
-                "from_ns": 1_010_000_000 + 40_000_000 * i,
-                "to_ns": 1_030_000_000 + 40_000_000 * i,
+                "cause": name, "happened": True, "error": None, "evidence": {},
+                "from_ns": 1_010_000_000 + 40_000_000 * i, "to_ns": 1_030_000_000 + 40_000_000 * i,
             }
             for i, name in enumerate(made)
         ],

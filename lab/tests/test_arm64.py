@@ -105,12 +105,8 @@ def _lay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
         monkeypatch.setattr(arm64, name, tmp_path / at)
     monkeypatch.setattr(arm64, "LIBRARIES", tmp_path / "libraries")
     for path in (
-        "agent/agent",
-        "built/isolator",
-        f"driver/{arm64.MODULE}",
-        f"kernel/{CONFIG}",
-        "kernel/busybox",
-        "guest/root/lab/tests/smoke",
+        "agent/agent", "built/isolator", f"driver/{arm64.MODULE}", f"kernel/{CONFIG}",
+        "kernel/busybox", "guest/root/lab/tests/smoke",
         *(f"libraries/{name}" for name in arm64.SHARED),
         *(f"built/lib/{name}" for name in arm64.PARTS),
     ):
@@ -137,9 +133,7 @@ def test_what_comes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("icount", [False, True])
-def test_how_it_is_booted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, icount: bool
-) -> None:
+def test_how_it_is_booted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, icount: bool) -> None:
     emulator = qemu.Emulator("trixie", ("qemu-system-aarch64",), "10.0", "multi", "cortex-a72")
     asked = []
 
@@ -150,9 +144,7 @@ def test_how_it_is_booted(
     monkeypatch.setattr(qemu, "pick", pick)
     monkeypatch.setattr(qemu, "kvm_usable", lambda: True)
     which = _lay(tmp_path, monkeypatch)
-    what = guest.Guest(
-        which, "", append="nohz_full=1", observe=False, want_kvm=True, icount=icount
-    )
+    what = guest.Guest(which, "", append="nohz_full=1", observe=False, want_kvm=True, icount=icount)
     command, accel = guest._command(what, tmp_path)
     line = " ".join(command)
     assert asked == ["aarch64"]

@@ -57,11 +57,7 @@ def test_a_cause_must_have_taken_the_most() -> None:
     assert _judged(window, right)["judged"]["hits"] == [True]
     assert _judged(window, wrong)["judged"]["hits"] == [False]
     assert _judged(window)["judged"] == {
-        "named": {},
-        "tops": ["nothing"],
-        "hits": [False],
-        "outliers": 0,
-        "longest_ns": 0,
+        "named": {}, "tops": ["nothing"], "hits": [False], "outliers": 0, "longest_ns": 0,
         "invented": False,
     }
 
@@ -212,12 +208,7 @@ def _outcome(*lines: dict[str, Any]) -> Outcome:
 def _said(cause: str) -> dict[str, Any]:
     return {
         "injected": [
-            {
-                "cause": cause,
-                "happened": True,
-                "error": None,
-                "evidence": {"asked_ms": 10},
-            }
+            {"cause": cause, "happened": True, "error": None, "evidence": {"asked_ms": 10}}
         ]
     }
 
@@ -265,27 +256,16 @@ def test_pauses_are_read_by_window(tmp_path: Path) -> None:
     lines: list[dict[str, Any]] = [
         {"schema": "isolator.observer.window", "version": 1, "window": 1},
         {
-            "schema": "isolator.observer.pause",
-            "version": 1,
-            "vcpu": 1,
-            "window": 3,
-            "asked_ns": 5,
-            "ns": 7,
+            "schema": "isolator.observer.pause", "version": 1, "vcpu": 1, "window": 3,
+            "asked_ns": 5, "ns": 7,
         },
         {
-            "schema": "isolator.observer.pause",
-            "version": 1,
-            "vcpu": 1,
-            "window": -1,
-            "asked_ns": 6,
-            "ns": 8,
+            "schema": "isolator.observer.pause", "version": 1, "vcpu": 1, "window": -1,
+            "asked_ns": 6, "ns": 8,
         },
     ]
     path.write_text("\n".join(map(json.dumps, lines)) + '\n{"cut of')
-    assert observer.pauses(path) == {
-        3: {"asked_ns": 5, "ns": 7},
-        -1: {"asked_ns": 6, "ns": 8},
-    }
+    assert observer.pauses(path) == {3: {"asked_ns": 5, "ns": 7}, -1: {"asked_ns": 6, "ns": 8}}
     assert observer.pauses(tmp_path / "none") == {}
 
 
@@ -313,36 +293,17 @@ def _whole(windows: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
             item |= {"size": 1, "unit": "ms"}
     rates, quiet = naming.recall(windows), naming.controls(windows)
     guest = {
-        "windows": len(windows),
-        "seconds": 1.0,
-        "verdict": "measured",
-        "source": "tracefs",
-        "threshold_ns": 1,
-        "seen": 3,
-        "looked": 3,
-        "lost": 0,
-        "kept": 3,
-        "overhead": None,
+        "windows": len(windows), "seconds": 1.0, "verdict": "measured", "source": "tracefs",
+        "threshold_ns": 1, "seen": 3, "looked": 3, "lost": 0, "kept": 3, "overhead": None,
         "kernel_log": [],
     }
     return {
-        "schema": "isolab.attribution",
-        "version": 1,
-        "when": "now",
-        "host": "here",
-        "emulator": "QEMU",
-        "kernel": {"name": "k", "release": "6.12", "build": "b"},
-        "seed": 1,
-        "sample": False,
-        "causes": [],
+        "schema": "isolab.attribution", "version": 1, "when": "now", "host": "here",
+        "emulator": "QEMU", "kernel": {"name": "k", "release": "6.12", "build": "b"}, "seed": 1,
+        "sample": False, "causes": [],
         "attempts": [{"windows": len(windows), "void": None, "taken": [3], "failed": {}}],
-        "errors": [],
-        "unmade": [],
-        "guests": [guest | changes],
-        "windows": windows,
-        "confusion": naming.confusion(windows),
-        "recall": rates,
-        "controls": quiet,
+        "errors": [], "unmade": [], "guests": [guest | changes], "windows": windows,
+        "confusion": naming.confusion(windows), "recall": rates, "controls": quiet,
         "broken": naming.broken(rates, quiet, False),
     }
 

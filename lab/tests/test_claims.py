@@ -17,37 +17,20 @@ from isolator_report import schemafile
 
 def _window(entries: int = 0, isolated: bool = True) -> dict[str, Any]:
     return {
-        "window_s": 4.0,
-        "kernel_entries": entries,
-        "tick_entries": 0,
-        "kernel_instructions": entries * 1000,
-        "user_instructions": 10**9,
+        "window_s": 4.0, "kernel_entries": entries, "tick_entries": 0,
+        "kernel_instructions": entries * 1000, "user_instructions": 10**9,
         "entries_by_vector": {"sysvec_apic_timer_interrupt": entries} if entries else {},
-        "tick_kernel_instructions_max": 0,
-        "ticks": 0,
-        "probes": 4,
-        "probes_seen": 4,
-        "user_per_s": 4 * 10**8,
-        "missed": 0 if isolated else None,
+        "tick_kernel_instructions_max": 0, "ticks": 0, "probes": 4, "probes_seen": 4,
+        "user_per_s": 4 * 10**8, "missed": 0 if isolated else None,
     }
 
 
 def _trigger(name: str, isolated: bool, entries: int) -> dict[str, Any]:
     return {
-        **_window(entries, isolated),
-        "name": name,
-        "row": "1",
-        "class": "defer",
-        "about": "a <trigger>",
-        "worked": True,
-        "returned": True,
-        "outcome": "done",
-        "seconds": 0.1,
-        "detail": "",
-        "queued": 0 if isolated else None,
-        "deferred": 3 if isolated else None,
-        "excluded": 0 if isolated else None,
-        "longest_wait_s": 0.0 if isolated else None,
+        **_window(entries, isolated), "name": name, "row": "1", "class": "defer",
+        "about": "a <trigger>", "worked": True, "returned": True, "outcome": "done", "seconds": 0.1,
+        "detail": "", "queued": 0 if isolated else None, "deferred": 3 if isolated else None,
+        "excluded": 0 if isolated else None, "longest_wait_s": 0.0 if isolated else None,
     }
 
 
@@ -75,22 +58,14 @@ def _config(isolated: bool) -> dict[str, Any]:
         "kernel_log": [],
         "attempts": [
             {
-                "attempt": 1,
-                **RECORD,
-                "accel": "tcg,thread=multi",
-                "seconds": 1.0,
-                "boot_seconds": 1.0,
-                "files": "run/x-1",
+                "attempt": 1, **RECORD, "accel": "tcg,thread=multi", "seconds": 1.0,
+                "boot_seconds": 1.0, "files": "run/x-1",
             }
         ],
     }
     if isolated:
         fired = {k: _trigger("t0", True, 0)[k] for k in _FIRED}
-        config["no_tick"] = {
-            **_window(),
-            "window_s": 30.0,
-            "triggers": [fired],
-        }
+        config["no_tick"] = {**_window(), "window_s": 30.0, "triggers": [fired]}
         config["deliveries"] = []
     return config
 
@@ -102,20 +77,9 @@ _FIRED = ("name", "worked", "outcome", "returned", "seconds", "detail")
 @pytest.fixture
 def report() -> dict[str, Any]:
     return {
-        "schema": "isolab.run",
-        "version": 1,
-        "when": "w",
-        "host": "h",
-        "emulator": "q",
-        "judged": True,
-        "broken": [],
-        "inconclusive": None,
-        "seconds": 1.0,
-        "configs": {
-            "stock": _config(False),
-            "tuned": _config(False),
-            "isolator": _config(True),
-        },
+        "schema": "isolab.run", "version": 1, "when": "w", "host": "h", "emulator": "q",
+        "judged": True, "broken": [], "inconclusive": None, "seconds": 1.0,
+        "configs": {"stock": _config(False), "tuned": _config(False), "isolator": _config(True)},
     }
 
 
@@ -216,9 +180,7 @@ def test_a_task_that_hardly_runs_breaks_a_claim(report: dict[str, Any]) -> None:
     assert len(claims.broken(configs)) == 1
 
 
-@pytest.mark.parametrize(
-    ("cls", "count"), [("defer", "deferred"), ("queue", "queued")]
-)
+@pytest.mark.parametrize(("cls", "count"), [("defer", "deferred"), ("queue", "queued")])
 def test_a_class_is_treated_as_it_says(report: dict[str, Any], cls: str, count: str) -> None:
     configs = report["configs"]
     triggers = configs["isolator"]["triggers"]

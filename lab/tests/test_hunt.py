@@ -36,21 +36,9 @@ def test_what_writes_to_files_of_the_kernel_is_no_root() -> None:
 
 def _part(**changes: Any) -> dict[str, Any]:
     part: dict[str, Any] = {
-        "about": "x",
-        "kernel_entries": 0,
-        "entries_by_vector": {},
-        "missed": 0,
-        "returned": True,
-        "exit": 0,
-        "seconds": 5.0,
-        "refused": False,
-        "longest_wait_s": 1.5,
-        "unaccounted": [],
-        "kernel_log": [],
-        "causes": [],
-        "probes": 2,
-        "probes_seen": 2,
-        "user_per_s": 4 * 10**8,
+        "about": "x", "kernel_entries": 0, "entries_by_vector": {}, "missed": 0, "returned": True,
+        "exit": 0, "seconds": 5.0, "refused": False, "longest_wait_s": 1.5, "unaccounted": [],
+        "kernel_log": [], "causes": [], "probes": 2, "probes_seen": 2, "user_per_s": 4 * 10**8,
         "control": 5,
     }
     return part | changes
@@ -112,12 +100,8 @@ def test_most_slices_have_to_run(idle: int, bad: bool) -> None:
 
 def _cause(callback: str, longest_ns: int = 0) -> dict[str, Any]:
     return {
-        "kind": "call",
-        "callback": callback,
-        "sender": "sh",
-        "longest_ns": longest_ns,
-        "counts": {"queued": 2},
-        "stack": ["somewhere+0x1/0x2"],
+        "kind": "call", "callback": callback, "sender": "sh", "longest_ns": longest_ns,
+        "counts": {"queued": 2}, "stack": ["somewhere+0x1/0x2"],
     }
 
 

@@ -41,13 +41,9 @@ def test_what_they_wrote_is_read() -> None:
     assert [[r["program"] for r in one] for one in found] == [list(live.ORDER)] * 2
     assert found[1][2]["document"] == {"of": "1.2"}
     report = {
-        **record.head("measure-live"),
-        "emulator": "QEMU",
-        "kernel": {"name": "k", "release": "6.12"},
-        "attempts": [None],
-        "kernel_log": [],
-        "samples": live.SAMPLES,
-        "rounds": found,
+        **record.head("measure-live"), "emulator": "QEMU",
+        "kernel": {"name": "k", "release": "6.12"}, "attempts": [None], "kernel_log": [],
+        "samples": live.SAMPLES, "rounds": found,
     }
     schema = schemafile.read(SCHEMAS / "measure-live.json")
     jsonschema.validate(report, schema)

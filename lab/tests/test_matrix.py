@@ -32,10 +32,7 @@ def test_causes_are_read_with_their_stacks() -> None:
     first, second = cells.causes(SAID)
     assert first["callback"] == "do_sync_core" and first["sender"] == "insmod"
     assert first["counts"] == {"deferred": 3}
-    assert first["stack"] == [
-        "text_poke_bp_batch+0x94/0x270",
-        "__static_key_slow_inc+0x10/0x20",
-    ]
+    assert first["stack"] == ["text_poke_bp_batch+0x94/0x270", "__static_key_slow_inc+0x10/0x20"]
     assert second["kind"] == "thread" and second["longest_ns"] == 1500000
 
 
@@ -62,40 +59,14 @@ def test_without_totals_nothing_is_accounted_for() -> None:
 
 def _cell(**changes: Any) -> dict[str, Any]:
     cell: dict[str, Any] = {
-        "name": "x",
-        "worked": True,
-        "outcome": "done",
-        "returned": True,
-        "seconds": 0.2,
-        "detail": "",
-        "window_s": 0.3,
-        "kernel_entries": 0,
-        "tick_entries": 0,
-        "kernel_instructions": 0,
-        "user_instructions": 10,
-        "entries_by_vector": {},
-        "tick_kernel_instructions_max": 0,
-        "ticks": 3,
-        "probes": 2,
-        "probes_seen": 2,
-        "user_per_s": 4 * 10**8,
-        "control": 5,
-        "misses": 0,
-        "queued": 2,
-        "longest_wait_s": 0.01,
-        "longest_call_s": 0.01,
-        "causes": cells.causes(SAID),
-        "unaccounted": [],
-        "kernel": "rt-1",
-        "when": "2026-11-22T00:19:40Z",
-        "trigger": "t",
-        "files": "matrix/x",
-        "deferred": 3,
-        "excluded": 0,
-        "missed": 0,
-        "immediate": 0,
-        "refused": 0,
-        "planned": 0,
+        "name": "x", "worked": True, "outcome": "done", "returned": True, "seconds": 0.2,
+        "detail": "", "window_s": 0.3, "kernel_entries": 0, "tick_entries": 0,
+        "kernel_instructions": 0, "user_instructions": 10, "entries_by_vector": {},
+        "tick_kernel_instructions_max": 0, "ticks": 3, "probes": 2, "probes_seen": 2,
+        "user_per_s": 4 * 10**8, "control": 5, "misses": 0, "queued": 2, "longest_wait_s": 0.01,
+        "longest_call_s": 0.01, "causes": cells.causes(SAID), "unaccounted": [], "kernel": "rt-1",
+        "when": "2026-11-22T00:19:40Z", "trigger": "t", "files": "matrix/x", "deferred": 3,
+        "excluded": 0, "missed": 0, "immediate": 0, "refused": 0, "planned": 0,
     }
     return cell | changes
 
@@ -119,36 +90,18 @@ def _report() -> dict[str, Any]:
     stock = _cell(
         kernel_entries=320,
         entries_by_vector={"sysvec_apic_timer_interrupt": 300, "sysvec_call_function": 20},
-        misses=None,
-        queued=None,
-        longest_wait_s=None,
-        longest_call_s=None,
+        misses=None, queued=None, longest_wait_s=None, longest_call_s=None,
     )
     row = {
-        "row": "1, 10",
-        "name": "x",
-        "class": "queue",
-        "about": "",
-        "user": False,
-        "append": "",
-        "cpus": 2,
-        "runs": 2,
-        "why_not": None,
-        "cells": {"stock-rt": stock, "isolator-rt": _cell()},
+        "row": "1, 10", "name": "x", "class": "queue", "about": "", "user": False, "append": "",
+        "cpus": 2, "runs": 2, "why_not": None, "cells": {"stock-rt": stock, "isolator-rt": _cell()},
         "interrupts": {},
     }
     columns = {f"{c}-rt": _column(c) for c in ("stock", "isolator")}
     row["interrupts"] = matrixclaims.interrupts(row, columns)
     return {
-        "schema": "isolab.matrix",
-        "version": 1,
-        "when": "",
-        "host": "",
-        "emulator": "",
-        "columns": columns,
-        "rows": [row],
-        "judged": False,
-        "broken": [],
+        "schema": "isolab.matrix", "version": 1, "when": "", "host": "", "emulator": "",
+        "columns": columns, "rows": [row], "judged": False, "broken": [],
     }
 
 

@@ -18,12 +18,7 @@ from isolator_report import schemafile
 
 LOG = "[1] isolab: begin t\n[2] quiet\n[3] isolab: end t\n"
 DONE = {
-    "event": "run",
-    "name": "t",
-    "returned": True,
-    "seconds": 1.0,
-    "exit": 0,
-    "signal": 0,
+    "event": "run", "name": "t", "returned": True, "seconds": 1.0, "exit": 0, "signal": 0,
     "out": "ok 1 - x\n1..1\n",
 }
 

@@ -27,11 +27,8 @@ def configuration_program(
     source: pathlib.Path, tmp_path_factory: pytest.TempPathFactory
 ) -> pathlib.Path:
     out = tmp_path_factory.mktemp("kconfig")
-    subprocess.run(
-        ["make", "-s", "-C", source, f"O={out}", "ARCH=x86_64", "allnoconfig"],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    subprocess.run(["make", "-s", "-C", source, f"O={out}", "ARCH=x86_64", "allnoconfig"],
+                   check=True, stdout=subprocess.DEVNULL)
     return out / "scripts/kconfig/conf"
 
 
@@ -44,12 +41,8 @@ def has_isolator(conf: pathlib.Path, where: pathlib.Path, options: list[str]) ->
     )
     wanted = where / ".config"
     wanted.write_text("".join(f"CONFIG_{name}=y\n" for name in [*options, "ISOLATOR"]))
-    subprocess.run(
-        [conf, "-s", "--olddefconfig", kconfig],
-        check=True,
-        cwd=where,
-        env={**os.environ, "KCONFIG_CONFIG": str(wanted), "srctree": str(where)},
-    )
+    subprocess.run([conf, "-s", "--olddefconfig", kconfig], check=True, cwd=where,
+                   env={**os.environ, "KCONFIG_CONFIG": str(wanted), "srctree": str(where)})
     return "CONFIG_ISOLATOR=y" in wanted.read_text().splitlines()
 
 

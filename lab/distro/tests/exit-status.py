@@ -13,12 +13,7 @@ import snapshot
 from machine import check, done, isolator, note, same
 
 JSON = "/run/isolab.run.json"
-ENDS = {
-    "true": 0,
-    "exit 3": 3,
-    "kill -TERM $$": 128 + 15,
-    "kill -KILL $$": 128 + 9,
-}
+ENDS = {"true": 0, "exit 3": 3, "kill -TERM $$": 128 + 15, "kill -KILL $$": 128 + 9}
 
 snapshot.noise()
 before = snapshot.take()

@@ -31,15 +31,12 @@ failed = subprocess.run(["systemctl", "--failed", "--plain", "--no-legend"], cap
 check(not failed, "systemd has no unit that failed", failed)
 
 SETTINGS = {
-    "/proc/sys/kernel/watchdog_thresh": "11",
-    "/proc/sys/vm/stat_interval": "7",
-    "/proc/irq/8/smp_affinity_list": "0-2",
-    "/proc/irq/default_smp_affinity": "7",
+    "/proc/sys/kernel/watchdog_thresh": "11", "/proc/sys/vm/stat_interval": "7",
+    "/proc/irq/8/smp_affinity_list": "0-2", "/proc/irq/default_smp_affinity": "7",
     "/sys/devices/virtual/workqueue/cpumask": "7",
     "/sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us": "n/a",
     "/sys/module/kfence/parameters/sample_interval": "77",
-    "/sys/kernel/mm/ksm/sleep_millisecs": "21",
-    "/sys/fs/cgroup/init.scope/cgroup.freeze": "0",
+    "/sys/kernel/mm/ksm/sleep_millisecs": "21", "/sys/fs/cgroup/init.scope/cgroup.freeze": "0",
 }
 if has_isolator():
     SETTINGS = {path: value for path, value in SETTINGS.items() if there(path)}

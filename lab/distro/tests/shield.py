@@ -31,12 +31,9 @@ JOURNAL = Path("/run/isolator/shield")
 IRQ = "/proc/irq/8/smp_affinity_list"
 SERVICE = "isolab-shielded.service"
 WANTED = {
-    IRQ: "0-2",
-    "/proc/irq/default_smp_affinity": "7",
-    "/sys/devices/virtual/workqueue/cpumask": "7",
-    "/proc/sys/kernel/watchdog_cpumask": "0-2",
-    "/proc/sys/kernel/timer_migration": "1",
-    "/proc/sys/vm/stat_interval": "3600",
+    IRQ: "0-2", "/proc/irq/default_smp_affinity": "7",
+    "/sys/devices/virtual/workqueue/cpumask": "7", "/proc/sys/kernel/watchdog_cpumask": "0-2",
+    "/proc/sys/kernel/timer_migration": "1", "/proc/sys/vm/stat_interval": "3600",
 }
 ALL, REST = {0, 1, 2, 3}, {0, 1, 2}
 

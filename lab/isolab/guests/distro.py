@@ -23,18 +23,8 @@ KERNELS = {"plain": "linux-image-6.12-amd64", "rt": "linux-image-6.12-rt-amd64"}
 OURS = {"isolator-rt": "rt", "isolator-nort": "nort"}
 # As a small server has them, and Python for the tests.
 PACKAGES = (
-    "dbus",
-    "grub2-common",
-    "iproute2",
-    "kmod",
-    "libpam-systemd",
-    "procps",
-    "python3",
-    "python3-jsonschema",
-    "sudo",
-    "systemd-sysv",
-    "udev",
-    "util-linux",
+    "dbus", "grub2-common", "iproute2", "kmod", "libpam-systemd", "procps", "python3",
+    "python3-jsonschema", "sudo", "systemd-sysv", "udev", "util-linux",
 )
 # On the console there is the kernel's log alone, which is scanned.
 APPEND = "systemd.show_status=0 systemd.mask=serial-getty@ttyS0.service"
@@ -61,11 +51,8 @@ def image(more: Sequence[str] = (), debian: Mapping[str, str] = KERNELS) -> Path
         shutil.rmtree(partial, ignore_errors=True)
         term.say("making the disk of the distribution guest")
         named = [f"{name}={package}" for name, package in debian.items()]
-        done = subprocess.run(
-            [MAKE, "--into", partial, "--packages", " ".join(packages), *named],
-            stdout=2,
-            check=False,
-        )
+        done = subprocess.run([MAKE, "--into", partial, "--packages", " ".join(packages), *named],
+                              stdout=2, check=False)
         if done.returncode:
             raise term.LabError("making the disk of the distribution guest failed")
         partial.rename(into)
@@ -111,9 +98,7 @@ def _programs(archive: initramfs.Archive, guest: Path, programs: Path) -> None:
     triggers = [f"triggers/{t.name}" for t in header.triggers() if t.in_run_by_itself]
     wanted = ("bin/mark", "lib/trigger.sh", "lib/libisolator-preload.so", *triggers)
     with initramfs.building(BUILD):
-        initramfs.make(
-            LAB / "guest", guest, "the triggers", *(root / name for name in wanted)
-        )
+        initramfs.make(LAB / "guest", guest, "the triggers", *(root / name for name in wanted))
         initramfs.make(FILES / "programs", programs, "the programs")
     for name in wanted:
         archive.file(f"lab/{name}", (root / name).read_bytes(), 0o755)

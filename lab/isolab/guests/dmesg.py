@@ -30,10 +30,8 @@ HARMLESS = re.compile(
 # On PREEMPT_RT the kernel's own locking self-tests warn, without Isolator too: they
 # take rt_mutexes before there is a scheduler.  Only such a splat is passed over; what
 # the self-tests find is the guest test `locking`.
-_SPLAT = re.compile(
-    r"^[^\n]*\[ cut here \]-+\n(?:(?!\[ cut here \]).)*?end trace [0-9a-f]+ \]---$",
-    re.MULTILINE | re.DOTALL,
-)
+_SPLAT = re.compile(r"^[^\n]*\[ cut here \]-+\n(?:(?!\[ cut here \]).)*?end trace [0-9a-f]+ \]---$",
+                    re.MULTILINE | re.DOTALL)
 _SELFTEST = ("rt_mutex_pre_schedule", "locking_selftest+")
 # On PREEMPT_RT scftorture itself allocates and frees with preemption disabled (mended in
 # Linux 6.13).  Passed over only where scftorture is what had disabled it.

@@ -19,23 +19,8 @@ from .kernel import Kernel
 LOAD_PACKAGES = ("stress-ng", "rt-tests")
 LOAD_PROGRAMS = ("usr/bin/stress-ng", "usr/bin/hackbench", "usr/bin/cyclictest")
 DIRECTORIES = (
-    "bin",
-    "dev",
-    "etc",
-    "job",
-    "lab",
-    "lib",
-    "proc",
-    "root",
-    "run",
-    "sbin",
-    "sys",
-    "tmp",
-    "usr",
-    "usr/bin",
-    "usr/lib",
-    "usr/sbin",
-    "var",
+    "bin", "dev", "etc", "job", "lab", "lib", "proc", "root", "run", "sbin", "sys", "tmp", "usr",
+    "usr/bin", "usr/lib", "usr/sbin", "var",
 )
 
 
@@ -120,10 +105,7 @@ def make(directory: Path, out: Path, what: str, *targets: Path, cross: str = "")
     compilers = (f"CC={cross}gcc", f"CXX={cross}g++") if cross else ()
     done = subprocess.run(
         ["make", "-s", "-C", str(directory), f"O={out}", *compilers, *map(str, targets)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
     )
     if done.returncode:
         raise term.LabError(f"building {what} failed:\n{done.stdout}")
@@ -141,12 +123,8 @@ def _libraries(root: Path, program: Path) -> list[Path]:
     if not real.is_file():
         real = root / "lib" / "x86_64-linux-gnu" / "ld-linux-x86-64.so.2"
     where = f"{root}/lib/x86_64-linux-gnu:{root}/usr/lib/x86_64-linux-gnu"
-    text = subprocess.run(
-        [str(real), "--library-path", where, "--list", str(program)],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    text = subprocess.run([str(real), "--library-path", where, "--list", str(program)],
+                          capture_output=True, text=True, check=True).stdout
     found = [
         Path(w[2])
         for w in (line.split() for line in text.splitlines())

@@ -55,7 +55,7 @@ def usable() -> bool:
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return False
     context = multiprocessing.get_context("fork")
-    result: "multiprocessing.Queue[float]" = context.Queue()
+    result: multiprocessing.Queue[float] = context.Queue()
     child = context.Process(target=_time_loop, args=(result,), daemon=True)
     child.start()
     child.join(PATIENCE_S)

@@ -20,13 +20,8 @@ Window = dict[str, Any]
 @functools.cache
 def _built() -> Path:
     out = BUILD / "lab" / "observer"
-    done = subprocess.run(
-        ["make", "-s", "-C", str(LAB / "observer"), f"O={out}"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    done = subprocess.run(["make", "-s", "-C", str(LAB / "observer"), f"O={out}"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         raise term.LabError(f"building the observer failed:\n{done.stdout}")
     return out

@@ -19,17 +19,8 @@ STOCK = {"cloud": "linux-image-6.12-cloud-amd64"}
 # On the disk beside the lab's packages: the stock kernel, as it is installed on a real machine, and
 # what the packages depend on, as there is no archive in the guest.
 BESIDE = (
-    *STOCK.values(),
-    "adduser",
-    "dkms",
-    "e2fsprogs",
-    "gcc",
-    "initramfs-tools",
-    "libelf1",
-    "libssl3",
-    "linux-base",
-    "make",
-    "zstd",
+    *STOCK.values(), "adduser", "dkms", "e2fsprogs", "gcc", "initramfs-tools", "libelf1", "libssl3",
+    "linux-base", "make", "zstd",
 )
 # For what is installed, with the image for an initramfs as it is made.
 ROOM_MIB = 1500
@@ -49,10 +40,8 @@ def _image(name: str) -> Path:
     how += " --rt" if flavour.endswith("-rt") else ""
     if found:
         raise term.LabError(f"more than one kernel -{flavour} in {KERNEL_DEBS}: keep one")
-    raise term.LabError(
-        f"no package of a kernel -{flavour} in {KERNEL_DEBS}: make it with {how}",
-        code=term.SKIPPED,
-    )
+    raise term.LabError(f"no package of a kernel -{flavour} in {KERNEL_DEBS}: make it with {how}",
+                        code=term.SKIPPED)
 
 
 def debs(name: str) -> list[Path]:
@@ -84,10 +73,8 @@ def kernel(name: str, called: str, beside: Path) -> Kernel:
     for part in ("bzImage", "config", "modules"):
         (where / part).symlink_to(stock / part)
     taken = subprocess.run(
-        f"dpkg-deb --fsys-tarfile '{deb}' | tar -xO --wildcards './boot/System.map-*'",
-        shell=True,
-        capture_output=True,
-        check=True,
+        f"dpkg-deb --fsys-tarfile '{deb}' | tar -xO --wildcards './boot/System.map-*'", shell=True,
+        capture_output=True, check=True,
     )
     (where / "System.map").write_bytes(taken.stdout)
     return Kernel(called, where, disk=_roomy(beside / "root.ext2"))

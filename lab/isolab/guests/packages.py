@@ -8,13 +8,8 @@ from .. import term
 from ..paths import LAB, cache
 
 
-def unpack(
-    name: str,
-    suite: str,
-    packages: tuple[str, ...],
-    instead: str = "",
-    options: tuple[str, ...] = (),
-) -> Path:
+def unpack(name: str, suite: str, packages: tuple[str, ...], instead: str = "",
+           options: tuple[str, ...] = ()) -> Path:
     """The tree of @packages from Debian's @suite, below the cache as @name."""
     into = cache() / name
     done = subprocess.run(

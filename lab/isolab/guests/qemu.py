@@ -45,10 +45,7 @@ def _version(command: tuple[str, ...]) -> str:
 
 
 # What emulates each kind of machine: its package, its CPU.
-TARGETS = {
-    "x86_64": ("qemu-system-x86", "max"),
-    "aarch64": ("qemu-system-arm", "cortex-a72"),
-}
+TARGETS = {"x86_64": ("qemu-system-x86", "max"), "aarch64": ("qemu-system-arm", "cortex-a72")}
 # Below the cache, beside those of other versions.
 UNPACKED = {"x86_64": "qemu10", "aarch64": "qemu10-arm"}
 
@@ -76,12 +73,8 @@ def _unpacked(root: Path, target: str) -> tuple[str, ...]:
 
 def _newer(target: str) -> Emulator:
     package, cpu = TARGETS[target]
-    into = packages.unpack(
-        UNPACKED[target],
-        "trixie",
-        (package,),
-        "ISOLAB_QEMU=system takes the installed one",
-    )
+    into = packages.unpack(UNPACKED[target], "trixie", (package,),
+                           "ISOLAB_QEMU=system takes the installed one")
     command = _unpacked(into, target)
     return Emulator("trixie", command, _version(command), "multi", cpu, tells_stale=True)
 

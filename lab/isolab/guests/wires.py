@@ -125,12 +125,8 @@ class Generator:
         self.thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
         self.stop.set()
         for one in (self.qtest, self.port):
             with contextlib.suppress(OSError):

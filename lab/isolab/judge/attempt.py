@@ -226,11 +226,8 @@ def record(found: Attempt, entries: Iterable[str] = (), log: str | None = None) 
     """What a report keeps of it; @log: the same without the lines that are wanted."""
     lines = dmesg.scan(found.log if log is None else log)
     return {
-        "void": found.void,
-        "excused": found.excused,
-        "ended": found.ended,
-        "entered": list(entries),
-        "kernel_log": [f.text for f in lines[:20]],
+        "void": found.void, "excused": found.excused, "ended": found.ended,
+        "entered": list(entries), "kernel_log": [f.text for f in lines[:20]],
     }
 
 

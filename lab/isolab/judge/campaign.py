@@ -81,22 +81,10 @@ class Config:
 
 CONFIGS = (
     Config("stock", "Debian's 6.12 source, PREEMPT_RT, HZ as Debian has it, no isolation", True),
-    Config(
-        "tuned",
-        "the same kernel with today's best recipe of boot parameters",
-        True,
-        TUNED,
-        TUNED_SETTINGS,
-        audited=True,
-    ),
-    Config(
-        "isolator",
-        "the Isolator kernel, no boot parameter",
-        False,
-        "",
-        f"echo {ISOLATED} >/proc/isolator/cpus",
-        "--isolate",
-    ),
+    Config("tuned", "the same kernel with today's best recipe of boot parameters", True, TUNED,
+           TUNED_SETTINGS, audited=True),
+    Config("isolator", "the Isolator kernel, no boot parameter", False, "",
+           f"echo {ISOLATED} >/proc/isolator/cpus", "--isolate"),
 )
 
 
@@ -174,10 +162,8 @@ def job(config: Config, triggers: list[Trigger], no_tick_s: float) -> str:
         lines += [
             *spinner(config, f"--deadline-ms {NO_TICK_DEADLINE_MS}"),
             *window(NO_TICK, "no-tick", inside, notick=True),
-            "file deliveries-no-tick /proc/isolator/deliveries",
-            "ctl probe 5000 probe",
-            "ctl quit 5000 quit",
-            "kill spinner 5000",
+            "file deliveries-no-tick /proc/isolator/deliveries", "ctl probe 5000 probe",
+            "ctl quit 5000 quit", "kill spinner 5000",
         ]
     lines += ["kill load-stress 5000", "kill load-hackbench 5000"]
     return "\n".join(lines) + "\n"
@@ -193,15 +179,10 @@ def guest(
     config: Config, kernel: Kernel, triggers: list[Trigger], no_tick_s: float, threads: str = ""
 ) -> Guest:
     slower = attempt.slower(threads)
-    return Guest(
-        kernel,
-        job(config, patient(triggers, threads), no_tick_s),
-        append=f"{COMMON} {config.append}".strip(),
-        boot_s=30 * slower,
-        silence_s=no_tick_s + 45 * slower,
-        total_s=no_tick_s + (200 + 2 * len(triggers)) * slower,
-        threads=threads,
-    )
+    return Guest(kernel, job(config, patient(triggers, threads), no_tick_s),
+                 append=f"{COMMON} {config.append}".strip(), boot_s=30 * slower,
+                 silence_s=no_tick_s + 45 * slower,
+                 total_s=no_tick_s + (200 + 2 * len(triggers)) * slower, threads=threads)
 
 
 def judge(config: Config, outcome: Outcome) -> attempt.Attempt:
@@ -231,15 +212,13 @@ def longest(text: str | None, kind: str = r"\S+") -> float | None:
 
 def counts(window: observer.Window) -> dict[str, Any]:
     return {
-        "window_s": round(window["seconds"], 3),
-        "kernel_entries": window["kernel_entries"],
+        "window_s": round(window["seconds"], 3), "kernel_entries": window["kernel_entries"],
         "tick_entries": window["tick_entries"],
         "kernel_instructions": window["kernel_instructions"] + window["tick_kernel_instructions"],
         "user_instructions": window["user_instructions"],
         "entries_by_vector": window["entries_by_vector"],
         "tick_kernel_instructions_max": window["tick_kernel_instructions_max"],
-        "ticks": window["ticks"],
-        **instrument.of_window(window),
+        "ticks": window["ticks"], **instrument.of_window(window),
     }
 
 
@@ -269,10 +248,8 @@ def fired(outcome: Outcome, trigger: Trigger, prefix: str = "") -> dict[str, Any
         said = last_json(event.get("out"))
     said = said or {}
     return {
-        "name": trigger.name,
-        "worked": bool(said.get("worked")),
-        "outcome": said.get("outcome", "done"),
-        "returned": back(event),
+        "name": trigger.name, "worked": bool(said.get("worked")),
+        "outcome": said.get("outcome", "done"), "returned": back(event),
         "seconds": round(event.get("seconds", 0.0), 4),
         "detail": str(said.get("detail") or event.get("hang") or event.get("out") or "")[-500:],
     }
@@ -352,10 +329,7 @@ def result(config: Config, triggers: list[Trigger], outcome: Outcome) -> dict[st
         **{
             key: sum(w[key] for w in windows)
             for key in (
-                "kernel_entries",
-                "tick_entries",
-                "kernel_instructions",
-                "user_instructions",
+                "kernel_entries", "tick_entries", "kernel_instructions", "user_instructions",
             )
         },
         "user_instructions_per_second_min": min(seconds, default=0),
@@ -389,11 +363,7 @@ def progress(config: Config, event: Event) -> str | None:
         return f"{config.name}: booted"
     if kind == "ctl" and name in ("end.quiet", "end.load", "end.no-tick"):
         return f"{config.name}: window {name[4:]} done"
-    if (
-        kind in ("run", "ctl")
-        and "." not in name
-        and name not in QUIET_STEPS
-    ):
+    if (kind in ("run", "ctl") and "." not in name and name not in QUIET_STEPS):
         state = "back" if back(event) else "NOT BACK"
         return f"{config.name}: {name} {state} in {event['seconds']:.2f} s"
     return None

@@ -94,11 +94,7 @@ def _treated(triggers: list[dict[str, Any]]) -> list[str]:
 
 
 def _isolator(c: dict[str, Any], stock: dict[str, Any] | None) -> list[str]:
-    bad = [
-        text
-        for name, window in _windows(c)
-        for text in _window(name, window)
-    ]
+    bad = [text for name, window in _windows(c) for text in _window(name, window)]
     took = {t["name"]: t["seconds"] for t in stock["triggers"]} if stock else {}
     for t in c["triggers"]:
         bad += _trigger(t, took.get(t["name"])) + _fired(t, "")

@@ -29,20 +29,10 @@ _LINE = re.compile(r"^# window (\{.*\})$", re.MULTILINE)
 PAGE_FAULT = "exc_page_fault"
 # The columns: what a claim or a window calls it, and its title.
 COLUMNS = {
-    "name": "program",
-    "ticked_by": "ticked by",
-    "seconds": "s",
-    "interruptions": "interrupted",
-    "planned": "planned",
-    "most_planned": "at most",
-    "missed": "missed",
-    "immediate": "immediate",
-    "ticks": "ticks",
-    "system_calls": "system calls",
-    "page_faults": "faults",
-    "irqs": "in /proc/interrupts",
-    "requests": "requests",
-    "user": "Minsn/s, least",
+    "name": "program", "ticked_by": "ticked by", "seconds": "s", "interruptions": "interrupted",
+    "planned": "planned", "most_planned": "at most", "missed": "missed", "immediate": "immediate",
+    "ticks": "ticks", "system_calls": "system calls", "page_faults": "faults",
+    "irqs": "in /proc/interrupts", "requests": "requests", "user": "Minsn/s, least",
     "vectors": "by",
 }
 
@@ -62,9 +52,7 @@ def _row(claim: Claim, window: observer.Window) -> dict[str, Any]:
     by_vector = window["entries_by_vector"]
     least = window["user_instructions_per_second_min"]
     return {
-        **claim,
-        "seconds": round(window["seconds"], 1),
-        "interruptions": sum(vectors.values()),
+        **claim, "seconds": round(window["seconds"], 1), "interruptions": sum(vectors.values()),
         "vectors": " ".join(f"{v.removeprefix('sysvec_')} {n}" for v, n in vectors.items()),
         "system_calls": sum(by_vector.get(v, 0) for v in SYSCALL_ENTRIES),
         "page_faults": by_vector.get(PAGE_FAULT, 0),

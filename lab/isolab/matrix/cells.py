@@ -23,24 +23,17 @@ _BOOT_S, _PER_TRIGGER_S = 60.0, 4.0
 def job(config: Config, triggers: list[Trigger]) -> str:
     """The guest's job: a quiet window, then each trigger in a window of its own."""
     lines = [
-        f"cpus {HOUSEKEEPING}",
-        f"env ISO_CPU {ISOLATED}",
-        f"env HK_CPU {HOUSEKEEPING}",
-        f"run settings 5000 {config.settings}",
-        f"run expand 10000 {campaign.EXPAND}",
+        f"cpus {HOUSEKEEPING}", f"env ISO_CPU {ISOLATED}", f"env HK_CPU {HOUSEKEEPING}",
+        f"run settings 5000 {config.settings}", f"run expand 10000 {campaign.EXPAND}",
         f"run facts 60000 {campaign.SETTLED}; uname -a; grep -h hres_active /proc/timer_list",
-        "run arm 10000 exec causes arm",
-        *campaign.spinner(config),
+        "run arm 10000 exec causes arm", *campaign.spinner(config),
         *campaign.window(campaign.QUIET, "quiet", [f"sleep {int(QUIET_S * 1000)}"]),
     ]
     for i, trigger in enumerate(triggers):
         lines += [
             f"run begin-causes.{trigger.name} 10000 exec causes begin",
-            *campaign.window(
-                campaign.TRIGGER + i,
-                trigger.name,
-                [campaign.fire(trigger), f"sleep {campaign.AFTER_MS}"],
-            ),
+            *campaign.window(campaign.TRIGGER + i, trigger.name,
+                             [campaign.fire(trigger), f"sleep {campaign.AFTER_MS}"]),
             f"run causes.{trigger.name} 10000 exec causes end",
         ]
     lines += ["ctl probe 5000 probe"]
@@ -93,12 +86,9 @@ def causes(text: str | None) -> list[dict[str, Any]]:
             numbers = _numbers(counts)
             found.append(
                 {
-                    "kind": kind,
-                    "callback": callback,
-                    "sender": comm,
+                    "kind": kind, "callback": callback, "sender": comm,
                     "longest_ns": numbers.pop("longest_ns", 0),
-                    "counts": {k: n for k, n in numbers.items() if n},
-                    "stack": [],
+                    "counts": {k: n for k, n in numbers.items() if n}, "stack": [],
                 }
             )
         elif line.startswith("  ") and found:

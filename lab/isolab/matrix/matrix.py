@@ -153,14 +153,8 @@ def _judge(
     return found
 
 
-def _measure_batch(
-    matrix: Matrix,
-    column: Column,
-    built: Kernel,
-    batch: list[Trigger],
-    attempts: list[attempt.Record],
-    save: Callable[[], None] = lambda: None,
-) -> None:
+def _measure_batch(matrix: Matrix, column: Column, built: Kernel, batch: list[Trigger],
+                   attempts: list[attempt.Record], save: Callable[[], None] = lambda: None) -> None:
     """Boots until each trigger of @batch has its cell, or five guests gave none."""
     left, void_boots = list(batch), 0
     mine: list[attempt.Record] = []
@@ -209,13 +203,8 @@ def _measure_batch(
                 return
 
 
-def _measure(
-    matrix: Matrix,
-    column: Column,
-    triggers: list[Trigger],
-    resume: bool,
-    save: Callable[[], None],
-) -> None:
+def _measure(matrix: Matrix, column: Column, triggers: list[Trigger], resume: bool,
+             save: Callable[[], None]) -> None:
     built = column.kernel()
     todo = [t for t in triggers if not (resume and matrix.has(t, column, built))]
     for trigger in todo:
@@ -228,10 +217,8 @@ def _measure(
         about["attempts"] = []
     about.update(
         {
-            "config": column.config.name,
-            "preemption": column.flavour,
-            "about": column.config.about,
-            "append": column.config.append,
+            "config": column.config.name, "preemption": column.flavour,
+            "about": column.config.about, "append": column.config.append,
             "kernel": {"name": built.name, "release": built.version, "build": built.path.name},
         }
     )
@@ -272,32 +259,18 @@ def _rows(matrix: Matrix, triggers: list[Trigger]) -> list[dict[str, Any]]:
     for trigger in triggers:
         of_row = {c: cell for (name, c), cell in matrix.cells.items() if name == trigger.name}
         row: dict[str, Any] = {
-            "row": trigger.row,
-            "name": trigger.name,
-            "class": trigger.cls,
-            "about": trigger.about,
-            "user": trigger.user,
-            "append": trigger.append,
-            "cpus": trigger.cpus,
-            "runs": len(of_row),
-            "why_not": None,
-            "cells": dict(sorted(of_row.items())),
+            "row": trigger.row, "name": trigger.name, "class": trigger.cls, "about": trigger.about,
+            "user": trigger.user, "append": trigger.append, "cpus": trigger.cpus,
+            "runs": len(of_row), "why_not": None, "cells": dict(sorted(of_row.items())),
         }
         row["interrupts"] = matrixclaims.interrupts(row, matrix.columns)
         found.append(row)
     for number, why in catalogue.untriggered(triggers).items():
         found.append(
             {
-                "row": str(number),
-                "name": catalogue.rows()[number].source,
-                "class": catalogue.rows()[number].policy,
-                "about": catalogue.rows()[number].what,
-                "user": False,
-                "append": "",
-                "cpus": 0,
-                "runs": 0,
-                "why_not": why,
-                "cells": {},
+                "row": str(number), "name": catalogue.rows()[number].source,
+                "class": catalogue.rows()[number].policy, "about": catalogue.rows()[number].what,
+                "user": False, "append": "", "cpus": 0, "runs": 0, "why_not": why, "cells": {},
                 "interrupts": {},
             }
         )
@@ -322,23 +295,14 @@ def _pick(names: list[str], sample: bool) -> list[Trigger]:
 
 def _report(matrix: Matrix, everything: list[Trigger], judged: bool) -> dict[str, Any]:
     report: dict[str, Any] = {
-        **record.head("matrix"),
-        **record.where(),
-        "columns": matrix.columns,
-        "rows": _rows(matrix, everything),
-        "judged": judged,
-        "broken": [],
+        **record.head("matrix"), **record.where(), "columns": matrix.columns,
+        "rows": _rows(matrix, everything), "judged": judged, "broken": [],
     }
     return report
 
 
-def main(
-    names: list[str],
-    configs: list[str] | None,
-    flavours: list[str] | None,
-    sample: bool,
-    resume: bool,
-) -> int:
+def main(names: list[str], configs: list[str] | None, flavours: list[str] | None, sample: bool,
+         resume: bool) -> int:
     everything = header.triggers()
     triggers = _pick(names, sample)
     chosen = columns(configs, flavours)

@@ -75,14 +75,8 @@ without the event. Ochre: only as often as anyway.</p>
 matrix.json, also inside this page.</p>
 """
     style, script = ((HERE / name).read_text() for name in ("page.css", "page.js"))
-    return shell(
-        "Isolator: the interference matrix",
-        body,
-        heading="What reaches a busy core?",
-        style=style,
-        script=script,
-        data=("matrix", report),
-    )
+    return shell("Isolator: the interference matrix", body, heading="What reaches a busy core?",
+                 style=style, script=script, data=("matrix", report))
 
 
 def _cell(cell: dict[str, Any] | None) -> str:
@@ -106,10 +100,7 @@ def text(report: dict[str, Any], names: set[str]) -> str:
         of = [row["cells"].get(c) for c in columns]
         rows.append(
             (
-                row["row"],
-                row["name"],
-                row["class"],
-                *(_cell(c) for c in of),
+                row["row"], row["name"], row["class"], *(_cell(c) for c in of),
                 "/".join(f"{c['seconds']:.2f}" if c else "" for c in of),
             )
         )

@@ -71,9 +71,7 @@ def job(windows: list[schedule.Window]) -> str:
         f"run group 5000 mkdir {GROUP} && echo +cpu >/sys/fs/cgroup/cgroup.subtree_control",
         f"run target 5000 taskset {1 << campaign.ISOLATED:x} /lab/bin/mark target",
         f"start measure echo 0 >{GROUP}/cgroup.procs; exec {MEASURE}",
-        f"run started {STARTS_MS} {STARTED}",
-        *map(_line, windows),
-        "kill measure 30000",
+        f"run started {STARTS_MS} {STARTED}", *map(_line, windows), "kill measure 30000",
         *packed.lines("measure", RESULT),
     ]
     return "\n".join(lines) + "\n"
@@ -136,17 +134,9 @@ def _guest(
     """One boot; without a part it is void."""
     where = OUT / "attribution" / f"boot-{number}"
     slower = attempt.slower(threads)
-    guest = Guest(
-        built,
-        job(windows),
-        append=campaign.TUNED,
-        undisturbed=True,
-        spare_port=True,
-        boot_s=30 * slower,
-        silence_s=60 * slower,
-        total_s=(60 + 3 * len(windows)) * slower,
-        threads=threads,
-    )
+    guest = Guest(built, job(windows), append=campaign.TUNED, undisturbed=True, spare_port=True,
+                  boot_s=30 * slower, silence_s=60 * slower,
+                  total_s=(60 + 3 * len(windows)) * slower, threads=threads)
     outcome = boot(guest, where, progress)
     found = attempt.timed(attempt.judge(outcome), threads)
     if found.ended:
@@ -184,13 +174,10 @@ def spoilt(part: Part) -> set[int]:
 def _summary(part: Part) -> dict[str, Any]:
     said = part.document["attribution"]
     return {
-        "windows": len(part.windows),
-        "seconds": round(part.seconds, 1),
+        "windows": len(part.windows), "seconds": round(part.seconds, 1),
         "verdict": part.document["verdict"],
         **{key: said[key] for key in ("source", "threshold_ns", "seen", "looked", "lost")},
-        "kept": len(said["outliers"]),
-        "overhead": said["overhead"],
-        "kernel_log": part.kernel_log,
+        "kept": len(said["outliers"]), "overhead": said["overhead"], "kernel_log": part.kernel_log,
     }
 
 
@@ -263,9 +250,7 @@ def _all(
             disturbed, idle = taken(part), failed(part)
             attempts.append(
                 {
-                    "windows": len(share),
-                    "void": found.void,
-                    "taken": disturbed,
+                    "windows": len(share), "void": found.void, "taken": disturbed,
                     "failed": {str(number): text for number, text in idle.items()},
                 }
             )
@@ -297,9 +282,7 @@ def main(flavour: str, seed: int | None, sample: bool) -> int:
     built = kernel.build(flavour)
     term.say(f"injecting causes, seed {seed} (--seed repeats their order)")
     windows = schedule.draw(
-        seed,
-        tuple(c.name for c in CAUSES),
-        1 if sample else REPETITIONS,
+        seed, tuple(c.name for c in CAUSES), 1 if sample else REPETITIONS,
         SAMPLE_CONTROLS if sample else CONTROLS,
     )
     parts, attempts, left = _all(built, windows)

@@ -45,12 +45,8 @@ CASES = (
     Case("cyclictest", f"{CYCLICTEST} -h 1000", "cyclictest with its histogram"),
     Case("cyclictest-plain", CYCLICTEST, "cyclictest without a histogram"),
     Case("isolator", ISOLATOR, "isolator measure latency", "cyclictest"),
-    Case(
-        "isolator-fixed",
-        f"{ISOLATOR} --phase fixed",
-        "isolator measure latency --phase fixed",
-        "cyclictest",
-    ),
+    Case("isolator-fixed", f"{ISOLATOR} --phase fixed", "isolator measure latency --phase fixed",
+         "cyclictest"),
 )
 
 
@@ -119,12 +115,9 @@ def windows(runs: list[Run], outcome: Outcome) -> list[dict[str, Any]]:
             raise term.LabError(f"cost: {run.name}: its window is missing")
         found.append(
             {
-                "case": run.case.name,
-                "round": run.round,
-                "samples": samples_of(event["out"] or ""),
-                "user": seen["user_instructions"],
-                "kernel": seen["kernel_instructions"],
-                "entries": seen["kernel_entries"],
+                "case": run.case.name, "round": run.round,
+                "samples": samples_of(event["out"] or ""), "user": seen["user_instructions"],
+                "kernel": seen["kernel_instructions"], "entries": seen["kernel_entries"],
             }
         )
     return found
@@ -148,9 +141,7 @@ def costs(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
             slopes["total"].append(slopes["user"][-1] + slopes["kernel"][-1])
         rows.append(
             {
-                "name": case.name,
-                "about": case.about,
-                "base": case.base,
+                "name": case.name, "about": case.about, "base": case.base,
                 **{key: round(statistics.median(values), 2) for key, values in slopes.items()},
                 "rounds": [round(value, 2) for value in slopes["total"]],
             }
@@ -183,12 +174,8 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def boot_sound(
-    name: str,
-    guest: Guest,
-    attempts: list[attempt.Record],
-    on_event: Callable[[Event], str | None] = lambda _: None,
-) -> Outcome:
+def boot_sound(name: str, guest: Guest, attempts: list[attempt.Record],
+               on_event: Callable[[Event], str | None] = lambda _: None) -> Outcome:
     """The first boot that comes to its end; why each was void, or None, goes into @attempts."""
     for number in range(1, MAX_BOOTS + 1):
         outcome = boot(guest, OUT / name / f"boot-{number}", on_event)
@@ -212,9 +199,7 @@ def main() -> int:
         **record.head("measure-cost"),
         "emulator": f"QEMU {qemu.pick().version}, time follows instructions",
         "kernel": {"name": built.name, "release": built.version},
-        "attempts": [a["void"] for a in attempts],
-        "costs": rows,
-        "windows": found,
+        "attempts": [a["void"] for a in attempts], "costs": rows, "windows": found,
     }
     record.write(report)
     print(table(rows))

@@ -45,10 +45,7 @@ def job(runs: list[Run]) -> str:
     lines = [f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list"]
     for run in runs:
         command = COMMANDS[run.program].format(samples=SAMPLES)
-        lines += [
-            f"run {run.name} {RUN_MS} {command}",
-            *packed.lines(run.name, SAID),
-        ]
+        lines += [f"run {run.name} {RUN_MS} {command}", *packed.lines(run.name, SAID)]
     return "\n".join(lines) + "\n"
 
 
@@ -85,15 +82,8 @@ def main() -> int:
     built = kernel.build("rt", stock=True)
     runs = plan()
     attempts: list[attempt.Record] = []
-    guest = Guest(
-        built,
-        job(runs),
-        append=cost.APPEND,
-        observe=False,
-        icount=True,
-        silence_s=120,
-        total_s=1200,
-    )
+    guest = Guest(built, job(runs), append=cost.APPEND, observe=False, icount=True, silence_s=120,
+                  total_s=1200)
     outcome = cost.boot_sound("live", guest, attempts, _progress)
     found = rounds_of(runs, outcome)
     findings = [finding.text for finding in outcome.findings]
@@ -102,9 +92,7 @@ def main() -> int:
             **record.head("measure-live"),
             "emulator": f"QEMU {qemu.pick().version}, time follows instructions",
             "kernel": {"name": built.name, "release": built.version},
-            "attempts": [a["void"] for a in attempts],
-            "kernel_log": findings,
-            "samples": SAMPLES,
+            "attempts": [a["void"] for a in attempts], "kernel_log": findings, "samples": SAMPLES,
             "rounds": found,
         }
     )

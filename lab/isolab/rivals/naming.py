@@ -17,11 +17,8 @@ NONE: frozenset[str] = frozenset()
 # entered.  What is not here is taken for invented.
 _TIMER, _CALL = "sysvec_apic_timer_interrupt", "sysvec_call_function"
 ENTRIES: dict[str, tuple[str, ...]] = {
-    "timer": (_TIMER,),
-    "softirq": (_TIMER, _CALL, "irq_0x"),
-    "interrupt": ("irq_0x",),
-    "ipi": (_CALL, "sysvec_reschedule_ipi", "sysvec_irq_work"),
-    "text patch": (_CALL,),
+    "timer": (_TIMER,), "softirq": (_TIMER, _CALL, "irq_0x"), "interrupt": ("irq_0x",),
+    "ipi": (_CALL, "sysvec_reschedule_ipi", "sysvec_irq_work"), "text patch": (_CALL,),
     "page fault": ("exc_page_fault",),
 }
 # The host takes a virtual CPU when it likes, which looks the same as an SMI from inside.  What
@@ -148,8 +145,7 @@ def controls(windows: list[dict[str, Any]]) -> dict[str, Any]:
     quiet = [w["judged"] for w in windows if not w["injected"]]
     bad = sum(w["invented"] for w in quiet)
     return {
-        "windows": len(quiet),
-        "invented": bad,
+        "windows": len(quiet), "invented": bad,
         "true": sum(bool(w["named"]) and not w["invented"] for w in quiet),
         "rate": round(bad / len(quiet), 4) if quiet else None,
         "longest_ns": max((w["longest_ns"] for w in quiet), default=0),

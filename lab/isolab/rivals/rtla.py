@@ -37,8 +37,7 @@ def job() -> str:
             f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list",
             "run settled 120000 udevadm settle; systemctl is-system-running --wait",
             f"run rtla {SECONDS * 1000} exec python3 /lab/tests/rtla.py {RESULT}",
-            f"whole rtla {RESULT}",
-            "",
+            f"whole rtla {RESULT}", "",
         ]
     )
 
@@ -133,12 +132,9 @@ def main() -> int:
         print(f"inconclusive: no guest came to its end: {attempts[-1]}")
         return term.INCONCLUSIVE
     report: dict[str, Any] = {
-        **record.head("rtla"),
-        **record.where(),
-        "kernel": (distro.image() / "rt" / "packages").read_text().strip(),
-        **result,
-        "table": counted(result["causes"]),
-        "kernel_log": [f.text for f in outcome.findings],
+        **record.head("rtla"), **record.where(),
+        "kernel": (distro.image() / "rt" / "packages").read_text().strip(), **result,
+        "table": counted(result["causes"]), "kernel_log": [f.text for f in outcome.findings],
         "attempts": attempts,
     }
     report["broken"] = broken(report)

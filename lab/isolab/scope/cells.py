@@ -112,11 +112,8 @@ class LoadGuest(ScopeGuest):
         packages = tuple(name for load in LOADS for name in load.packages)
         built = kernel.build("rt", config.stock)
         disk = distro.image(packages, {}) / "root.ext2"
-        super().__init__(
-            Kernel(f"{distro.PREFIX}{built.name}-loads", built.path, disk=disk),
-            f"report-{config.name}",
-            threads=threads,
-        )
+        super().__init__(Kernel(f"{distro.PREFIX}{built.name}-loads", built.path, disk=disk),
+                         f"report-{config.name}", threads=threads)
 
     def asked(self) -> Guest:
         task = BUILD / "lab" / "guest" / "root" / "lab" / "bin" / "scope-task"

@@ -100,29 +100,16 @@ class Report:
     excused: int = 0  # guests whose end was the emulator's fault
 
 
-def _guest(
-    built: Kernel,
-    session: Session,
-    name: str,
-    seed: int,
-    size: Size,
-    report: Report,
-    threads: str = "",
-) -> str | None:
+def _guest(built: Kernel, session: Session, name: str, seed: int, size: Size, report: Report,
+           threads: str = "") -> str | None:
     """One guest; why it is void, and nothing of it stays then."""
     # A task that polls would leave nothing of a CPU that it shares.
     shared = len(host_cpus(True)[0]) < 2
     debug = SLOWER if session.debug else 1.0
     done = dict(report.done)
-    guest = ScopeGuest(
-        built,
-        name,
-        poll=session.poll or not shared,
-        isolate=session.poll and built.ours,
-        undisturbed=not (session.poll and shared),
-        slower=debug,
-        threads=threads,
-    )
+    guest = ScopeGuest(built, name, poll=session.poll or not shared,
+                       isolate=session.poll and built.ours,
+                       undisturbed=not (session.poll and shared), slower=debug, threads=threads)
     bench: Bench | None = None
     failed: term.LabError | None = None
     try:
@@ -156,15 +143,9 @@ def _guest(
     ]
     report.guests.append(
         {
-            "session": session.name,
-            "kernel": built.name,
-            "release": built.version,
-            "build": built.path.name,
-            "seconds": round(outcome.seconds, 1),
-            "accel": outcome.accel,
-            "poll": guest.poll,
-            "generator": guest.generator.floor,
-            "kernel_log": log,
+            "session": session.name, "kernel": built.name, "release": built.version,
+            "build": built.path.name, "seconds": round(outcome.seconds, 1), "accel": outcome.accel,
+            "poll": guest.poll, "generator": guest.generator.floor, "kernel_log": log,
         }
     )
     return None

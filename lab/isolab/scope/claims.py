@@ -41,15 +41,12 @@ def figures(run: Run, line: int) -> dict[str, Any]:
     due = sum(mask >> line & 1 for mask in run.masks)
     missing = due - len(values)
     return {
-        "triggers": due,
-        "answered": len(values) - sum(flag & ANSWER_LATE for flag in flags),
-        "late": sum(flag & ANSWER_LATE for flag in flags),
-        "missing": missing,
+        "triggers": due, "answered": len(values) - sum(flag & ANSWER_LATE for flag in flags),
+        "late": sum(flag & ANSWER_LATE for flag in flags), "missing": missing,
         "unsure": sum(bool(flag & ANSWER_UNSURE) for flag in flags),
         "min_ns": values[0] if values else None,
         "mean_ns": round(sum(values) / len(values)) if values else None,
-        "p50_ns": by_rank(values, 50, missing),
-        "p99_ns": by_rank(values, 99, missing),
+        "p50_ns": by_rank(values, 50, missing), "p99_ns": by_rank(values, 99, missing),
         "max_ns": values[-1] if values else None,
     }
 
@@ -92,12 +89,8 @@ def accounted(
     if run.others:
         wrong.append(f"{run.others} gaps")
     return [
-        Claim(
-            part,
-            "triggers = answered + late + missing, for each mechanism",
-            not wrong,
-            "; ".join(wrong) or f"{len(run)} triggers, {len(names)} mechanisms",
-        )
+        Claim(part, "triggers = answered + late + missing, for each mechanism", not wrong,
+              "; ".join(wrong) or f"{len(run)} triggers, {len(names)} mechanisms")
     ]
 
 
@@ -131,12 +124,8 @@ def attributed(
     if run.strays and not strays:
         wrong.append(f"{len(run.strays)} answers belong to no trigger")
     return [
-        Claim(
-            part,
-            "each answer is counted for the trigger whose sequence the target wrote",
-            not wrong,
-            "; ".join(wrong) or f"{answers} answers, {len(run.strays)} strays",
-        )
+        Claim(part, "each answer is counted for the trigger whose sequence the target wrote",
+              not wrong, "; ".join(wrong) or f"{answers} answers, {len(run.strays)} strays")
     ]
 
 
@@ -203,13 +192,8 @@ def order(
             against += apart < -error and not before
         rows.append(
             {
-                "first": first,
-                "then": then,
-                "after": after,
-                "near": near,
-                "against": against,
-                "unsure": unsure,
-                "instead": instead if c is not None else None,
+                "first": first, "then": then, "after": after, "near": near, "against": against,
+                "unsure": unsure, "instead": instead if c is not None else None,
             }
         )
     return rows

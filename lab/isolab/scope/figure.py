@@ -112,10 +112,7 @@ def figure(report: Row, mechanism: str, title: str) -> str:
     lines = {key: line_of(cell, mechanism) for key, cell in cells.items()}
     known = [line for line in lines.values() if line and line["max_ns"] is not None]
     height = TOP + ROW * len(rows) + BOTTOM
-    parts = [
-        svg.opened(WIDTH, height, title),
-        svg.text(LEFT, 16, title, "start", svg.INK, 15),
-    ]
+    parts = [svg.opened(WIDTH, height, title), svg.text(LEFT, 16, title, "start", svg.INK, 15)]
     binned = [drawing.rebin(Histogram.decode(line["histogram"])) for line in known]
     places = [where for row in binned for where in row]
     axis = _axis(places, [line["max_ns"] for line in known]) if places else None
@@ -141,10 +138,8 @@ def figure(report: Row, mechanism: str, title: str) -> str:
     parts += [
         svg.text(LEFT, height - 8, "above: stock", "start", COLOURS["stock"], 12),
         svg.text(LEFT + 90, height - 8, "below: isolated", "start", COLOURS["isolated"], 12),
-        svg.text(
-            LEFT + 190, height - 8,
-            "line p50, dashes p99, dot max; heights are logarithmic", "start", svg.DIM, 11,
-        ),
+        svg.text(LEFT + 190, height - 8,
+                 "line p50, dashes p99, dot max; heights are logarithmic", "start", svg.DIM, 11),
         "</svg>",
     ]  # fmt: skip
     return "".join(parts)

@@ -76,10 +76,8 @@ class Generator:
         with open(self.log, "ab") as log:
             self._process = subprocess.Popen(
                 [
-                    self.program,
-                    *("--socket", self.socket),
-                    *("--listen", f"{self.host}:{self.port}"),
-                    *("--cpu", str(self.cpu)),
+                    self.program, *("--socket", self.socket),
+                    *("--listen", f"{self.host}:{self.port}"), *("--cpu", str(self.cpu)),
                     *("--rounds", str(self._rounds)),
                 ],
                 stdin=subprocess.DEVNULL,

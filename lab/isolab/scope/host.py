@@ -140,12 +140,8 @@ class Host:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
         self._ask(self._close())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -265,9 +261,7 @@ class Host:
         return self._collected()
 
     def _await(self, triggers: int, seconds: float) -> None:
-        self.until(
-            lambda: self.instrument.triggers >= triggers, f"{triggers} triggers", seconds
-        )
+        self.until(lambda: self.instrument.triggers >= triggers, f"{triggers} triggers", seconds)
 
     def run(self, triggers: int, hertz: float, seed: int) -> Run:
         """So many triggers at that rate."""

@@ -86,10 +86,8 @@ class Lines:
 
     def begin(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "isolab.scope.lines", str(self._keeper)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
+            [sys.executable, "-m", "isolab.scope.lines", str(self._keeper)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
         assert self._process.stdout

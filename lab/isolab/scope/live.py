@@ -143,12 +143,8 @@ def main(name: str, port: int, seconds: float | None) -> int:
             stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
             with target.ScopeGuest(built, "live", isolate=not stock) as guest:
                 term.say(f"generator: {guest.generator.floor}")
-                page = Page(
-                    guest.address[:2],
-                    f"127.0.0.1:{port}",
-                    where / f"live-{stamp}.scope",
-                    guest.generator.token,
-                )
+                page = Page(guest.address[:2], f"127.0.0.1:{port}", where / f"live-{stamp}.scope",
+                            guest.generator.token)
                 try:
                     page.ask("frequency", HERTZ * 1000)
                     page.ask("start", 0)

@@ -23,9 +23,7 @@ def rows(report: Row) -> Iterator[tuple[str, ...]]:
                 for line in cell["lines"]:
                     if line["mechanism"] == mechanism:
                         yield (
-                            mechanism,
-                            config["name"],
-                            cell["load"],
+                            mechanism, config["name"], cell["load"],
                             *(str(line[key]) for key in ("triggers", "late", "missing", "unsure")),
                             *(said(line[f"{key}_ns"]) for key in HEAD[WORDS + 4 :]),
                         )
@@ -160,9 +158,5 @@ def page(report: Row) -> str:
         f'<p class="dim">{escape(report["when"])}. The same as data: '
         "<code>out/scope-report.json</code>, also inside this page.</p>"
     )
-    return shell(
-        "isolator-scope: stock and isolated",
-        body,
-        heading="How long until each mechanism answers?",
-        data=("report", report),
-    )
+    return shell("isolator-scope: stock and isolated", body,
+                 heading="How long until each mechanism answers?", data=("report", report))

@@ -83,9 +83,7 @@ class Bench:
         after = claims.counts(self.host.account)
         self.claims += claims.accounted(part, run, self.names, before, after)
         self.claims += claims.attributed(part, run, self.names, lines, self.base)
-        self.claims += claims.counted(
-            part, run, self.names, own, self.guest.counts("answered")
-        )
+        self.claims += claims.counted(part, run, self.names, own, self.guest.counts("answered"))
         return run
 
     def figures(self, run: Run) -> dict[str, dict[str, Any]]:
@@ -123,10 +121,7 @@ def steady(bench: Bench, hertz: float) -> dict[str, Any]:
     bench.claims += [claims.ordered(row, bench.size.order) for row in rows]
     alone = len(claims.clear(run, bench.names))
     return {
-        "hz": hertz,
-        "triggers": len(run),
-        "clear": alone,
-        "mechanisms": bench.figures(run),
+        "hz": hertz, "triggers": len(run), "clear": alone, "mechanisms": bench.figures(run),
         "order": rows,
     }
 
@@ -135,16 +130,10 @@ def overload(bench: Bench, sustained: float) -> dict[str, Any]:
     hertz = OVERLOAD * sustained
     run = bench.measured("overload", bench.size.overload, hertz)
     rows = bench.figures(run)
-    bench.claim(
-        "overload",
-        "it is one: answers are late or missing",
-        claims.lacking(rows) > LACK,
-        f"{100 * claims.lacking(rows):.1f} %",
-    )
+    bench.claim("overload", "it is one: answers are late or missing", claims.lacking(rows) > LACK,
+                f"{100 * claims.lacking(rows):.1f} %")
     return {
-        "hz": hertz,
-        "triggers": len(run),
-        "mechanisms": rows,
+        "hz": hertz, "triggers": len(run), "mechanisms": rows,
         "overruns": bench.guest.counts("overruns"),
     }
 
@@ -192,19 +181,12 @@ def planted(bench: Bench) -> list[dict[str, Any]]:
         least, hops = _own(bench, run, name), claims.named(run, bench.names, bench.table)
         if least < DELAY_US * 1000:
             wrong.append(f"an answer of {name} came after {least / 1e6:.2f} ms")
-        bench.claim(
-            "planted",
-            f"5 ms in {name} show there and in what follows, and nowhere else",
-            not wrong,
-            "; ".join(wrong) or f"{moved[name] / 1e6:.2f} ms",
-        )
+        bench.claim("planted", f"5 ms in {name} show there and in what follows, and nowhere else",
+                    not wrong, "; ".join(wrong) or f"{moved[name] / 1e6:.2f} ms")
         clear = sum(hops.values())
-        bench.claim(
-            "planted",
-            f"the chain view names {name} most often",
-            clear > 0 and hops.get(name, 0) == max(hops.values()),
-            f"{hops.get(name, 0)} of {clear} triggers",
-        )
+        bench.claim("planted", f"the chain view names {name} most often",
+                    clear > 0 and hops.get(name, 0) == max(hops.values()),
+                    f"{hops.get(name, 0)} of {clear} triggers")
         rows.append({"in": name, "moved_ns": moved, "least_ns": least, "named": hops})
         term.say(f"5 ms in {name}: {'; '.join(wrong) or 'as the chain has it'}")
     return rows
@@ -226,12 +208,9 @@ def polled(bench: Bench) -> dict[str, Any]:
     run = bench.measured("poll", bench.size.slow, SLOW_HZ)
     _plant(bench, "poll", 0)
     least = _own(bench, run, "poll")
-    bench.claim(
-        "poll",
-        "5 ms planted in poll show in each of its answers",
-        least >= DELAY_US * 1000,
-        f"{_own(bench, before, 'poll') / 1e3:.1f} us before, {least / 1e3:.1f} us after",
-    )
+    bench.claim("poll", "5 ms planted in poll show in each of its answers",
+                least >= DELAY_US * 1000,
+                f"{_own(bench, before, 'poll') / 1e3:.1f} us before, {least / 1e3:.1f} us after")
     return {"before": bench.figures(before), "planted": bench.figures(run)}
 
 
@@ -257,12 +236,9 @@ def alone(bench: Bench, hertz: float) -> list[dict[str, Any]]:
         bench.guest.map(every)
         bench.offered()
         one, all_of = claims.figures(run, line), claims.figures(together, line)
-        bench.claim(
-            "alone",
-            f"{name} answers without the others",
-            one["answered"] > 0 and not run.strays and len(run.ns) == 1,
-            f"{one['answered']} of {one['triggers']}",
-        )
+        bench.claim("alone", f"{name} answers without the others",
+                    one["answered"] > 0 and not run.strays and len(run.ns) == 1,
+                    f"{one['answered']} of {one['triggers']}")
         rows.append({"name": name, "alone": one, "together": all_of, "added": _added(one, all_of)})
     return rows
 
@@ -292,9 +268,7 @@ def cut(bench: Bench, part: str, hertz: float) -> tuple[Lines, claims.Counts, fl
 def _goes_on(bench: Bench, run: Run) -> bool:
     """Do all mechanisms answer in the last tenth of it?"""
     last = max(1, len(run) // 10)
-    return all(
-        any(ns != MISSING for ns in run.ns[line][-last:]) for line in bench.names.values()
-    )
+    return all(any(ns != MISSING for ns in run.ns[line][-last:]) for line in bench.names.values())
 
 
 def unloaded(bench: Bench, hertz: float, unbind: bool) -> dict[str, Any]:
@@ -311,8 +285,7 @@ def unloaded(bench: Bench, hertz: float, unbind: bool) -> dict[str, Any]:
             )
             ends = bench.guest.stop_tasks()
             bench.claim(
-                part,
-                "tasks that have the device open end by themselves",
+                part, "tasks that have the device open end by themselves",
                 all(end["event"] == "died" for end in ends),
                 "; ".join(str(end["out"]).strip() or f"signal {end['signal']}" for end in ends),
             )
@@ -334,12 +307,9 @@ def unloaded(bench: Bench, hertz: float, unbind: bool) -> dict[str, Any]:
     bench.claims += claims.attributed(part, run, every, lines, bench.base)
     rows = bench.figures(run)
     lost = {name for name, row in rows.items() if row["missing"]}
-    bench.claim(
-        part,
-        "triggers of that time are missing, and answers come again",
-        bench.names == every and lost == set(every) and _goes_on(bench, run),
-        f"{len(run)} triggers, {min(r['missing'] for r in rows.values())} missing",
-    )
+    bench.claim(part, "triggers of that time are missing, and answers come again",
+                bench.names == every and lost == set(every) and _goes_on(bench, run),
+                f"{len(run)} triggers, {min(r['missing'] for r in rows.values())} missing")
     return {"triggers": len(run), "mechanisms": rows}
 
 
@@ -359,10 +329,8 @@ def killed(bench: Bench, hertz: float) -> dict[str, Any]:
     run = bench.measured("killed", bench.size.cut, hertz)
     doubts = bench.host.account.doubts()
     bench.claim(
-        "killed",
-        "the host says that the generator restarted, so that nothing is concluded",
-        any("generator restarted" in doubt for doubt in doubts),
-        "; ".join(doubts),
+        "killed", "the host says that the generator restarted, so that nothing is concluded",
+        any("generator restarted" in doubt for doubt in doubts), "; ".join(doubts),
     )
     return {"triggers": len(run), "mechanisms": bench.figures(run), "doubts": doubts}
 
@@ -383,8 +351,7 @@ def orphaned(bench: Bench, hertz: float) -> dict[str, Any]:
     bench.claims += claims.attributed("orphaned", run, bench.names, lines, bench.base)
     rows = bench.figures(run)
     bench.claim(
-        "orphaned",
-        "without the server of the lines the run goes on",
+        "orphaned", "without the server of the lines the run goes on",
         generator.alive() and "server has gone" in generator.said() and _goes_on(bench, run),
         f"{len(run)} triggers, at most {100 * claims.lacking(rows):.2f} % late or missing",
     )
@@ -394,10 +361,7 @@ def orphaned(bench: Bench, hertz: float) -> dict[str, Any]:
     bench.host.until(lambda: bench.host.account.sessions > sessions, "the new generator")
     bench.host.until(lambda: not bench.host.lines(), "no lines")
     said = bench.host.command(Start(1))
-    bench.claim(
-        "orphaned",
-        "new lines have no target until the guest starts again, and it reports so",
-        said.status == Status.REFUSED and "offers no line" in said.text,
-        said.text,
-    )
+    bench.claim("orphaned",
+                "new lines have no target until the guest starts again, and it reports so",
+                said.status == Status.REFUSED and "offers no line" in said.text, said.text)
     return {"triggers": len(run), "mechanisms": rows}

@@ -124,15 +124,10 @@ def main() -> int:
     log.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="isolab-proof-") as temporary:
         with open(log, "wb") as out:
-            process = subprocess.Popen(
-                ["make", "scope", "PORT=0"],
-                cwd=TOP,
-                env={**os.environ, TOKEN: token, "TMPDIR": temporary},
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                start_new_session=True,
-            )
+            process = subprocess.Popen(["make", "scope", "PORT=0"], cwd=TOP,
+                                       env={**os.environ, TOKEN: token, "TMPDIR": temporary},
+                                       stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                       start_new_session=True)
         try:
             checks = _run(process, log, token, Path(temporary))
         finally:

@@ -58,11 +58,8 @@ def floor_row(account: Account, run: Run) -> dict[str, Any] | None:
     if floor is None or not floor.rounds:
         return None
     return {
-        "lines": run.name,
-        "resolution_ns": floor.resolution_ns,
-        "p50_ns": floor.loopback_p50_ns,
-        "p99_ns": floor.loopback_p99_ns,
-        "max_ns": floor.loopback_max_ns,
+        "lines": run.name, "resolution_ns": floor.resolution_ns, "p50_ns": floor.loopback_p50_ns,
+        "p99_ns": floor.loopback_p99_ns, "max_ns": floor.loopback_max_ns,
         "jitter_max_ns": floor.jitter_max_ns,
     }
 
@@ -93,14 +90,9 @@ def foreign(account: Account, before: int) -> str | None:
 
 def _record(guest: LoadGuest, path: Path, run: Run, seconds: float) -> headless.Outcome:
     path.unlink(missing_ok=True)
-    plan = headless.Plan(
-        Target(*guest.address),
-        path,
-        seconds,
-        settings=[SetFrequency(round(HERTZ * 1000)), SetPhase(1, SEED)],
-        lines=run.lines,
-        calibrate=CALIBRATE,
-    )
+    plan = headless.Plan(Target(*guest.address), path, seconds,
+                         settings=[SetFrequency(round(HERTZ * 1000)), SetPhase(1, SEED)],
+                         lines=run.lines, calibrate=CALIBRATE)
     try:
         outcome = asyncio.run(headless.record(plan))
     except ScopeError as e:
@@ -216,14 +208,8 @@ def main(configs: list[str] | None, loads: list[str] | None, seconds: float) -> 
     chosen = [load for load in LOADS if not loads or load.name in loads]
     rows = [_config(c, chosen, seconds) for c in CONFIGS if not configs or c.name in configs]
     report: dict[str, Any] = {
-        **record.head(NAME),
-        **record.where(),
-        "seconds": seconds,
-        "hertz": HERTZ,
-        "seed": SEED,
-        "took_s": round(term.elapsed(), 1),
-        "configs": rows,
-        "broken": broken(rows),
+        **record.head(NAME), **record.where(), "seconds": seconds, "hertz": HERTZ, "seed": SEED,
+        "took_s": round(term.elapsed(), 1), "configs": rows, "broken": broken(rows),
         "inconclusive": inconclusive(rows),
     }
     record.write(report)

@@ -59,20 +59,9 @@ class ScopeGuest:
     kernel with checks.  @threads: of its emulation, as of any Guest.
     """
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        name: str,
-        *,
-        poll: bool = True,
-        isolate: bool = False,
-        undisturbed: bool = False,
-        listen: str = "127.0.0.1:0",
-        seconds: float = math.inf,
-        append: str = "",
-        slower: float = 1.0,
-        threads: str = "",
-    ) -> None:
+    def __init__(self, kernel: Kernel, name: str, *, poll: bool = True, isolate: bool = False,
+                 undisturbed: bool = False, listen: str = "127.0.0.1:0", seconds: float = math.inf,
+                 append: str = "", slower: float = 1.0, threads: str = "") -> None:
         if isolate and not kernel.ours:
             raise term.LabError(f"kernel {kernel.name} cannot isolate: take rt, nort or debug")
         self.kernel, self.poll, self.isolate = kernel, poll, isolate
@@ -104,12 +93,8 @@ class ScopeGuest:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
         self._end(orderly=kind is None)
 
     def _begin(self) -> None:
@@ -160,20 +145,11 @@ class ScopeGuest:
 
     def asked(self) -> Guest:
         """What is booted."""
-        return Guest(
-            self.kernel,
-            f"cpus {INTERRUPTED}\norders {guest.ORDERS}\n",
-            append=self._append,
-            observe=False,
-            boot_s=UP_S * self._slower,
-            silence_s=math.inf,
-            total_s=self._seconds,
-            doorbell=self.generator.socket,
-            orders=self._orders,
-            stop=self._stop,
-            host_cpus=self._vcpus,
-            threads=self._threads,
-        )
+        return Guest(self.kernel, f"cpus {INTERRUPTED}\norders {guest.ORDERS}\n",
+                     append=self._append, observe=False, boot_s=UP_S * self._slower,
+                     silence_s=math.inf, total_s=self._seconds, doorbell=self.generator.socket,
+                     orders=self._orders, stop=self._stop, host_cpus=self._vcpus,
+                     threads=self._threads)
 
     def _boot(self) -> None:
         try:

@@ -338,15 +338,9 @@ WARNING = "[ 2.8] WARNING: CPU: 0 PID: 7 at isolator_scope.c:1\n"
         (OOPS, "x", term.ERROR, term.INCONCLUSIVE, 2),
     ],
 )
-def test_a_guest_that_cannot_begin(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    console: str,
-    died: str | None,
-    error: int,
-    code: int,
-    boots: int,
-) -> None:
+def test_a_guest_that_cannot_begin(monkeypatch: pytest.MonkeyPatch,
+                                   capsys: pytest.CaptureFixture[str], console: str,
+                                   died: str | None, error: int, code: int, boots: int) -> None:
     class Built:
         name, version, path, ours = "isolator-rt", "6.12", SCHEMAS, True
 

@@ -25,9 +25,7 @@ def _generator(tmp_path: Path) -> scopegenerator.Generator:
     program = tmp_path / "program"
     program.write_text(FAKE)
     program.chmod(0o755)
-    return scopegenerator.Generator(
-        program, tmp_path / "lines", tmp_path / "log", 0, "127.0.0.1:0"
-    )
+    return scopegenerator.Generator(program, tmp_path / "lines", tmp_path / "log", 0, "127.0.0.1:0")
 
 
 def test_a_generator_keeps_its_port_when_it_is_begun_again(
@@ -87,13 +85,9 @@ def test_what_a_generator_leaves_is_ended_by_force(
         ({5}, True, (5,), 5),
     ],
 )
-def test_what_spins_has_a_cpu_for_itself(
-    monkeypatch: pytest.MonkeyPatch,
-    ours: set[int],
-    poll: bool,
-    guest: tuple[int, ...],
-    generator: int,
-) -> None:
+def test_what_spins_has_a_cpu_for_itself(monkeypatch: pytest.MonkeyPatch, ours: set[int],
+                                         poll: bool, guest: tuple[int, ...],
+                                         generator: int) -> None:
     """The generator, and of two CPUs not the task that polls."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: ours)
     assert scopeguest.host_cpus(poll) == (guest, generator)

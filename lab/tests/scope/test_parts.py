@@ -69,9 +69,7 @@ def faults(bench: Bench) -> list[str]:
 @pytest.mark.parametrize(
     ("limit", "best", "holds"), [(400, 400, True), (200, 200, True), (150, 141, False)]
 )
-def test_the_ramp_ends_at_a_rate_that_is_too_high(
-    limit: float, best: float, holds: bool
-) -> None:
+def test_the_ramp_ends_at_a_rate_that_is_too_high(limit: float, best: float, holds: bool) -> None:
     def make(triggers: int, hertz: float) -> Run:
         return run_of(100, missing=0 if hertz <= limit else 5)
 

@@ -369,14 +369,11 @@ OF_QEMU = "qemu-system-x86_64: a.c:1: f: Assertion `a' failed."
         ({"qemu_log": OF_QEMU}, term.LabError(SILENT), None, None, ["", "single"]),
     ],
 )
-def test_only_what_is_not_the_kernels_is_tried_again(
-    monkeypatch: pytest.MonkeyPatch,
-    outcome: dict[str, Any],
-    error: term.LabError | None,
-    ended: str | None,
-    stock: str | None,
-    emulated: list[str],
-) -> None:
+def test_only_what_is_not_the_kernels_is_tried_again(monkeypatch: pytest.MonkeyPatch,
+                                                     outcome: dict[str, Any],
+                                                     error: term.LabError | None, ended: str | None,
+                                                     stock: str | None,
+                                                     emulated: list[str]) -> None:
     for config, expected in ((ISOLATED, ended), (STOCK, stock)):
         booted: list[str] = []
 
