@@ -10,7 +10,7 @@ KERNEL ?= rt
 PORT ?= 8350
 SECONDS ?=
 T ?=
-.PHONY: help run check matrix hunt scope scope-report bench deb deb-kernel campaign site lint units test clean
+.PHONY: help run check matrix hunt scope scope-report bench deb deb-kernel campaign lint units test clean
 
 help: ## this list
 	@echo 'Isolator: a CPU core that nothing interrupts, proven from outside.'
@@ -48,9 +48,6 @@ campaign: ## what takes hours, resumable: make campaign HOURS=2
 
 deb-kernel: ## the kernel's packages alone, in out/deb/kernel: make deb-kernel RT=1 CONFIG=...
 	@tools/deb-kernel $(if $(CONFIG),--config $(CONFIG)) $(if $(RT),--rt)
-
-site: ## the documentation and man pages as a site, links checked: out/site/index.html
-	@tools/site
 
 lint: ## the linters only
 	@tools/check --group prepare --group lint

@@ -12,6 +12,7 @@ from steps import ROOT
 
 README, TRANSCRIPTS = ROOT / "README.md", ROOT / "docs/transcripts.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+LINK = re.compile(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)")
 
 
 def test_drawings_are_what_the_script_draws() -> None:
@@ -20,11 +21,31 @@ def test_drawings_are_what_the_script_draws() -> None:
     assert sum(path.stat().st_size for path in (ROOT / "docs/drawings").glob("*.svg")) < 200_000
 
 
+def anchors(page: Path) -> set[str]:
+    """Of its headings, as a forge makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+            for title in re.findall(r"^#+ (.*)", text, re.MULTILINE)}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links(page: Path) -> None:
-    """Relative links lead to a file of this tree."""
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
-        assert (page.parent / target).exists(), f"{page.name}: {target}"
+    """Relative links lead to a file of this tree, and to a heading that it has."""
+    for target, anchor in LINK.findall(page.read_text()):
+        file = page.parent / target if target else page
+        assert file.exists(), f"{page.name}: {target}"
+        assert not anchor or anchor in anchors(file), f"{page.name}: {target}#{anchor}"
+
+
+def test_pages_are_linked() -> None:
+    """From README.md each page can be reached by links."""
+    reached, waiting = {README}, [README]
+    while waiting:
+        page = waiting.pop()
+        linked = {(page.parent / target).resolve() for target, _ in LINK.findall(page.read_text())}
+        waiting += (linked & set(PAGES)) - reached
+        reached |= linked
+    assert set(PAGES) <= reached
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
