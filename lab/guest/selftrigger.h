@@ -7,7 +7,18 @@
 #ifndef LAB_SELFTRIGGER_H
 #define LAB_SELFTRIGGER_H
 
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 struct self_answer {
 	bool worked;

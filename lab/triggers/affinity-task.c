@@ -8,8 +8,6 @@
  * in: run
  * about: the task's affinity is changed to the housekeeping CPU, and back
  */
-#include <sched.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 3 };

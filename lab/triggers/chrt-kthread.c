@@ -8,7 +8,6 @@
  * about: the isolated CPU's own kernel threads get another priority, and their old one back
  */
 #include <dirent.h>
-#include <sched.h>
 #include "trigger.h"
 
 enum { ROUNDS = 2 };

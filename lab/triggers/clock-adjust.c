@@ -8,7 +8,6 @@
  * about: the clock's rate, its offset and the one from TAI are adjusted as a time daemon does
  */
 #include <sys/timex.h>
-#include <time.h>
 #include "trigger.h"
 
 enum { ROUNDS = 3, PPM = 65536 };

@@ -9,7 +9,6 @@
  * about: the wall clock is stepped and slewed: timers of every CPU are told
  */
 #include <sys/timex.h>
-#include <time.h>
 #include "trigger.h"
 
 enum { ROUNDS = 3 };

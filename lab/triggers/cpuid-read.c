@@ -7,9 +7,6 @@
  * notick: no
  * about: what the isolated CPU is gets read through its device file
  */
-#include <fcntl.h>
-#include <stdint.h>
-#include <unistd.h>
 #include "modules.h"
 #include "trigger.h"
 

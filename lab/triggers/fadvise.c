@@ -7,9 +7,6 @@
  * notick: no
  * about: a program tells the kernel that it no longer needs a file's pages
  */
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 3, PAGES = 16, PAGE = 4096 };

@@ -7,11 +7,7 @@
  * notick: no
  * about: memory of the trigger's own child fails, and the child is killed when it looks
  */
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "trigger.h"
 
 /* Each costs the guest a page for good. */

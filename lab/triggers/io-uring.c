@@ -9,10 +9,6 @@
  * about: an unprivileged user makes request rings in the kernel, uses them, and drops them
  */
 #include <linux/io_uring.h>
-#include <stdint.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 8, ENTRIES = 1024 };

@@ -7,9 +7,7 @@
  * notick: no
  * about: a device's interrupt is sent to the isolated CPU, and to nothing else, and back
  */
-#include <fcntl.h>
 #include <termios.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 2, PATIENCE = 500 };

@@ -8,8 +8,6 @@
  * about: an image for kexec is loaded and dropped again, never started
  */
 #include <linux/kexec.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 3, PAGE = 4096 };

@@ -8,9 +8,6 @@
  * in: run
  * about: the page merger runs over a process full of equal pages
  */
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "trigger.h"
 
 #define KSM "/sys/kernel/mm/ksm/"

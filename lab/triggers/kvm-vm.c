@@ -8,11 +8,7 @@
  * timeout: 40
  * about: a virtual machine runs for a moment: every CPU is prepared for that, and again after
  */
-#include <fcntl.h>
 #include <linux/kvm.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "modules.h"
 #include "trigger.h"
 

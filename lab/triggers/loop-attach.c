@@ -8,11 +8,8 @@
  * in: run
  * about: a loop device is attached, written, flushed and detached
  */
-#include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/loop.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 3, SIZE = 1 << 20 };

@@ -8,11 +8,7 @@
  * in: run
  * about: global expedited membarrier while the task's process is registered for it
  */
-#include <errno.h>
 #include <linux/membarrier.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "selftrigger.h"
 
 enum { ROUNDS = 10 };

@@ -8,11 +8,7 @@
  * in: run check
  * about: private expedited membarrier by a sibling thread
  */
-#include <errno.h>
 #include <linux/membarrier.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "selftrigger.h"
 
 enum { ROUNDS = 10 };

@@ -8,11 +8,7 @@
  * in: run
  * about: private expedited membarrier that serialises the cores, as a JIT does
  */
-#include <errno.h>
 #include <linux/membarrier.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "selftrigger.h"
 
 enum { ROUNDS = 10 };

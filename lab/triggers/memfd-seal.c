@@ -8,10 +8,7 @@
  * user: yes
  * about: an unprivileged user seals memory that a pipe still holds: every CPU's batches are drained
  */
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 2, PAGE = 4096 };

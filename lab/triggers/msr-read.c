@@ -7,9 +7,6 @@
  * notick: no
  * about: registers of the isolated CPU are read through its device file
  */
-#include <fcntl.h>
-#include <stdint.h>
-#include <unistd.h>
 #include "trigger.h"
 
 /* The kernel sets one to the number of the CPU, the other to the same on all. */

@@ -11,8 +11,6 @@
 #include <linux/netfilter.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nf_tables.h>
-#include <sched.h>
-#include <sys/wait.h>
 #include "modules.h"
 #include "netlink.h"
 #include "trigger.h"

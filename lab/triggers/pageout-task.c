@@ -7,10 +7,7 @@
  * notick: no
  * about: another process asks for the task's memory to be paged out
  */
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <unistd.h>
 #include "trigger.h"
 
 /* The task's first writable private mapping that has pages. */

@@ -8,10 +8,8 @@
  * timeout: 40
  * about: encryption that is spread over the CPUs: each CPU's worker hands results back
  */
-#include <fcntl.h>
 #include <linux/if_alg.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include "modules.h"
 #include "trigger.h"
 

@@ -8,11 +8,6 @@
  * about: a thread is sampled at a frequency, which asks every CPU that has stopped its tick for it
  */
 #include <linux/perf_event.h>
-#include <stdint.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 3, PAGE = 4096 };

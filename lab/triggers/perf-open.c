@@ -9,10 +9,6 @@
  * about: a perf event is opened on the isolated CPU and read
  */
 #include <linux/perf_event.h>
-#include <stdint.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 3 };

@@ -10,11 +10,6 @@
  * about: an unprivileged thread counts its own page faults: the code that counts is patched in
  */
 #include <linux/perf_event.h>
-#include <stdint.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 5, PAGES = 10, PAGE = 4096 };

@@ -8,10 +8,6 @@
  * about: another process counts the CPU time of the task with a perf event
  */
 #include <linux/perf_event.h>
-#include <stdint.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 3 };

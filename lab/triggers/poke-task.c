@@ -7,9 +7,6 @@
  * notick: no
  * about: another process writes into a read-only page of the task's, as a debugger does
  */
-#include <fcntl.h>
-#include <stdint.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 3, PAGE = 4096 };

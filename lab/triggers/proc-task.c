@@ -7,8 +7,6 @@
  * notick: no
  * about: another process reads what /proc tells about the task
  */
-#include <fcntl.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 3 };

@@ -10,9 +10,6 @@
  */
 #include <linux/membarrier.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 3 };

@@ -8,9 +8,7 @@
  * in: run
  * about: a sibling thread forks: the parent's pages would be write-protected
  */
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include "selftrigger.h"
 
 enum { ROUNDS = 3 };

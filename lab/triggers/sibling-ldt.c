@@ -8,8 +8,6 @@
  * about: a sibling thread writes segment descriptors, which all threads share
  */
 #include <asm/ldt.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "selftrigger.h"
 
 enum { ROUNDS = 5, WRITE = 0x11, SELECTOR = 7 /* the first local one, of user mode */ };

@@ -8,8 +8,6 @@
  * in: run
  * about: a sibling thread drops page contents with MADV_DONTNEED
  */
-#include <string.h>
-#include <sys/mman.h>
 #include "selftrigger.h"
 
 enum { ROUNDS = 10, SIZE = 4 * 4096 };

@@ -7,11 +7,7 @@
  * notick: no
  * about: a sibling thread has the restartable sequences of all threads begin again
  */
-#include <errno.h>
 #include <linux/membarrier.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "selftrigger.h"
 #include "spin.h"
 

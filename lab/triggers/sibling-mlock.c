@@ -7,8 +7,6 @@
  * notick: no
  * about: a sibling thread unlocks memory of its own and locks it again
  */
-#include <stdio.h>
-#include <sys/mman.h>
 #include "selftrigger.h"
 
 enum { ROUNDS = 5, PAGES = 16 };

@@ -10,7 +10,6 @@
  */
 #include <setjmp.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include "selftrigger.h"
 
 enum { ROUNDS = 10, SIZE = 8 * 4096 };

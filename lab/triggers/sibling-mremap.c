@@ -7,8 +7,6 @@
  * notick: no
  * about: a sibling thread moves pages to another address
  */
-#include <string.h>
-#include <sys/mman.h>
 #include "selftrigger.h"
 
 enum { ROUNDS = 10, SIZE = 4 * 4096 };

@@ -7,12 +7,6 @@
  * notick: no
  * about: a file on disk that the task's process has mapped is written back: its page is protected
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "selftrigger.h"
 
 #define IMAGE	"/tmp/lab-msync"

@@ -8,9 +8,6 @@
  * in: run check
  * about: a sibling thread unmaps pages: user TLB flushes of the task's own process
  */
-#include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
 #include "selftrigger.h"
 
 enum { ROUNDS = 10, SIZE = 16 * 4096 };

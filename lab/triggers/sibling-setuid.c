@@ -8,9 +8,6 @@
  * about: a sibling thread changes groups and user: the C library has every thread do the same
  */
 #include <grp.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 #include "selftrigger.h"
 #include "spin.h"
 

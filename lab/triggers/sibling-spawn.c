@@ -9,7 +9,6 @@
  */
 #include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include "selftrigger.h"
 
 enum { ROUNDS = 2, CODE = 7 };

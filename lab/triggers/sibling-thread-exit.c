@@ -7,9 +7,7 @@
  * notick: no
  * about: sibling threads start and end: their stacks are mapped and unmapped
  */
-#include <pthread.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include "selftrigger.h"
 
 enum { ROUNDS = 3, THREADS = 3, SIZE = 64 * 1024 };

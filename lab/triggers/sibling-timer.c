@@ -8,10 +8,8 @@
  * about: a sibling thread sets timers on the CPU time of the process and of the isolated thread
  */
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
-#include <unistd.h>
 #include "selftrigger.h"
 #include "spin.h"
 

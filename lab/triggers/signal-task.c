@@ -8,9 +8,6 @@
  * in: run check
  * about: signals with a handler are sent to the task, one after the other ran
  */
-#include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "ctl.h"
 #include "trigger.h"
 

@@ -7,7 +7,6 @@
  * notick: no
  * about: a first socket asks for time stamps: the network code that takes them is patched in
  */
-#include <time.h>
 #include "loopback.h"
 #include "trigger.h"
 

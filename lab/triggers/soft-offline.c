@@ -7,11 +7,7 @@
  * notick: no
  * about: pages of the trigger's own are replaced as if their memory began to fail
  */
-#include <fcntl.h>
 #include <linux/mman.h>
-#include <stdint.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include "trigger.h"
 
 /* Each costs the guest a page for good. */

@@ -7,10 +7,6 @@
  * notick: no
  * about: a program is started with an affinity that names only the isolated CPU
  */
-#include <sched.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 3, PATIENCE = 200 };

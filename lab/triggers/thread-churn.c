@@ -10,8 +10,6 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 10, THREADS = 16 };

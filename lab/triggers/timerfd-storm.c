@@ -8,9 +8,7 @@
  * in: run
  * about: many timers fire on the housekeeping CPUs
  */
-#include <stdint.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { TIMERS = 100 };

@@ -8,8 +8,6 @@
  * about: a probe is planted where the task's program began, never run again, and taken away
  */
 #include <elf.h>
-#include <fcntl.h>
-#include <unistd.h>
 #include "trigger.h"
 
 #define TRACING "/sys/kernel/tracing/"

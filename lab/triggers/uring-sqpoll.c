@@ -8,9 +8,6 @@
  * about: an io_uring asks for a polling thread of its own that is bound to the isolated CPU
  */
 #include <linux/io_uring.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { PATIENCE = 5000, MARK = 0x1234 };

@@ -10,7 +10,6 @@
  */
 #include <linux/filter.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 8 };

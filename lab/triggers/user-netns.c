@@ -9,11 +9,6 @@
  * in: check
  * about: an unprivileged user makes network namespaces, one after the other ended
  */
-#include <fcntl.h>
-#include <sched.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { ROUNDS = 3, WAITS = 1000 };

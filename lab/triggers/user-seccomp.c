@@ -10,11 +10,7 @@
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <stddef.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "trigger.h"
 
 enum { CHILDREN = 8 };

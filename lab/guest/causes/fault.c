@@ -3,7 +3,6 @@
  * Page faults of the measured thread: the soft-dirty bits of its process are cleared, which
  * write-protects its pages until it writes to each the next time.
  */
-#include <stdio.h>
 #include "cause.h"
 
 enum { APART_NS = 2000000 };

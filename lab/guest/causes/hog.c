@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A thread of the highest real-time priority takes the measured CPU. */
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <time.h>
 #include "cause.h"
 
 enum { HIGHEST = 99 };

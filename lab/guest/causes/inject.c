@@ -6,15 +6,8 @@
  */
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 #include "../marker.h"
 #include "cause.h"
 

@@ -4,13 +4,8 @@
  * sends bytes.  The emulated port takes them as fast as it gets them, so that the handler
  * goes on as long as there are any.  On PREEMPT_RT it is a thread.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <unistd.h>
 #include <linux/serial.h>
 #include "cause.h"
 

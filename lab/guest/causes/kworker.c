@@ -4,12 +4,7 @@
  * there frees the pages one by one.
  */
 #include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include "cause.h"
 
 #define INSTANCE "/sys/kernel/tracing/instances/inject"

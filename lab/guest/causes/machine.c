@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Clocks, CPUs and files of the kernel, as the causes need them. */
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 #include "cause.h"
 
 uint64_t now_ns(void)

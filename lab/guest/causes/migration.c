@@ -2,7 +2,6 @@
 /*
  * Migration: the measured thread is moved to the other CPU, which is busy, and back.
  */
-#include <stdio.h>
 #include "cause.h"
 
 enum { ABOVE = 60 };

@@ -4,8 +4,6 @@
  * observed virtual CPU on request.  Whether it did only the observer can tell; what it says
  * stands in its own report.
  */
-#include <errno.h>
-#include <stdio.h>
 #include "../marker.h"
 #include "cause.h"
 

@@ -5,9 +5,6 @@
  * (RFS): CPUs can be named to RPS only where they are not isolated at boot.  On PREEMPT_RT
  * a thread of the kernel receives them.
  */
-#include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <linux/filter.h>
 #include "../loopback.h"
 #include "cause.h"

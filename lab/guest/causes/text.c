@@ -4,7 +4,6 @@
  * for each batch of its places.  One of few places: what a flip costs grows with them, what it
  * interrupts does not.
  */
-#include <stdio.h>
 #include "cause.h"
 
 #define KEY "/proc/sys/kernel/timer_migration"

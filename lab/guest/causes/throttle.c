@@ -4,10 +4,6 @@
  * it has stood still for half of @size.  Where its CPU has no tick, nothing looks at what it
  * used for up to a second; so a thread that visits the CPU has the scheduler look.
  */
-#include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include "cause.h"
 
 /* The group that the lab's job starts the program in. */

@@ -4,13 +4,9 @@
  * the interrupt; on PREEMPT_RT in a thread of the kernel.  Only to arm them something has
  * to run on that CPU; and where its timers would be given to another, they may not be.
  */
-#include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 #include "cause.h"
 
 #define MIGRATION "/proc/sys/kernel/timer_migration"

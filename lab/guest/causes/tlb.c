@@ -5,12 +5,6 @@
  * out and freed.  Page by page, as the limit from which on a CPU drops all at once is
  * raised meanwhile: so the one interrupt takes its time.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "cause.h"
 
 #define CEILING	"/sys/kernel/debug/x86/tlb_single_page_flush_ceiling"
