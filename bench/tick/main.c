@@ -4,7 +4,6 @@
  * it is.  A page of the test's fake device serves, so that it runs on any kernel:
  * such a tick does not enter it.
  */
-#define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>

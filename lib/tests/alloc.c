@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Blocks: sizes, alignment, exhaustion, and every wrong free. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/time.h>
-#include <time.h>
 
 #include "check.h"
 #include "pools.h"

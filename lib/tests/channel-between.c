@@ -3,9 +3,6 @@
  * Between any two instructions of post and of poll, the other side does something.
  * Nothing is torn, doubled, out of order or lost without a gap.
  */
-#define _GNU_SOURCE
-#include <sys/mman.h>
-
 #include "check.h"
 #include "pair.h"
 #include "traced.h"

@@ -3,12 +3,6 @@
  * How much a call looks at, whatever the other side writes: a thread with a deadline calls it.
  * Counted are the pages that it touches, so that a busy machine does not matter.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-
 #include "check.h"
 #include "pair.h"
 

@@ -4,12 +4,6 @@
  * leaves its bounds (guard pages, AddressSanitizer), no call hangs, and when the
  * scribbling ends the channel works again.   channel-fuzz [ROUNDS [SEED]]
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <sys/mman.h>
-
 #include "check.h"
 #include "pair.h"
 #include "hostile.h"

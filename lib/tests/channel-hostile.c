@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* A peer that lies: each thing that a side reads, made wrong on purpose. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-
 #include "check.h"
 #include "pair.h"
 #include "hostile.h"

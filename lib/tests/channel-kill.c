@@ -4,9 +4,6 @@
  * side goes on, a new peer takes the place, and nothing is lost or comes twice but
  * what a gap reports.
  */
-#define _GNU_SOURCE
-#include <sys/mman.h>
-
 #include "check.h"
 #include "pair.h"
 #include "traced.h"

@@ -3,14 +3,7 @@
  * A stream of messages of all lengths from one side to the other: none is lost,
  * doubled, out of order or torn.   channel-stream threads|processes [MESSAGES]
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "check.h"
 #include "pair.h"

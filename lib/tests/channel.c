@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The channel between two sides that behave, and its errors. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "check.h"
 #include "pair.h"
 

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Every error that the kernel documents has a text of its own that names the fix. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "check.h"
 #include "expected.h"
 #include "fake.h"

@@ -3,8 +3,6 @@
 #ifndef EXPECTED_H
 #define EXPECTED_H
 
-#include <string.h>
-
 #include "check.h"
 #include "fake.h"
 

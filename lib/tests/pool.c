@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Pools as a whole: options, what was achieved, failures and their unwinding. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
-
 #include "check.h"
 #include "pools.h"
 

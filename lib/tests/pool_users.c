@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Who uses a pool: one thread at a time, pinned, and no child. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "check.h"
 #include "pools.h"
 

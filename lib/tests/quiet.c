@@ -3,19 +3,10 @@
  * After a thread has taken its pool: no system call, no page fault, no touch of
  * what other threads write.  Each instrument is first seen to notice what it is for.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <signal.h>
-#include <stddef.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "check.h"
 #include "pools.h"

@@ -5,11 +5,7 @@
  *
  *	shadow [OPERATIONS [SEED]]
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
-#include <time.h>
 
 #include "check.h"
 #include "pools.h"

@@ -3,9 +3,6 @@
 #ifndef SNAPSHOT_H
 #define SNAPSHOT_H
 
-#include <stdio.h>
-#include <string.h>
-
 #include <isolator.h>
 
 #include "check.h"

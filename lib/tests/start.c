@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Start and stop: what is asked of the kernel, what is given back, nesting. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "check.h"
 #include "fake.h"
 

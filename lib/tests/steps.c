@@ -4,14 +4,7 @@
  * the most to do, a debugger counts its instructions, and the count is the same in a
  * pool that is 256 times as large and as full of blocks.
  */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "check.h"
 #include "pools.h"

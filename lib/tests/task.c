@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The isolation of another thread: what is asked of the kernel, what is given back. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-
 #include "check.h"
 #include "expected.h"
 #include "fake.h"

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The tick: no kernel entry when nothing is due, and never a silent end. */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <linux/seccomp.h>
-#include <pthread.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "check.h"
 #include "fake.h"

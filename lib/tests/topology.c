@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The CPUs of made-up machines, and of this one; which CPU is best. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <sched.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "snapshot.h"
 
 static void vm(void)

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Files that are garbled or missing, wrong calls: told, and nothing made up. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <unistd.h>
-
 #include "snapshot.h"
 
 /* Each file in turn garbled, and in turn missing: said, and nothing made up. */

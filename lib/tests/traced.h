@@ -3,12 +3,8 @@
 #ifndef TRACED_H
 #define TRACED_H
 
-#include <errno.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "check.h"
 
 /* Some containers forbid it. */
 static bool traced_allowed(void)

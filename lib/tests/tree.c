@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Machines made of files. */
-#define _GNU_SOURCE
 #include <ftw.h>
 #include <stdarg.h>
 #include <stdbool.h>

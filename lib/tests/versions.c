@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* A kernel that is older or newer than the library: it is said, and what both know works. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <string.h>
 #include <sys/ioctl.h>
 
 #include "check.h"
