@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import steps
 from lanes import run_lanes, stretches
+from processes import gone
 from steps import Step
 
 
@@ -104,16 +105,15 @@ def test_sigterm_takes_both_lanes_along(tmp_path: Path) -> None:
     program = (f"import sys; sys.path.insert(0, {str(steps.ROOT / 'tools')!r})\n"
                "import lanes, steps; from pathlib import Path\n"
                f"steps.ROOT = Path({str(tmp_path)!r}); steps.end_on_sigterm()\n"
-               "todo = [steps.Step(n, '', ['sh', '-c', f'echo up; sleep 3; touch "
-               f"{tmp_path}/{{n}}'], 'unit', beside=n == 'b') for n in 'ab']\n"
+               "todo = [steps.Step(n, '', ['sh', '-c', 'echo $$ up; sleep 600'], "
+               "'unit', beside=n == 'b') for n in 'ab']\n"
                f"lanes.run_lanes(todo, Path({str(tmp_path)!r}) / 'out', 1.0)\n")
     runner = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL)
-    for name in "ab":
-        log = tmp_path / f"out/{name}.log"
-        while not (log.is_file() and "up\n" in log.read_text()):
+    logs = [tmp_path / f"out/{name}.log" for name in "ab"]
+    for log in logs:
+        while not (log.is_file() and " up\n" in log.read_text()):
             assert runner.poll() is None
             time.sleep(0.05)
     runner.send_signal(signal.SIGTERM)
     assert runner.wait(timeout=20) == 128 + signal.SIGTERM
-    time.sleep(3.5)
-    assert not (tmp_path / "a").exists() and not (tmp_path / "b").exists()
+    assert all(gone(int(log.read_text().split(" up\n")[0].split()[-1]), 20) for log in logs)
