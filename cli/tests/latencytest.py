@@ -45,3 +45,9 @@ def first_series(document: dict[str, Any]) -> dict[str, Any]:
 
 def histogram_of(document: dict[str, Any]) -> HdrHistogram:
     return HdrHistogram.decode(first_series(document)["histogram"]["data"].encode())
+
+
+def setting(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """What was asked for and got."""
+    one: dict[str, Any] = next(s for s in document["settings"] if s["name"] == name)
+    return one

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from clitest import PATIENCE_S, flat, valid
+from latencytest import setting
 
 CPU = max(os.sched_getaffinity(0))
 TRACING = "sys/kernel/tracing"
@@ -94,11 +95,6 @@ def _series(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {series["name"]: series for series in document["parts"][0]["series"]}
 
 
-def _setting(document: dict[str, Any], name: str) -> dict[str, Any]:
-    one: dict[str, Any] = next(s for s in document["settings"] if s["name"] == name)
-    return one
-
-
 def test_gaps_here(isolator: Path) -> None:
     """By itself: a threshold that it found, no loss, seconds with what was lost of them."""
     document = _measure(isolator, "noise", "-t", "2")
@@ -107,7 +103,7 @@ def test_gaps_here(isolator: Path) -> None:
     assert document["method"] == "spin" and document["verdict"] == "measured"
     threshold = document["instrument"]["threshold_ns"]
     assert 100 <= threshold < 100_000
-    assert _setting(document, "policy")["got"] == "other"
+    assert setting(document, "policy")["got"] == "other"
     gap = series["gap"]
     assert gap["complete"] and not gap["missing"] and gap["triggers"] > 0
     assert gap["min"] >= threshold
@@ -137,7 +133,7 @@ def test_threshold(isolator: Path) -> None:
     assert document["instrument"]["threshold_ns"] == 50_000
     assert (_series(document)["gap"]["min"] or 50_000) >= 50_000
     fine = _measure(isolator, "noise", "-t", "0.1", "--threshold", "1ns")
-    assert "instrument's own" in _setting(fine, "threshold")["note"]
+    assert "instrument's own" in setting(fine, "threshold")["note"]
     # Nothing above a second came to a thread in a second.
     assert _measure(isolator, "noise", "-t", "0.2", "--threshold", "5s", "--limit",
                     "max=5s")["verdict"] == "passed"
@@ -233,9 +229,9 @@ def test_classes(isolator: Path, machine: Machine) -> None:
         "softirq": (1, 800), "thread": (1, 65000), "lost": (1, 190_000)}
     assert document["instrument"]["clock"] == "tracer"
     assert document["instrument"]["threshold_ns"] == 1000
-    assert _setting(document, "cpus")["got"] == str(CPU)
-    assert _setting(document, "period_us")["held"]
-    assert _setting(document, "stop_tracing_us")["got"] == "0"
+    assert setting(document, "cpus")["got"] == str(CPU)
+    assert setting(document, "period_us")["held"]
+    assert setting(document, "stop_tracing_us")["got"] == "0"
     _restored(root)
 
 
@@ -251,7 +247,7 @@ def test_of_a_program(isolator: Path, machine: Machine) -> None:
     series = _series(document)
     assert list(series) == ["nmi", "irq", "softirq", "thread"]
     assert (series["thread"]["triggers"], series["thread"]["max"]) == (1, 70000)
-    assert _setting(document, "workload")["asked"] == "NO_OSNOISE_WORKLOAD"
+    assert setting(document, "workload")["asked"] == "NO_OSNOISE_WORKLOAD"
     assert document["instrument"]["threshold_ns"] is None
     _restored(root)
 
@@ -284,7 +280,7 @@ def test_hardware(isolator: Path, stubborn: Path, machine: Machine) -> None:
     ])})
     document = _measure(isolator, "hardware", "-t", LOOKS_S, "--root", root, "--period", "200ms",
                         "--width", "50ms", "--threshold", "11us")
-    assert [_setting(document, name)["got"] for name in ("window", "width", "tracing_thresh")] == [
+    assert [setting(document, name)["got"] for name in ("window", "width", "tracing_thresh")] == [
         "200000", "50000", "11"]
     series = _series(document)
     assert (series["hw"]["triggers"], series["hw"]["max"]) == (1, 13_000)
@@ -295,7 +291,7 @@ def test_hardware(isolator: Path, stubborn: Path, machine: Machine) -> None:
     for period, width in (("200ms", "50ms"), ("2s", "1s"), ("700ms", "600ms")):
         document = _measure(stubborn, "hardware", "-t", "0.2", "--root", root, "--period", period,
                             "--width", width)
-        assert all(_setting(document, name)["held"] for name in ("mode", "width", "window"))
+        assert all(setting(document, name)["held"] for name in ("mode", "width", "window"))
         _restored(root)
 
 
@@ -323,8 +319,8 @@ def test_timerlat(isolator: Path, machine: Machine) -> None:
                         "--policy", "other", "--period", "2ms")
     assert {name: (s["triggers"], s["max"]) for name, s in _series(document).items()} == {
         "irq": (2, 932), "thread": (1, 11700), "user": (1, 12800)}
-    assert _setting(document, "timerlat_period_us")["got"] == "2000"
-    assert _setting(document, "policy")["got"] == "other"
+    assert setting(document, "timerlat_period_us")["got"] == "2000"
+    assert setting(document, "policy")["got"] == "other"
     _restored(root)
 
 
@@ -348,7 +344,7 @@ def test_a_setting_that_does_not_hold(stubborn: Path, machine: Machine, name: st
                         "--threshold", "5us", codes=(3,),
                         environment={"IGNORED": f"/{TRACING}/{name}"})
     assert document["verdict"] == "invalid" and not document["parts"]
-    assert not _setting(document, Path(name).name)["held"]
+    assert not setting(document, Path(name).name)["held"]
     _restored(root)
 
 
