@@ -2,6 +2,8 @@
 """The disk of the distribution guest, and what is brought to it."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from isolab.guests.kernel import Kernel
 from isolab.header import GuestTest
 from newc import unpack
 
+DISTRO = Path(__file__).resolve().parents[1] / "distro"
 MAKER = """#!/bin/sh
 echo "$@" >>{log}
 [ "$1" = --into ] && mkdir -p "$2/plain" && echo disk >"$2/root.ext2"
@@ -137,3 +140,11 @@ def test_windows_have_their_time() -> None:
     assert "run t 10000 exec" in suite._job([test], 1, "")
     lines = suite._job([test], 1, "", window_s=60)
     assert "env WINDOW_S 60\n" in lines and "run t 130000 exec" in lines
+
+
+@pytest.mark.parametrize("test", sorted(p.name for p in (DISTRO / "tests").glob("*.py")))
+def test_nothing_runs_outside_of_a_guest(test: str) -> None:
+    """They add users and change settings: never those of the machine that the lab is on."""
+    done = subprocess.run([sys.executable, DISTRO / "tests" / test], capture_output=True, text=True,
+                          check=False, env={"PYTHONPATH": str(DISTRO)})
+    assert done.returncode == 1 and "only in a guest of the lab" in done.stderr
