@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from isolab import term
-from isolab.guests import observer
+from isolab.guests import observer, qemu
 from isolab.guests.guest import ENDED, Outcome
 from isolab.guests.kernel import Kernel
 from isolab.judge import attempt, campaign
@@ -223,6 +223,10 @@ def test_more_than_one_excuse_concludes_nothing() -> None:
     assert attempt.threads([excused]) == "single" and attempt.threads([excused, clocks]) == "single"
     assert attempt.threads([clocks]) == "" and attempt.threads([]) == ""
     assert attempt.slower("single") > 1 and attempt.slower("") == 1
+    # A turn of 100 ms is a stall of RCU where four CPUs are busy.
+    emulator = qemu.Emulator("trixie", ("qemu",), "10.0", "multi")
+    assert "-icount" in emulator.accel(False, threads=attempt.threads([excused]))
+    assert "-icount" not in emulator.accel(False, threads=attempt.threads([]))
 
 
 def test_closed_windows_are_judged_whatever_comes_after() -> None:

@@ -18,6 +18,12 @@ from typing import Any
 from .. import term
 from . import kvm, packages
 
+# One thread for all CPUs, which take turns.  By itself a turn lasts 100 ms, and a guest whose CPUs
+# are busy gets stalls of RCU from that.  With a clock that follows the instructions a turn ends
+# where a timer is due.  An instruction takes 2 ns, more than a host needs; idle, time passes as ever.
+SINGLE = "single"
+_TURNS = "shift=1,sleep=on"
+
 
 @dataclass(frozen=True)
 class Emulator:
@@ -35,6 +41,8 @@ class Emulator:
             return ["-accel", "kvm", "-cpu", "host"]
         if icount:
             return ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-cpu", self.cpu]
+        if (threads or self.threads) == SINGLE:
+            return ["-accel", "tcg,thread=single", "-icount", _TURNS, "-cpu", self.cpu]
         return ["-accel", f"tcg,thread={threads or self.threads}", "-cpu", self.cpu]
 
 

@@ -16,6 +16,7 @@ from .. import term
 from ..guests import dmesg, observer
 from ..guests.guest import Outcome, back
 from ..guests.kernel import A_MODULE
+from ..guests.qemu import SINGLE
 from . import instrument
 
 Record = dict[str, Any]
@@ -24,8 +25,7 @@ MAX_BOOTS = 5
 MAX_EXCUSED = 1
 # Of a whole suite of guest tests, each of which may have one.
 MAX_EXCUSED_OF_SUITE = 2
-SINGLE = "single"
-# How much slower a guest is whose CPUs take turns, 100 ms at a time.
+# How much slower a guest is whose CPUs take turns.
 SINGLE_SLOWER = 5.0
 TIMER = "sysvec_apic_timer_interrupt"
 # A stopped tick leaves no timer interrupt but those of timers that are due.
