@@ -24,7 +24,7 @@ PLAIN = CLI.parent / "build/host/cli/isolator"
 # Programs that run without privilege look into directories of tests.  Each pytest that begins
 # shuts the place that all have in common, so these have one of their own.
 if "PYTEST_DEBUG_TEMPROOT" not in os.environ:
-    os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.mkdtemp(prefix="isolator-cli-")
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.mkdtemp(prefix="t-")
     atexit.register(shutil.rmtree, os.environ["PYTEST_DEBUG_TEMPROOT"], ignore_errors=True)
 
 

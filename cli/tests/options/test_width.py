@@ -87,7 +87,7 @@ def said(*words: str | Path) -> str:
 
 
 @pytest.mark.parametrize("words", RECORDED, ids=" ".join)
-def test_recorded_machines(isolator: Path, lay: Lay, words: list[str]) -> None:
+def test_recorded(isolator: Path, lay: Lay, words: list[str]) -> None:
     """Of a machine that has much to be said of it."""
     root = lay(BAD)
     after = 2 if words[0] == "shield" else 1

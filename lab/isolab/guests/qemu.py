@@ -20,7 +20,8 @@ from . import kvm, packages
 
 # One thread for all CPUs, which take turns.  By itself a turn lasts 100 ms, and a guest whose CPUs
 # are busy gets stalls of RCU from that.  With a clock that follows the instructions a turn ends
-# where a timer is due.  An instruction takes 2 ns, more than a host needs; idle, time passes as ever.
+# where a timer is due.  An instruction takes 2 ns, more than a host needs; idle, time passes as
+# ever.
 SINGLE = "single"
 _TURNS = "shift=1,sleep=on"
 
