@@ -45,6 +45,14 @@ for mechanism in $every; do
 done
 "$bin/scope-task" >/tmp/answers &
 task=$!
+# A trigger before it has opened the device is none of its.
+tries=300
+until [ $((tries -= 1)) -eq 0 ]; do
+	case $(ls -l "/proc/$task/fd") in
+	*isolator_scope*) break ;;
+	esac
+	sleep 0.1
+done
 line=0
 for mechanism in work-unbound work-high kthread user irq-thread; do
 	on $mechanism $line
