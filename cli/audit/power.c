@@ -9,7 +9,7 @@
 #define CPU "/sys/devices/system/cpu"
 #define WAKE_US_MAX 10	/* above the shallow states, below those that lose caches */
 
-/* A file of each CPU's that shall hold "performance", or @same, which is another name of it. */
+/* Finds the CPUs whose file @name holds neither "performance" nor @same, which means it, too. */
 static void find_saving(struct audit *audit, const char *name, const char *same)
 {
 	for (int cpu = -1; (cpu = cpulist_next(&audit->cpus, cpu)) >= 0;) {

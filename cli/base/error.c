@@ -107,10 +107,14 @@ int error_say(const char *format, ...)
 	return EXIT_ERROR;
 }
 
+const char *error_unless_root(const char *otherwise)
+{
+	return geteuid() ? "run it as root" : otherwise;
+}
+
 const char *error_denied(void)
 {
-	return geteuid() ? "run it as root" :
-		"a container or a security module keeps root from it: do it outside of that";
+	return error_unless_root("a container or a security module keeps root from it: do it outside of that");
 }
 
 bool error_locked_down(const char *path, int error)

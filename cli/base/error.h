@@ -36,6 +36,9 @@ int error_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* All that error_say() has said, a line each; NULL: nothing. */
 const char *error_said(void);
+/* What helps whoever lacks a right: to be root; for root, who lacks a part of them, @otherwise. */
+const char *error_unless_root(const char *otherwise);
+
 /* What helps whoever was denied something: to be root, or for root, to look for what forbids it. */
 const char *error_denied(void);
 

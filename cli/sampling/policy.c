@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "sampling/policy.h"
 
 #define DEADLINE 6	/* SCHED_DEADLINE, which not every libc names */
@@ -115,7 +116,7 @@ static void refuse(const struct policy *policy, int cpu, int error, char *failur
 		snprintf(failure, size,
 			 "--policy %s, priority %u: %s: %s, or allow it: ulimit -r %u (LimitRTPRIO= of systemd); without --policy it takes what it may have",
 			 policy_names[policy->kind], policy->priority, strerror(error),
-			 geteuid() ? "run it as root" : "give it CAP_SYS_NICE", policy->priority);
+			 error_unless_root("give it CAP_SYS_NICE"), policy->priority);
 }
 
 bool policy_set(const struct policy *policy, int cpu, struct policy *got, char *failure,

@@ -186,7 +186,7 @@ static void lock_memory(struct sampler *sampler)
 		asked_add(settings, "memory", "locked", *locked ? locked : NULL, false, false,
 			  "%s: reclaim may interrupt the threads: %s, or raise ulimit -l",
 			  error < 0 ? "only the memory for results is locked" : strerror(error),
-			  geteuid() ? "run it as root" : "give it CAP_IPC_LOCK");
+			  error_unless_root("give it CAP_IPC_LOCK"));
 	free(locked);
 }
 
@@ -250,7 +250,7 @@ static void tell_settings(struct sampler *sampler)
 	}
 	asked_add(settings, "policy", asked, got, held, sampler->order->policy.insisted,
 		  held ? NULL : "this user may not have this priority, so other tasks delay the thread, too; %s, or run it with ulimit -r %u, to measure the kernel alone",
-		  geteuid() ? "run it as root" : "give it CAP_SYS_NICE",
+		  error_unless_root("give it CAP_SYS_NICE"),
 		  sampler->order->policy.priority);
 	free(asked);
 	free(got);

@@ -87,6 +87,12 @@ class Result:
     log: list[str] = field(default_factory=list)  # the kernel's, where it has what must not be
     windows: list[dict[str, Any]] = field(default_factory=list)
 
+    def blame(self, log: str, found: list[dmesg.Finding]) -> None:
+        """It failed by what the kernel's @log has that must not be there, if it has anything."""
+        self.why += [f"kernel log: {f.text}" for f in found[:5]]
+        if found:
+            self.log = dmesg.around(log, found[0])
+
     def json(self) -> dict[str, Any]:
         return {
             "name": self.test.name, "kernel": self.kernel, "status": self.status,
@@ -135,9 +141,7 @@ def _judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | Non
             )
             result.why += [what, *re.findall(r"^not ok.*", result.out, re.MULTILINE)]
     logged = [f for f in dmesg.scan(log) if not any(a.search(f.text) for a in allowed)]
-    result.why += [f"kernel log: {f.text}" for f in logged[:5]]
-    if logged:
-        result.log = dmesg.around(log, logged[0])
+    result.blame(log, logged)
     for expect in test.expects if event and event["exit"] == 0 else ():
         window = outcome.windows.get(expect.window)
         if not window:
@@ -187,8 +191,8 @@ def _stray(which: kernel.Kernel, of: GuestTest, ran: list[GuestTest], log: str) 
     if not found:
         return []
     test = dataclasses.replace(of, name="kernel-log", about="between the tests")
-    result = Result(test, which.name, why=[f"kernel log: {f.text}" for f in found[:5]],
-                    log=dmesg.around(log, found[0]))
+    result = Result(test, which.name)
+    result.blame(log, found)
     _show(result)
     return [result]
 

@@ -10,10 +10,9 @@ import pytest
 from isolab import suite, term
 from isolab.guests import distro, initramfs
 from isolab.guests.kernel import Kernel
-from isolab.header import GuestTest
+from isolab.header import DISTRO_TESTS, GuestTest
 from newc import unpack
 
-DISTRO = Path(__file__).resolve().parents[1] / "distro"
 MAKER = """#!/bin/sh
 echo "$@" >>{log}
 [ "$1" = --into ] && mkdir -p "$2/plain" && echo disk >"$2/root.ext2"
@@ -142,9 +141,9 @@ def test_windows_have_their_time() -> None:
     assert "env WINDOW_S 60\n" in lines and "run t 130000 exec" in lines
 
 
-@pytest.mark.parametrize("test", sorted(p.name for p in (DISTRO / "tests").glob("*.py")))
+@pytest.mark.parametrize("test", sorted(p.name for p in DISTRO_TESTS.glob("*.py")))
 def test_nothing_runs_outside_of_a_guest(test: str) -> None:
     """They add users and change settings: never those of the machine that the lab is on."""
-    done = subprocess.run([sys.executable, DISTRO / "tests" / test], capture_output=True, text=True,
-                          check=False, env={"PYTHONPATH": str(DISTRO)})
+    done = subprocess.run([sys.executable, DISTRO_TESTS / test], capture_output=True, text=True,
+                          check=False, env={"PYTHONPATH": str(DISTRO_TESTS.parent)})
     assert done.returncode == 1 and "only in a guest of the lab" in done.stderr

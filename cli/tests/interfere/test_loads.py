@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import PATIENCE_S, flat, valid
+from clitest import PATIENCE_S, flat, until, valid
 
 CPUS = sorted(os.sched_getaffinity(0))
 CPU = str(CPUS[-1])
@@ -330,11 +330,8 @@ def worker_of(process: subprocess.Popen[Any]) -> int:
     """The only process of its load, once that has worked for a while."""
     first = keeper(process, 1)
     worker = int(Path(f"/proc/{first}/task/{first}/children").read_text())
-    stop = time.monotonic() + PATIENCE_S
-    while sum(map(int, Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[11:13])
-              ) < os.sysconf("SC_CLK_TCK") / 5:
-        assert time.monotonic() < stop
-        time.sleep(0.01)
+    until(lambda: sum(map(int, Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2]
+                          .split()[11:13])) >= os.sysconf("SC_CLK_TCK") / 5)
     return worker
 
 
@@ -370,10 +367,8 @@ def test_keeper_that_is_killed(isolator: Path, environment: dict[str, str], plac
     os.kill(keeper(process, 1), signal.SIGKILL)
     _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1 and "its keeper was killed" in said
-    stop = time.monotonic() + PATIENCE_S
-    while marked(str(place)) and time.monotonic() < stop:
-        time.sleep(0.02)
-    assert not marked(str(place)) and len(list(place.iterdir())) == 1
+    until(lambda: not marked(str(place)))
+    assert len(list(place.iterdir())) == 1
     subprocess.run([isolator, "interfere", "stress:get", "-c", CPU, "-t", "0.1"], env=environment,
                    stdout=subprocess.DEVNULL, check=False)
     assert not any(place.iterdir())

@@ -9,11 +9,10 @@ import signal
 import subprocess
 import termios
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from clitest import PATIENCE_S, ROOT, Terminal
+from clitest import ROOT, Terminal, until
 from runtest import STOCK, Lay, tree
 
 pytestmark = pytest.mark.skipif(not ROOT, reason="only root can become another user")
@@ -147,14 +146,6 @@ def test_pipe(isolator: Path, root: Path) -> None:
 def quoted(words: list[str]) -> str:
     """For a shell."""
     return " ".join(f"'{word}'" for word in words)
-
-
-def until(there: Callable[[], bool]) -> None:
-    """Wait for it."""
-    stop = time.monotonic() + PATIENCE_S
-    while not there():
-        assert time.monotonic() < stop
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("where", ["| cat", "</dev/null", "</dev/null >/dev/null 2>&1"])

@@ -40,11 +40,9 @@ class Emulator:
     def accel(self, use_kvm: bool, icount: bool = False, threads: str = "") -> list[str]:
         if use_kvm:
             return ["-accel", "kvm", "-cpu", "host"]
-        if icount:
-            return ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-cpu", self.cpu]
-        if (threads or self.threads) == SINGLE:
-            return ["-accel", "tcg,thread=single", "-icount", _TURNS, "-cpu", self.cpu]
-        return ["-accel", f"tcg,thread={threads or self.threads}", "-cpu", self.cpu]
+        how = SINGLE if icount else threads or self.threads
+        clock = ["-icount", "shift=0,sleep=off" if icount else _TURNS] if how == SINGLE else []
+        return ["-accel", f"tcg,thread={how}", *clock, "-cpu", self.cpu]
 
 
 def _version(command: tuple[str, ...]) -> str:

@@ -363,7 +363,7 @@ def progress(config: Config, event: Event) -> str | None:
         return f"{config.name}: booted"
     if kind == "ctl" and name in ("end.quiet", "end.load", "end.no-tick"):
         return f"{config.name}: window {name[4:]} done"
-    if (kind in ("run", "ctl") and "." not in name and name not in QUIET_STEPS):
+    if kind in ("run", "ctl") and "." not in name and name not in QUIET_STEPS:
         state = "back" if back(event) else "NOT BACK"
         return f"{config.name}: {name} {state} in {event['seconds']:.2f} s"
     return None
