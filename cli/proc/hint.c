@@ -32,7 +32,10 @@ static const struct entry callbacks[] = {
 	{ "ipi_rseq", MEMBARRIER },
 	{ "ipi_sync_rq_state", MEMBARRIER },
 	{ "nmi_cpu_backtrace", "the kernel asked for the stack of every CPU (sysrq-l, a lockup or stall report): always delivered at once; the kernel log says why" },
-	{ "multi_cpu_stop", "the kernel stopped all CPUs (stop_machine): always delivered at once; the name and stack of the sender say why" },
+	{ "multi_cpu_stop", "the kernel stopped all CPUs for something that each must do (memory types, microcode), or this one was in the kernel; the name and stack of the sender say why" },
+	{ "take_cpu_down", "another CPU went offline: user mode counts as stopped; nothing to do" },
+	{ "cache_rendezvous_handler", "another CPU came online: user mode counts as stopped; nothing to do" },
+	{ "change_clocksource", "the kernel changed its clock: user mode counts as stopped; nothing to do" },
 	{ "__isolator_signal", "the isolated task was killed: always delivered at once" },
 	{ "ftrace_sync_ipi", "the function tracer asks whether this CPU still runs old code; user mode does not; nothing to do" },
 	{ "tlb_remove_table_smp_sync", "page tables were freed, and user mode does not walk them; nothing to do" },
@@ -60,7 +63,6 @@ static const struct entry callbacks[] = {
 	{ "isolator_perf_refused", "a program tried to count events on this CPU (perf) and got EBUSY; to let it wait instead: echo perf queue > /proc/isolator/limits" },
 	{ "__isolator_read_refused", "a program tried to read a register of this CPU (turbostat, rdmsr, cpuid) and got EBUSY; to let it wait instead: echo msr queue > /proc/isolator/limits" },
 	{ "sched_setaffinity", "a program tried to bind a task to isolated CPUs only, or the isolated task elsewhere, and got EBUSY; bind it to other CPUs" },
-	{ "clocksource_change_busy", "a program tried to change the clock source, which stops all CPUs, and got EBUSY; change it while no CPU is isolated" },
 };
 
 /* By kind, for requests without a function. */

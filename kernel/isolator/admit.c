@@ -89,7 +89,7 @@ int isolator_check_cpu(int cpu)
 	raw_spin_unlock_irq(&isolator_lock);
 	if (owned)
 		return -EALREADY;
-	if (ending || isolator_bypass())
+	if (ending || isolator_in_transition())
 		return -EBUSY;
 	if (isolator_timekeeper_beside(cpu) < 0)
 		return -EBUSY;

@@ -7,6 +7,7 @@
 #include <linux/irq_work.h>
 #include <linux/isolator.h>
 #include <linux/jiffies.h>
+#include <linux/panic.h>
 #include <linux/preempt.h>
 #include <linux/sched/signal.h>
 #include <linux/timekeeping.h>
@@ -14,6 +15,19 @@
 #include <asm/isolator.h>
 
 #include "internal.h"
+
+/*
+ * While the machine is stopped nobody comes in: see gate.c.  An NMI on top of an entry that
+ * waits here waits itself.  In a panic whoever comes is let in: it may be what the CPU is
+ * to be stopped by.
+ */
+static __always_inline void isolator_wait_gate(struct isolator_hot *hot)
+{
+	while ((raw_atomic_read_acquire(&hot->work) & ISOLATOR_WORK_GATE) && !hot->pass &&
+	       raw_atomic_read(&panic_cpu) == PANIC_CPU_INVALID &&
+	       !isolator_fault(ISOLATOR_FAULT_IGNORE_GATE))
+		cpu_relax();
+}
 
 /*
  * Why this may come so late: until here the entry code has run only what cannot
@@ -27,8 +41,11 @@
 noinstr void __isolator_run_deferred(void)
 {
 	struct isolator_hot *hot = raw_cpu_ptr(&isolator_hot);
-	int work = raw_atomic_read(&hot->work) & ISOLATOR_WORK_DEFERRED;
+	int work;
 
+	/* What the stopped machine changed is synchronised with below, not before. */
+	isolator_wait_gate(hot);
+	work = raw_atomic_read(&hot->work) & ISOLATOR_WORK_DEFERRED;
 	WRITE_ONCE(hot->pending, hot->pending | work);
 	raw_atomic_andnot(work, &hot->work);
 	if (isolator_fault(ISOLATOR_FAULT_SKIP_DEFERRED))

@@ -342,6 +342,7 @@ int isolator_timekeeper_beside(int cpu);
 void isolator_elect_timekeeper(int leaving);
 
 /* system.c */
+bool isolator_in_transition(void);
 int isolator_system_init(void);
 
 /* tick.c */
@@ -357,6 +358,10 @@ int isolator_stop_task(const struct isolator_task_args *args);
 /* flood.c */
 int isolator_flood_write(char *text);
 int isolator_flood_show(struct seq_file *m, void *v);
+
+/* stops.c */
+int isolator_stops_write(char *text);
+int isolator_stops_show(struct seq_file *m, void *v);
 
 /* proc.c, device.c */
 int isolator_proc_init(void);

@@ -24,7 +24,7 @@ DEFINE_PER_CPU(struct isolator_cpu, isolator_cpus);
 struct cpumask isolator_cpumask;
 EXPORT_SYMBOL_GPL(isolator_cpumask);
 
-/* Hot-plug and power transitions under way: everything is delivered at once. */
+/* Power transitions under way: everything is delivered at once. */
 atomic_t isolator_bypassed = ATOMIC_INIT(0);
 
 static bool isolator_in_kdb(void)

@@ -309,6 +309,9 @@ static const char *const isolator_fault_names[ISOLATOR_FAULTS] = {
 	[ISOLATOR_FAULT_ALLOW_READERS]	= "allow_readers",
 	[ISOLATOR_FAULT_QUEUE_IMMEDIATE]	= "queue_immediate",
 	[ISOLATOR_FAULT_SLOW_START]	= "slow_start",
+	[ISOLATOR_FAULT_IGNORE_GATE]	= "ignore_gate",
+	[ISOLATOR_FAULT_OPEN_GATE]	= "open_gate",
+	[ISOLATOR_FAULT_FENCE_KERNEL]	= "fence_kernel",
 };
 
 static int isolator_fault_show(struct seq_file *m, void *v)
@@ -354,6 +357,7 @@ static const struct isolator_file isolator_files[] = {
 	{ "stop",	0200, isolator_nothing_show,	isolator_write_stop, true },
 #ifdef CONFIG_ISOLATOR_FLOOD
 	{ "flood",	0600, isolator_flood_show,	isolator_flood_write },
+	{ "stops",	0600, isolator_stops_show,	isolator_stops_write },
 #endif
 #ifdef CONFIG_ISOLATOR_FAULTS
 	{ "fault",	0600, isolator_fault_show,	isolator_write_fault },

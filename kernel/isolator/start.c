@@ -149,12 +149,12 @@ static int isolator_take_cpu(struct isolator_cpu *ic, struct isolator_shared *sh
 	if (current->nr_cpus_allowed != 1 || smp_processor_id() != ic->cpu)
 		ret = -ENOTUNIQ;
 	/*
-	 * The owner, then the bypass: an end looks the other way round.  A hot-plug that
+	 * The owner, then the transition: an end looks the other way round.  A hot-plug that
 	 * is through by now has left the mask of active CPUs as it is; one that
 	 * comes finds this CPU isolated, and ends that if it takes the last other.
 	 */
 	smp_mb();
-	if (isolator_bypass())
+	if (isolator_in_transition())
 		ret = -EBUSY;
 	smp_rmb(); /* pairs with isolator_hotplug_end() */
 	if (!cpumask_test_cpu(ic->cpu, &isolator_allowed))

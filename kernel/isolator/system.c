@@ -28,12 +28,40 @@ static void isolator_end_all_wait(void)
 		isolator_wait_restored(isolator_of(cpu));
 }
 
+/* A CPU comes or goes. */
+static atomic_t isolator_hotplugs = ATOMIC_INIT(0);
+
 /**
- * isolator_hotplug_begin - cpus_write_lock() is held: queue nothing any more
+ * isolator_in_transition - is this a moment in which nobody may start?
  *
- * What is queued already is delivered: hot-plug may wait for it.
+ * Context: any; a snapshot.
+ */
+bool isolator_in_transition(void)
+{
+	return atomic_read(&isolator_hotplugs) || isolator_bypass();
+}
+
+/**
+ * isolator_hotplug_begin - cpus_write_lock() is held: nobody starts any more
+ *
+ * Who is isolated stays so, but on a CPU that goes: requests wait as ever, and
+ * stopping the machine leaves user mode out (gate.c).
  */
 void isolator_hotplug_begin(void)
+{
+	atomic_inc(&isolator_hotplugs);
+	smp_mb__after_atomic(); /* before the look for who is isolated: see isolator_take_cpu() */
+}
+
+/** isolator_hotplug_end - the reverse */
+void isolator_hotplug_end(void)
+{
+	smp_mb__before_atomic(); /* the mask of active CPUs, then this: see isolator_take_cpu() */
+	atomic_dec(&isolator_hotplugs);
+}
+
+/* Suspend or reboot: nothing is queued any more, and what is queued is delivered. */
+static void isolator_bypass_begin(void)
 {
 	int cpu;
 
@@ -48,8 +76,7 @@ void isolator_hotplug_begin(void)
 	}
 }
 
-/** isolator_hotplug_end - the reverse */
-void isolator_hotplug_end(void)
+static void isolator_bypass_end(void)
 {
 	smp_mb__before_atomic(); /* the mask of active CPUs, then this: see isolator_take_cpu() */
 	atomic_dec(&isolator_bypassed);
@@ -86,14 +113,14 @@ static int isolator_pm_notify(struct notifier_block *nb, unsigned long action,
 	case PM_SUSPEND_PREPARE:
 	case PM_HIBERNATION_PREPARE:
 	case PM_RESTORE_PREPARE:
-		isolator_hotplug_begin();
+		isolator_bypass_begin();
 		isolator_end_all(ISOLATOR_END_SYSTEM);
 		isolator_end_all_wait();
 		break;
 	case PM_POST_SUSPEND:
 	case PM_POST_HIBERNATION:
 	case PM_POST_RESTORE:
-		isolator_hotplug_end();
+		isolator_bypass_end();
 		break;
 	}
 	return NOTIFY_OK;
@@ -106,7 +133,7 @@ static struct notifier_block isolator_pm_nb = {
 static int isolator_reboot_notify(struct notifier_block *nb, unsigned long action,
 				  void *data)
 {
-	isolator_hotplug_begin();
+	isolator_bypass_begin();
 	isolator_end_all(ISOLATOR_END_SYSTEM);
 	return NOTIFY_OK;
 }

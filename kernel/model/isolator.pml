@@ -25,8 +25,10 @@
  *   avoided	 what user mode has no need of is never queued
  *   yielded  a thread that waited before a tick has run when the tick returns
  *   drained	 nothing is left behind on the CPU at the return to user mode
+ *   alone	 nobody runs the kernel while the function of a stopped machine does
  * Liveness (ltl, weak fairness): every request ends, every thread runs, nothing
- * stays on the CPU.
+ * stays on the CPU;
+ * a gate opens again, and a stop ends.
  *
  * Which world (one of them, default TICKS and deadlines):
  *   NEVER_TICKS	the task spins for ever: deadlines alone end requests
@@ -34,11 +36,13 @@
  *   NMI		NMIs arrive, from user mode and amid the entry code
  *   LATE_ARRIVAL	an interrupt reaches its CPU some time after it was sent
  *   KICK_ONCE		a flag for the interrupt under way instead of counters
+ *   STOPS		the machine is stopped, and leaves the target out in user mode
  *   OTHER_TASK		the isolated task sleeps at times, and another runs in user mode
  * Which fault, see kernel/model/check: SKIP_DEFERRED, DROP_QUEUED, LOSE_WAKEUP,
  * NO_YIELD, LEAVE_CALLBACK, NO_SENDER_MARK, NO_SENDER_BARRIER, NO_ENTRY_BARRIER,
  * NO_EXIT_BARRIER (store buffer of the target's state), COUNT_FIRST,
- * CLEAR_AFTER, CLEAR_FIRST, NMI_USER_ONLY, QUEUE_AVOIDED, ARMED_FIRST, ARMED_TAKES.
+ * CLEAR_AFTER, CLEAR_FIRST, NMI_USER_ONLY, QUEUE_AVOIDED, ARMED_FIRST, ARMED_TAKES,
+ * IGNORE_GATE, OPEN_GATE, FENCE_KERNEL, KEEP_GATE, EARLY_GATE.
  *
  * Left out: start and end, the bypass of panic and hot-plug, and two targets
  * (they share nothing but senders).  Memory is sequentially consistent but for
@@ -78,8 +82,8 @@ bool since, thread_since;	/* stamps, under one lock: changed in one step */
 bool yield_required;
 bool thread_waits;		/* a kthread of the target's CPU is runnable */
 
-/* The interrupt controller: sent for itself, by an NMI's doing, by a deadline miss. */
-bool wire, wire_excused, latched, latched_excused, latched_miss, latched_self;
+/* The interrupt controller: sent for itself, by an NMI's doing, by a deadline miss, by a stop. */
+bool wire, wire_excused, latched, latched_excused, latched_miss, latched_self, latched_stop;
 
 /* The target's own. */
 bool pending;			/* taken from work_text, not yet done */
@@ -93,6 +97,7 @@ bool old_walk[N];		/* a walk that began before the request goes on */
 bool ran[N], waited_before[N], waits[N];
 bool thread_before, local_state;
 bool requested[N];
+bool spins[N];			/* the sender is not to be stopped before it is through */
 bool user_mode;
 
 /* --- the state word, with a store buffer of one entry where a fault wants it --- */
@@ -148,8 +153,20 @@ inline state_user()
 #endif
 }
 
+/* A stop of the machine. */
+bool gate;			/* the work bit */
+bool others_stopped;		/* all but the target have interrupts off */
+bool in_person;			/* the target is wanted, too */
+bool stopping, at_gate;		/* the stop is under way; the target waits for its end */
+bool alone;			/* ghost: its function runs */
+bool stop_stale;		/* ghost: and changed text, since when nobody has synchronised */
+bool nmi_body;			/* ghost: as body, of an NMI */
+
 #include "target.pml"
 #include "sender.pml"
+#ifdef STOPS
+#include "stop.pml"
+#endif
 
 init
 {
@@ -157,6 +174,8 @@ init
 	run sender(1)
 #elif defined(TEXT_ONLY)
 	run sender(0)
+#elif defined(CALL_ONLY)
+	run sender(1)
 #else
 	atomic { run sender(0); run sender(1) }
 #endif
@@ -177,5 +196,7 @@ init
 ltl requests_end { [] (requested[1] -> <> !requested[1]) }
 ltl synchronised { [] (requested[0] -> <> !requested[0]) }
 ltl threads_run { RETURNS -> [] (thread_waits -> <> !thread_waits) }
+ltl gate_opens { [] (at_gate -> <> !at_gate) }
+ltl stop_ends { [] (stopping -> <> !stopping) }
 ltl state_is_drained { [] (local_state -> <> !local_state) }
 #endif

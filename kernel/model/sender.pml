@@ -132,6 +132,17 @@ inline deliver()
 	}
 }
 
+/* What a stop sends: the others wait for it. */
+inline send_stop()
+{
+	d_step {
+		if
+		:: KICKED
+		:: else -> kick = KICKS; latched_stop = true
+		fi
+	}
+}
+
 /* A deadline has passed with the request pending and the target quiet. */
 inline deadline_miss()
 {
@@ -139,13 +150,20 @@ inline deadline_miss()
 	deliver()
 }
 
+/* Whom a stop waits for at last makes room for it. */
+#ifdef LIVENESS
+#define MAY_BEGIN	(!stopping)
+#else
+#define MAY_BEGIN	(!others_stopped)
+#endif
+
 proctype sender(byte i)
 {
 	mtype kind, seen;
 	bool saw_nmi, avoided, was_armed;
 
 end:	do
-	:: atomic { true ->
+	:: atomic { MAY_BEGIN ->
 		if
 		:: SYNC(i) -> kind = TEXT
 		:: SYNC(i) -> kind = WALK
@@ -154,6 +172,7 @@ end:	do
 		fi;
 		d_step {
 			requested[i] = true; ran[i] = false; done[i] = false;
+			spins[i] = true;
 			stale[i] = stale[i] || kind == TEXT;
 			old_walk[i] = kind == WALK && body
 		}
@@ -190,6 +209,7 @@ end:	do
 		queue_or_send(i);
 #endif
 sent:
+		spins[i] = kind != ASYNC;
 		do
 		:: done[i] -> break
 #ifndef NO_DEADLINE
@@ -203,7 +223,7 @@ sent:
 		assert(ran[i]);		/* lost */
 next:		skip;
 		d_step {
-			requested[i] = false; old_walk[i] = false;
+			requested[i] = false; spins[i] = false; old_walk[i] = false;
 			done[i] = false; ran[i] = false; seen = 0; kind = 0;
 			avoided = false
 		}

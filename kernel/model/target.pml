@@ -6,13 +6,28 @@
 /* sync_core() or a TLB flush: all changes made before are seen from here on. */
 inline synchronise()
 {
-	stale[0] = false; stale[1] = false; must[0] = false; must[1] = false
+	stale[0] = false; stale[1] = false; must[0] = false; must[1] = false;
+	stop_stale = false
 }
 
 /* Instrumentable code begins: nobody may have been told wrong. */
 inline begin_body()
 {
-	assert(!must[0] && !must[1])	/* stale */
+	assert(!must[0] && !must[1]);	/* stale */
+	assert(!stop_stale);		/* stale */
+	assert(!alone)			/* alone */
+}
+
+/* While the machine is stopped nobody comes in. */
+inline wait_gate()
+{
+#if defined(STOPS) && !defined(IGNORE_GATE)
+	at_gate = gate;
+	!gate;
+	at_gate = false
+#else
+	skip
+#endif
 }
 
 /* An NMI, where `from_user`: on top of user mode.  Only deferred work runs in it. */
@@ -26,6 +41,9 @@ inline nmi(from_user)
 		:: else
 		fi
 	   };
+#if defined(STOPS) && !defined(IGNORE_GATE)
+	   !gate;
+#endif
 #ifdef NMI_USER_ONLY
 	   if
 	   :: from_user && work_text -> d_step { pending = true; work_text = false };
@@ -39,8 +57,9 @@ inline nmi(from_user)
 	   :: else
 	   fi;
 #endif
-	   begin_body();
+	   d_step { begin_body(); nmi_body = true };
 	   d_step {
+		nmi_body = false;
 		if
 		:: from_user -> drain(); state = USER
 		:: else
@@ -61,6 +80,7 @@ inline nmi(from_user)
 inline catch_up()
 {
 	nmi(false);
+	wait_gate();
 #ifdef SKIP_DEFERRED
 	skip;
 #else
@@ -118,7 +138,7 @@ inline run_queue()
 #define KICKS	false
 #endif
 
-#define LATCHED (latched || latched_excused || latched_miss || latched_self)
+#define LATCHED (latched || latched_excused || latched_miss || latched_self || latched_stop)
 
 /* Interrupts are on for a moment: what is latched is taken. */
 inline window()
@@ -133,6 +153,7 @@ inline window()
 			drain();
 			latched = false; latched_excused = false;
 			latched_miss = false; latched_self = false;
+			latched_stop = false; in_person = false;
 			kick = false
 		};
 		run_queue()

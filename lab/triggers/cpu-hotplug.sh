@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: cpu-hotplug
 # row: 39, 40, 105
-# class: immediate
+# class: exclude
 # kind: script
 # cpus: 3
 # notick: no

@@ -33,6 +33,7 @@
 #include <linux/types.h>
 #include <uapi/linux/isolator.h>
 
+struct cpumask;
 struct hrtimer;
 struct isolator_rule;
 struct llist_head;
@@ -79,6 +80,9 @@ enum isolator_fault {
 	ISOLATOR_FAULT_ALLOW_READERS,
 	ISOLATOR_FAULT_QUEUE_IMMEDIATE,
 	ISOLATOR_FAULT_SLOW_START,
+	ISOLATOR_FAULT_IGNORE_GATE,
+	ISOLATOR_FAULT_OPEN_GATE,
+	ISOLATOR_FAULT_FENCE_KERNEL,
 	ISOLATOR_FAULTS,
 };
 
@@ -94,7 +98,9 @@ enum isolator_fault {
 #define ISOLATOR_WORK_DEFERRED	(ISOLATOR_WORK_TEXT | ISOLATOR_WORK_TLB)
 #define ISOLATOR_WORK_CALL	BIT(2)	/* call_single_queue was not announced */
 #define ISOLATOR_WORK_RESCHED	BIT(3)	/* TIF_NEED_RESCHED was not announced */
+#define ISOLATOR_WORK_GATE	BIT(4)	/* the machine is stopped: wait outside */
 #define ISOLATOR_WORK_QUEUED	(ISOLATOR_WORK_CALL | ISOLATOR_WORK_RESCHED)
+#define ISOLATOR_WORK_ENTRY	(ISOLATOR_WORK_DEFERRED | ISOLATOR_WORK_GATE)
 
 /**
  * struct isolator_hot - what senders and the entry code look at
@@ -109,6 +115,7 @@ enum isolator_fault {
  * @muted: the clock event device was switched off with timers queued
  * @ticks: each kernel entry of the isolated task looks whether a tick is due
  * @pending: deferred work taken from @work and not done yet: an NMI does it too
+ * @pass: a machine check enters, which waits at no gate
  */
 struct isolator_hot {
 	atomic_t	work;
@@ -118,6 +125,7 @@ struct isolator_hot {
 	bool		left;
 	bool		muted;
 	bool		ticks;
+	bool		pass;
 	int		pending;
 };
 
@@ -149,10 +157,28 @@ static __always_inline void isolator_kernel_enter(void)
 	if (isolator_enabled()) {
 		struct isolator_hot *hot = raw_cpu_ptr(&isolator_hot);
 
-		if (unlikely((raw_atomic_read(&hot->work) & ISOLATOR_WORK_DEFERRED) ||
+		if (unlikely((raw_atomic_read(&hot->work) & ISOLATOR_WORK_ENTRY) ||
 			     hot->pending))
 			__isolator_run_deferred();
 	}
+}
+
+/**
+ * isolator_gate_pass - a machine check enters; what enters from now on waits at no gate
+ * @pass: which
+ *
+ * All CPUs wait for each other in a machine check, those that are stopped among them.  So it
+ * runs while the machine is stopped, as it does on a CPU that is stopped in person.
+ * Context: noinstr, before the state says kernel, or after; interrupts off.  Return: what
+ * it was before, as one may come on top of another entry.
+ */
+static __always_inline bool isolator_gate_pass(bool pass)
+{
+	struct isolator_hot *hot = raw_cpu_ptr(&isolator_hot);
+	bool before = hot->pass;
+
+	hot->pass = pass;
+	return before;
 }
 
 /** isolator_user_exit - take what was queued, in instrumentable entry code */
@@ -332,6 +358,13 @@ void isolator_hotplug_begin(void);
 void isolator_hotplug_end(void);
 void isolator_cpu_down(unsigned int cpu);
 
+/* A stop of the machine: kernel/isolator/gate.c */
+const struct cpumask *isolator_gate_choose(const struct cpumask *all,
+					   const struct cpumask *needed, unsigned int try);
+bool isolator_gate_close(void);
+void isolator_gate_open(void);
+void isolator_gate_count(void *func);
+
 /* For the time code: kernel/isolator/entry.c */
 int isolator_timekeeper(void);
 
@@ -413,6 +446,17 @@ static inline void isolator_task_exec(void) { }
 static inline void isolator_hotplug_begin(void) { }
 static inline void isolator_hotplug_end(void) { }
 static inline void isolator_cpu_down(unsigned int cpu) { }
+static inline const struct cpumask *isolator_gate_choose(const struct cpumask *all,
+							 const struct cpumask *needed,
+							 unsigned int try)
+{
+	return all;
+}
+
+static inline bool isolator_gate_close(void) { return true; }
+static inline void isolator_gate_open(void) { }
+static inline void isolator_gate_count(void *func) { }
+static __always_inline bool isolator_gate_pass(bool pass) { return false; }
 static inline int isolator_timekeeper(void) { return -1; }
 static inline bool isolator_fault(enum isolator_fault fault) { return false; }
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Isolator: stops of the machine whose function shows whether it is alone, for tests.
+ * Whoever reads /proc/isolator/stops checks: kernel code that runs while the function does
+ * sees it halfway; code that did not synchronise afterwards runs text of before.
+ */
+#include <linux/delay.h>
+#include <linux/isolator.h>
+#include <linux/kernel.h>
+#include <linux/sched/signal.h>
+#include <linux/seq_file.h>
+#include <linux/smp.h>
+#include <linux/stop_machine.h>
+
+#include <asm/text-patching.h>
+
+#include "internal.h"
+
+#define ISOLATOR_STOPS_MAX	100000
+#define ISOLATOR_STOPS_US	200	/* the function's time; others have to have one, too */
+
+/* Both are changed by each stop, one at its begin and one at its end. */
+static u32 isolator_stops_begun, isolator_stops_done;
+static atomic_t isolator_stops_halfway, isolator_stops_stale, isolator_stops_reads;
+
+#ifdef CONFIG_PREEMPT_RT
+/* Text is changed under a lock that sleeps there. */
+static u32 isolator_stops_text(void)
+{
+	return READ_ONCE(isolator_stops_done);
+}
+
+static void isolator_stops_rewrite(u32 value) { }
+#else
+extern u8 isolator_stops_site[];
+
+/* Returns the value that is part of the instruction. */
+static noinline u32 isolator_stops_text(void)
+{
+	u32 value;
+
+	asm volatile(".globl isolator_stops_site\n"
+		     "isolator_stops_site: movl $0, %0" : "=a" (value));
+	return value;
+}
+
+static void isolator_stops_rewrite(u32 value)
+{
+	/* Behind the operation code; the machine is stopped, as for the debugger. */
+	text_poke_kgdb(isolator_stops_site + 1, &value, sizeof(value));
+}
+#endif
+
+static int isolator_stop_and_change(void *unused)
+{
+	u32 value = isolator_stops_begun + 1;
+
+	WRITE_ONCE(isolator_stops_begun, value);
+	udelay(ISOLATOR_STOPS_US);
+	isolator_stops_rewrite(value);
+	WRITE_ONCE(isolator_stops_done, value);
+	return 0;
+}
+
+static void isolator_stops_nothing(void *unused) { }
+
+static int isolator_stop_machine(unsigned int stops)
+{
+	while (stops--) {
+		int ret = stop_machine(isolator_stop_and_change, NULL, NULL);
+
+		if (ret)
+			return ret;
+		if (signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return 0;
+}
+
+/**
+ * isolator_stops_write - stop the machine so many times, or call a CPU and do not wait
+ * @text: a number, or "call" and a CPU's
+ *
+ * Returns 0, -EINTR, -EINVAL or -ERANGE.  Context: process, may sleep.
+ */
+int isolator_stops_write(char *text)
+{
+	bool call = str_has_prefix(text, "call ");
+	unsigned int number;
+	int ret;
+
+	ret = kstrtouint(call ? text + 5 : text, 0, &number);
+	if (ret)
+		return ret;
+	if (!call)
+		return number && number <= ISOLATOR_STOPS_MAX ?
+		       isolator_stop_machine(number) : -ERANGE;
+	if (number >= nr_cpu_ids)
+		return -ERANGE;
+	/* From the memory of this CPU, which may be taken offline next. */
+	on_each_cpu_mask(cpumask_of(number), isolator_stops_nothing, NULL, false);
+	return 0;
+}
+
+/**
+ * isolator_stops_show - what the readers saw so far, this one included
+ *
+ * Interrupts are off meanwhile, so that this CPU is not stopped between two looks.
+ */
+int isolator_stops_show(struct seq_file *m, void *v)
+{
+	unsigned long flags;
+	u32 begun, done, now;
+
+	local_irq_save(flags);
+	done = READ_ONCE(isolator_stops_done);
+	now = isolator_stops_text();
+	begun = READ_ONCE(isolator_stops_begun);
+	local_irq_restore(flags);
+	atomic_inc(&isolator_stops_reads);
+	if (begun != done)
+		atomic_inc(&isolator_stops_halfway);
+	else if (now != done)
+		atomic_inc(&isolator_stops_stale);
+	seq_printf(m, "stops %u reads %d halfway %d stale %d\n", done,
+		   atomic_read(&isolator_stops_reads), atomic_read(&isolator_stops_halfway),
+		   atomic_read(&isolator_stops_stale));
+	return 0;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: gate
+ * cpus: 4
+ * kernel: isolator
+ * timeout: 240
+ * about: stops of the machine leave user mode alone, and nobody runs the kernel meanwhile
+ */
+#include "gate.h"
+
+/* A call that nobody waits for lies in the memory of the CPU that goes. */
+static void call_and_go(struct worker *spins)
+{
+	pid_t pid = fork();
+	uint64_t missed;
+	int status;
+
+	if (!pid)
+		_exit(iso_pin(3) || put_file(STOPS, "call 1") || iso_pin(0));
+	waitpid(pid, &status, 0);
+	/* The fork itself may have waited for the task. */
+	missed = spins->iso.page->missed;
+	ok(!status && spins->iso.page->due, "CPU 3 has called the task's CPU, which has it queued");
+	ok(!put_file(CPU3, "0"), "CPU 3 goes");
+	missed = spins->iso.page->missed - missed;
+	if (!ok(missed == 1, "when the call has run: %lu deadline misses", missed))
+		show_deliveries();
+	ok(!put_file(CPU3, "1"), "and comes back");
+}
+
+int main(void)
+{
+	struct worker *spins;
+	struct stops seen;
+
+	iso_require(4);
+	stops_require();
+	spins = stops_alone(20, 20, 200);
+	call_and_go(spins);
+	worker_end(spins);
+
+	seen = stops_beside("200");
+	ok(seen.stops == 200 && seen.reads > 100, "%u stops beside %u looks from the kernel",
+	   seen.stops, seen.reads);
+	ok(!seen.halfway, "nobody ran the kernel meanwhile");
+	ok(!seen.stale, "nor text of before afterwards");
+	return done_testing();
+}

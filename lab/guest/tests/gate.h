@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The machine is stopped beside a task that never enters the kernel, or all the time. */
+#ifndef LAB_GATE_H
+#define LAB_GATE_H
+
+#include <stdio.h>
+#include "../test.h"
+
+#define STOPS	"/proc/isolator/stops"
+#define CLOCKS	"/sys/devices/system/clocksource/clocksource0/"
+#define CPU3	"/sys/devices/system/cpu/cpu3/online"
+
+struct stops {
+	unsigned int stops, reads, halfway, stale;
+};
+
+static inline struct stops stops_seen(void)
+{
+	struct stops seen;
+	char text[128];
+
+	if (get_file(STOPS, text, sizeof(text)) ||
+	    sscanf(text, "stops %u reads %u halfway %u stale %u", &seen.stops, &seen.reads,
+		   &seen.halfway, &seen.stale) != 4)
+		bail_out(STOPS);
+	return seen;
+}
+
+static inline void stops_require(void)
+{
+	if (access(STOPS, F_OK))
+		skip_all("no " STOPS ": wants CONFIG_ISOLATOR_FLOOD");
+}
+
+/* Runs kernel code that a stop must not meet halfway; data is the open file. */
+static inline void stops_look(struct worker *w)
+{
+	char text[128];
+
+	if (pread(*(int *)w->data, text, sizeof(text), 0) < 0)
+		w->stop = true;
+}
+
+/* So many stops beside such a task; what was seen meanwhile. */
+static inline struct stops stops_beside(const char *number)
+{
+	int fd = open(STOPS, O_RDONLY | O_CLOEXEC);
+	struct worker *w = worker_new(1);
+	struct stops before, after;
+
+	if (fd < 0)
+		bail_out(STOPS);
+	w->data = &fd;
+	w->each = stops_look;
+	w->deadline_ns = 60 * SEC;
+	w->spin_ns = SEC;
+	need_worker(worker_thread(w));
+	before = stops_seen();
+	if (put_file(STOPS, number))
+		bail_out("stopping the machine");
+	after = stops_seen();
+	worker_end(w);
+	close(fd);
+	after.stops -= before.stops;
+	after.reads -= before.reads;
+	after.halfway -= before.halfway;
+	after.stale -= before.stale;
+	diag("%u stops, %u looks, %u halfway, %u stale", after.stops, after.reads, after.halfway,
+	     after.stale);
+	return after;
+}
+
+/* All of these: none reaches the task, each is done. */
+static inline void alone(struct worker *spins, const char *what, bool (*once)(int n), int rounds)
+{
+	uint64_t excluded = spins->iso.page->excluded;
+	long long before = interrupts_all(1);
+	int done = 0;
+
+	while (done < rounds && once(done))
+		done++;
+	ok(done == rounds, "%s: %d of %d", what, done, rounds);
+	excluded = spins->iso.page->excluded - excluded;
+	if (!ok(interrupts_all(1) == before && !spins->iso.page->immediate &&
+		!spins->iso.page->missed, "none interrupted the task: %lld interrupts",
+		interrupts_all(1) - before))
+		show_deliveries();
+	ok(excluded >= (uint64_t)rounds, "it was left out of %lu", excluded);
+}
+
+static inline bool hotplug(int n)
+{
+	(void)n;
+	return !put_file(CPU3, "0") && !put_file(CPU3, "1");
+}
+
+static inline bool stop_once(int n)
+{
+	(void)n;
+	return !put_file(STOPS, "1");
+}
+
+static char clocks[2][32];
+
+static inline bool switch_clock(int n)
+{
+	char now[32] = "";
+
+	return !put_file(CLOCKS "current_clocksource", clocks[!(n & 1)]) &&
+	       !get_file(CLOCKS "current_clocksource", now, sizeof(now)) &&
+	       !strncmp(now, clocks[!(n & 1)], strlen(clocks[!(n & 1)]));
+}
+
+/* The present one, and another. */
+static inline bool two_clocks(void)
+{
+	char list[256], *word;
+
+	if (get_file(CLOCKS "current_clocksource", clocks[0], sizeof(clocks[0])) ||
+	    get_file(CLOCKS "available_clocksource", list, sizeof(list)))
+		return false;
+	clocks[0][strcspn(clocks[0], " \n")] = 0;
+	for (word = strtok(list, " \n"); word; word = strtok(NULL, " \n"))
+		if (strcmp(word, clocks[0]))
+			snprintf(clocks[1], sizeof(clocks[1]), "%s", word);
+	return clocks[1][0];
+}
+
+/* A task that never ticks, and three kinds of stops beside it. */
+static inline struct worker *stops_alone(int hotplugs, int switches, int stops)
+{
+	struct worker *spins = worker_new(1);
+
+	spins->deadline_ns = 600 * SEC;
+	spins->spin_ns = SEC;
+	spins->life_s = 500;
+	need_worker(worker_thread(spins));
+	alone(spins, "a CPU goes and comes", hotplug, hotplugs);
+	if (two_clocks())
+		alone(spins, "the clocksource changes", switch_clock, switches);
+	else
+		diag("there is one clocksource only");
+	alone(spins, "the machine is stopped", stop_once, stops);
+	return spins;
+}
+
+#endif
