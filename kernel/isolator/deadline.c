@@ -29,6 +29,8 @@ static u64 isolator_watch_period;
 static void isolator_require_yield(struct isolator_cpu *ic, u64 budget)
 {
 	WRITE_ONCE(ic->yield_required, max(READ_ONCE(ic->yield_required), budget));
+	/* Before the flag; pairs with the barrier in isolator_prepare_user(). */
+	smp_mb();
 	isolator_left(ic->cpu); /* before the interrupt */
 }
 

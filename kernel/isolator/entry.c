@@ -48,6 +48,8 @@ noinstr void __isolator_run_deferred(void)
 	work = raw_atomic_read(&hot->work) & ISOLATOR_WORK_DEFERRED;
 	WRITE_ONCE(hot->pending, hot->pending | work);
 	raw_atomic_andnot(work, &hot->work);
+	/* The bits before the work; pairs with the barrier in isolator_avoid(). */
+	smp_mb__after_atomic();
 	if (isolator_fault(ISOLATOR_FAULT_SKIP_DEFERRED))
 		return;
 	work = READ_ONCE(hot->pending);

@@ -196,6 +196,12 @@ static bool isolator_avoid(int cpu, const struct isolator_rule *rule)
 {
 	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
 
+	/*
+	 * What the caller changed before the bit; pairs with the barrier in
+	 * __isolator_run_deferred().  A CPU that clears the bit together with an earlier
+	 * one would otherwise synchronise without the change, and find no bit later.
+	 */
+	smp_mb__before_atomic();
 	if (rule->policy == ISOLATOR_DEFER_TEXT)
 		atomic_or(ISOLATOR_WORK_TEXT, &hot->work);
 	else if (rule->policy == ISOLATOR_DEFER_TLB)
@@ -382,6 +388,11 @@ void __isolator_thread_waits(int cpu, struct task_struct *p)
 	if (p == READ_ONCE(ic->owner))
 		return;
 	raw_spin_lock(&ic->lock);
+	/*
+	 * The thread on its queue before the flag; pairs with the barrier in
+	 * isolator_prepare_user(): a CPU that clears the flag finds the thread.
+	 */
+	smp_mb__after_spinlock();
 	ic->waiter = p->pid;
 	memcpy(ic->waiter_comm, p->comm, sizeof(ic->waiter_comm));
 	raw_spin_unlock(&ic->lock);
