@@ -42,7 +42,7 @@ class Proxy:
         self._cut = True
         async with asyncio.timeout(20):
             while self._open:
-                await asyncio.sleep(0.005)
+                await asyncio.sleep(0.005)  # sleep: between two looks
         await over
         self._cut = False
 

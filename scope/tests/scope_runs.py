@@ -14,11 +14,11 @@ from sim.generator import Generator, Link
 from sim.model import Faults, Target
 
 
-async def until(true: Callable[[], bool], seconds: float = 30.0) -> None:
+async def until(true: Callable[[], bool], seconds: float = 300.0) -> None:
     """Wait for it; TimeoutError."""
     async with asyncio.timeout(seconds):
         while not true():
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.01)  # sleep: between two looks
 
 
 @contextlib.asynccontextmanager

@@ -4,11 +4,11 @@
 import contextlib
 import re
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from steps import ROOT
+from waiting import until
 
 SCOPE = ROOT / "scope"
 GENERATOR = SCOPE / "generator"
@@ -55,9 +55,4 @@ def virtual(directory: Path, lines: list[str], *words: str,
 
 def said(told: Path, pattern: str) -> str:
     """What a program says there before long."""
-    for _ in range(400):
-        found = re.search(pattern, told.read_text())
-        if found:
-            return found[1]
-        time.sleep(0.05)
-    raise AssertionError(told.read_text())
+    return until(lambda: re.search(pattern, told.read_text()), told.read_text)[1]

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -36,6 +35,7 @@ from isolator_scope.protocol import ProtocolError, SetFrequency, SetPatience
 from isolator_scope.recording import Reader
 from scope_simulated import ENVIRONMENT, simulated
 from steps import ROOT
+from waiting import until
 
 COMMANDS = {"serve", "record", "replay", "report", "export"}
 FAULTS = ("--missing", "0.01", "--late", "0.005", "--stray", "0.005", "--seed", "3")
@@ -208,11 +208,7 @@ def test_triggers_that_are_open_at_the_end_are_waited_for(tmp_path: Path) -> Non
 
 def wait_for_records(path: Path) -> None:
     """Until triggers are in the recording."""
-    for _ in range(400):
-        time.sleep(0.05)
-        if path.exists() and path.stat().st_size > 20_000:
-            return
-    pytest.fail("nothing was recorded")
+    until(lambda: path.exists() and path.stat().st_size > 20_000, "nothing was recorded")
 
 
 def test_generator_dies(tmp_path: Path) -> None:

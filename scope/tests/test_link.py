@@ -3,10 +3,10 @@
 
 import asyncio
 import random
-import time
 from pathlib import Path
 
 import pytest
+import waiting
 from isolator_scope import instrument
 from isolator_scope import link as linking
 from isolator_scope.errors import ScopeError
@@ -90,6 +90,7 @@ def test_kept_only_after_the_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """The generator forgets nothing that is not on the disk, nor what came during the sync."""
     monkeypatch.setattr(instrument, "SYNC", 0.05)
     synced: list[int] = []
+    stopped: list[bool] = []
 
     async def run() -> None:
         async with generator(speed=5.0) as made, \
@@ -100,7 +101,8 @@ def test_kept_only_after_the_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             def sync() -> None:
                 assert made.kept <= (synced[-1] if synced else 0)
                 before = host.account.next_packet
-                time.sleep(0.1)  # a slow disk: packets come meanwhile
+                # A slow disk: packets come meanwhile, while any do.
+                waiting.until(lambda: stopped or host.account.next_packet > before)
                 real()
                 synced.append(before)
 
@@ -110,6 +112,7 @@ def test_kept_only_after_the_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             for message in (SetPacket(10), Start(0)):
                 assert (await host.link.command(message)).status == 0
             await until(lambda: len(synced) > 6)
+            stopped.append(True)
             assert (await host.link.command(Stop())).status == 0
             await until(lambda: made.target.idle and not made._records
                         and made.kept == made.next_packet)
@@ -124,7 +127,7 @@ def test_generator_that_does_not_read(tmp_path: Path) -> None:
         async def deaf(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.read(1)
             writer.write(encode(Welcome(1, 5, 0, 0, 1, 1), 0))
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
 
         server = await asyncio.start_server(deaf, "127.0.0.1", 0, limit=1)
         port = server.sockets[0].getsockname()[1]
@@ -295,14 +298,14 @@ def test_ended_while_a_connection_ends(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(linking, "SILENCE", 0.1)
 
     async def run() -> None:
-        ending = asyncio.Event()
+        ending, ended = asyncio.Event(), asyncio.Event()
 
         async def ping(_: linking.Link) -> None:
             try:
-                await asyncio.sleep(60)
+                await asyncio.Event().wait()
             finally:
                 ending.set()
-                await asyncio.sleep(0.1)
+                await ended.wait()
 
         async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.read()
@@ -315,7 +318,10 @@ def test_ended_while_a_connection_ends(tmp_path: Path, monkeypatch: pytest.Monke
             linking.Link(target, Instrument(tmp_path / "a.scope", live=False)).run())
         await asyncio.wait_for(ending.wait(), 30)
         task.cancel()
-        done, _ = await asyncio.wait({task}, timeout=3)
+        for _ in range(10):  # turns in which it hears of that, before its connection has ended
+            await asyncio.sleep(0)
+        ended.set()
+        done, _ = await asyncio.wait({task}, timeout=30)
         task.cancel()
         server.close()
         assert done

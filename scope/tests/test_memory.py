@@ -31,7 +31,7 @@ async def run(path, port, triggers):
         await link.command(message)
     found = []
     while len(found) < 10:
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)  # sleep: between two looks
         if host.account.triggers >= triggers * (len(found) + 1) // 10:
             found.append(rss())
     print(*found, host.account.triggers)

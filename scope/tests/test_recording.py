@@ -153,7 +153,7 @@ def test_killed(tmp_path: Path, seed: int) -> None:
     with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE,
                           env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}) as writer:
         assert writer.stdout is not None and writer.stdout.readline() == b"synced\n"
-        time.sleep(random.Random(seed).uniform(0, 0.05))
+        time.sleep(random.Random(seed).uniform(0, 0.05))  # sleep: to any moment
         writer.send_signal(signal.SIGKILL)
         writer.wait()
     contents = read(path)

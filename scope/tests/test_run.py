@@ -83,7 +83,7 @@ class Run:
             if process.returncode is not None:
                 return
             self.memory.append((since, self.path.stat().st_size, rss(process.pid)))
-            await asyncio.sleep(min(self.seconds / 200, 1))
+            await asyncio.sleep(min(self.seconds / 200, 1))  # sleep: of all the run
 
     def packets(self) -> dict[int, bytes]:
         """That were recorded, in order, without their count of what was unsent."""
@@ -120,6 +120,7 @@ def test_cut_and_restored(tmp_path: Path) -> None:
 
             async def cut(began: float) -> None:
                 for at, seconds, hold in cuts:
+                    # sleep: links are cut at any moments, for any time
                     await asyncio.sleep(max(0.0, began + at - time.monotonic()))
                     await through.cut(asyncio.sleep(seconds), hold)
 

@@ -400,10 +400,10 @@ def test_a_download_that_is_not_read_holds_nothing_up(tmp_path: Path, parts: Pat
             await whole(host, made, 1000)
             with await asks(url, "/api/csv"):
                 await whole(host, made, 1000)
-                await until(lambda: made.kept == made.next_packet, 10)
+                await until(lambda: made.kept == made.next_packet)
                 file = host.recording
                 assert file is not None
-                await until(lambda: file.synced == file.written, 10)
+                await until(lambda: file.synced == file.written)
 
     asyncio.run(run())
 
@@ -431,14 +431,14 @@ def test_downloads_have_a_limit(tmp_path: Path, parts: Path, path: str,
             held.pop().close()
             async with asyncio.timeout(20):
                 while await size() != whole:
-                    await asyncio.sleep(0.05)
+                    await asyncio.sleep(0.05)  # sleep: between two looks
             monkeypatch.setattr("isolator_scope.server.STALLED", 0.5)
             with await asks(url, path) as late, contextlib.suppress(ConnectionError):
                 # It is full again until the one that has less patience is given up.
                 assert not await size()
                 async with asyncio.timeout(20):
                     while not await size():
-                        await asyncio.sleep(0.05)
+                        await asyncio.sleep(0.05)  # sleep: between two looks
                 late.setblocking(True)
                 late.settimeout(20)
                 read = 0

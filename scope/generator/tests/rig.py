@@ -11,7 +11,6 @@ import struct
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,6 +31,7 @@ from isolator_scope.protocol import (
     Trigger,
     Welcome,
 )
+from waiting import comes
 
 LINES_SIZE = 1 << 20
 ANSWER, DROP, TWICE, EARLY = range(4)  # target_log.h
@@ -121,10 +121,11 @@ class Host:
     def order(self, *messages: Message) -> None:
         """Commands that must be accepted, once there is room for them."""
         for message in messages:
-            limit = time.monotonic() + 10
+            floors = len(self.floors)
+            # What it measures of itself, it tells when it is done.
             while (said := self.ask(message)).text == "it measures itself: try again":
-                assert time.monotonic() < limit, f"{message}: {said.text}"
-                time.sleep(0.02)
+                assert self.until(lambda count=floors: len(self.floors) > count), "no floor"
+                floors = len(self.floors)
             assert said.status == Status.OK, f"{message}: {said.text}"
 
     def finish(self, triggers: int | None = None, seconds: float = 20.0) -> State:
@@ -214,16 +215,6 @@ def account(records: list[Record]) -> Account:
         else:
             following = record.last + 1
     return found
-
-
-def soon(true: Callable[[], bool], seconds: float = 10.0) -> bool:
-    """Does it come to that?"""
-    limit = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > limit:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def sequence_of(trigger: int, base: int) -> int:
@@ -339,9 +330,9 @@ class Rig:
         assert process.returncode == 0, errors
         return errors
 
-    def keeper_gone(self, seconds: float = 5.0) -> bool:
+    def keeper_gone(self) -> bool:
         """Has the server of the lines ended, and its socket with it?"""
-        return soon(lambda: not self.lines.exists(), seconds)
+        return comes(lambda: not self.lines.exists())
 
     def end(self) -> None:
         """What still runs, and what a sanitizer found meanwhile."""

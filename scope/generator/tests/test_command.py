@@ -3,15 +3,16 @@
 
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
-from isolator_scope.protocol import Hello, Status
+from isolator_scope.protocol import Hello, Ping, Status
 from rig import Rig
+from waiting import PATIENCE_S
 
 MANUAL = Path(__file__).parents[1] / "man/isolator-generator.1"
 
@@ -195,10 +196,12 @@ def test_killed_without_target(rig: Rig) -> None:
 def test_cpu_that_is_not_there(rig: Rig) -> None:
     """It says so, and goes on."""
     generator = rig.generator("--cpu", "1000")
-    assert rig.host().until(lambda: True)
-    time.sleep(0.1)
-    errors = rig.stop(generator)
+    assert generator.stderr
+    assert select.select([generator.stderr], [], [], PATIENCE_S)[0], "it says nothing"
+    errors = generator.stderr.readline()
     assert "cannot be bound to CPU 1000" in errors and "Cpus_allowed_list" in errors
+    rig.host().order(Ping())
+    rig.stop(generator)
 
 
 def test_calibrate(rig: Rig) -> None:

@@ -24,6 +24,7 @@ from isolator_scope.protocol import (
     Trigger,
 )
 from rig import Host, Lines, Rig, account
+from waiting import until
 
 MS = 1_000_000
 
@@ -133,7 +134,7 @@ def test_duty(rig: Rig) -> None:
             if was_high and low:
                 highs.append(time.monotonic_ns() - low)
             low, was_high = before, False
-        time.sleep(0.0005)
+        time.sleep(0.0005)  # sleep: between two looks at the line
     host.order(Stop())
     host.finish()
     level = lines.word(132)
@@ -237,13 +238,14 @@ def test_nobody_listens(rig: Rig) -> None:
     rig.generator("--store", "1M")
     rig.target("irq,5")
     host = rig.host()
-    session = host.session
+    session, lines = host.session, Lines(rig.lines)
     host.order(SetLines(0xFFFFFFFF), SetFrequency(100_000_000), SetPatience(MS), SetPacket(50),
                Start(120_000))
     assert host.until(lambda: len(host.packets) > 3)
     had = list(host.packets)
     host.close()
-    time.sleep(2.5)
+    until(lambda: lines.trigger == 120_000, lambda: lines.trigger, 120)
+    lines.close()
     host = rig.host(Hello(token=rig.token, session=session, next_packet=len(had)))
     state = host.finish_from(had, 120_000)
     first = host.welcomes[0].first_packet
