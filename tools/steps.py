@@ -254,13 +254,9 @@ def run_step(step: Step, log: Path, limit_s: float | None, out: TextIO,
     with log.open("wb") as sink:
         sink.write(f"$ {' '.join(step.command)}\n".encode())
         sink.flush()
+        child = Child(step.command, ROOT, environment, sink)
         try:
-            child = Child(step.command, ROOT, environment, sink)
-        except OSError as error:
-            sink.write(f"{error}\n".encode())
-            return Result(step.name, failed=1, exit=1, note=str(error), group=step.group,
-                          commit=commit)
-        try:
+            child.start()
             while child.running():
                 time.sleep(0.2)
                 tail, offset = read_tail(log, offset)
@@ -269,6 +265,10 @@ def run_step(step: Step, log: Path, limit_s: float | None, out: TextIO,
                 timed_out = limit_s is not None and time.monotonic() - start > limit_s
                 if timed_out or (stop and stop.is_set()):
                     child.end()
+        except OSError as error:
+            sink.write(f"{error}\n".encode())
+            return Result(step.name, failed=1, exit=1, note=str(error), group=step.group,
+                          commit=commit)
         finally:
             child.end()
     lines = log.read_text(errors="replace").splitlines()

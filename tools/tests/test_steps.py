@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import jsonschema
@@ -14,6 +13,7 @@ import pytest
 import steps
 from processes import gone
 from steps import Step, run_steps, select, tally
+from waiting import until
 
 SCHEMA = json.loads((steps.ROOT / "tools/schemas/isolator-steps.json").read_text())
 
@@ -225,9 +225,7 @@ def test_sigterm_takes_the_step_along(tmp_path: Path) -> None:
                f"steps.run_steps([step], Path({str(tmp_path)!r}) / 'out', 1.0)\n")
     runner = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL)
     log = tmp_path / "out/s.log"
-    while not (log.is_file() and " up\n" in log.read_text()):
-        assert runner.poll() is None
-        time.sleep(0.05)
+    until(lambda: log.is_file() and " up\n" in log.read_text(), runner.poll)
     runner.terminate()
     assert runner.wait(timeout=30) == 128 + signal.SIGTERM
     assert gone(int(log.read_text().split(" up\n")[0].split()[-1]), 20)
