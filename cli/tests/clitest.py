@@ -18,11 +18,12 @@ import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import jsonschema
 import pytest
 from isolator_report import schemafile
+from waiting import PATIENCE_S, until
 
 # build(NAME, FILES, OPTION...), of conftest.py: the command with some files of these tests.
 Build = Callable[..., Path]
@@ -37,9 +38,7 @@ FIXTURES = ["busy", "busy-later", "ended", "forbidden", "manual", "none", "quiet
 ROOT = os.getuid() == 0
 # Somebody without rights, for subprocess.run(): who runs the tests, or nobody.
 NOBODY: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []} if ROOT else {}
-PATIENCE_S = 60.0  # a hang, on the slowest machine
 COUNTS = ["deferred", "excluded", "queued", "missed", "immediate", "refused", "planned"]
-Found = TypeVar("Found")
 
 
 def unpack(fixture: str, directory: Path) -> None:
@@ -109,15 +108,6 @@ def closed(name: str, document: dict[str, Any]) -> None:
                                                 for key in document)]:
         with pytest.raises(jsonschema.ValidationError):
             schema(name).validate(wrong)
-
-
-def until(wanted: Callable[[], Found], what: Callable[[], Any] = str) -> Found:
-    """What @wanted gives, once that is something; after PATIENCE_S @what tells why not."""
-    stop = time.monotonic() + PATIENCE_S
-    while not (found := wanted()):
-        assert time.monotonic() < stop, what()
-        time.sleep(0.01)
-    return found
 
 
 def full_tables(directory: Path, cpus: int, senders: int, frames: int) -> None:

@@ -99,6 +99,15 @@ def kernel(build: Build) -> Path:
 
 
 @pytest.fixture(scope="session")
+def looked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program that ends once the command has looked at a file (looked.c)."""
+    program = tmp_path_factory.mktemp("looked") / "looked"
+    subprocess.run([*COMPILE, "-o", program, CLI / "tests/fakes/looked.c"], check=True)
+    open_to_all(program.parent)
+    return program
+
+
+@pytest.fixture(scope="session")
 def frail(build: Build) -> Path:
     """The command where calls fail, and signals come, just then (syscall_fails.c)."""
     return build("frail", ("fakes/syscall_fails.c",), *(

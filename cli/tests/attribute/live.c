@@ -66,7 +66,7 @@ static void wait_to_go(void)
 	tid = (pid_t)syscall(SYS_gettid);
 	begun = true;
 	while (!go)
-		usleep(100);
+		usleep(100);	/* sleep: between two looks */
 }
 
 static void *spin(void *unused)
@@ -107,7 +107,7 @@ static void *wake(void *unused)
 
 		at += 2000000;
 		when = (struct timespec){ (time_t)(at / WAIT_SECOND), (long)(at % WAIT_SECOND) };
-		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL);
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL); /* sleep: this is measured */
 		now = wait_clock_ns();
 		see(at, now);
 		if (now > at)
@@ -119,7 +119,7 @@ static void *wake(void *unused)
 
 static void nothing(void)
 {
-	usleep(1000);
+	usleep(1000);	/* sleep: it disturbs now and then */
 }
 
 static void flush(void)
@@ -131,7 +131,7 @@ static void flush(void)
 	memset(page, 1, 1 << 20);
 	mprotect(page, 1 << 20, PROT_READ);
 	mprotect(page, 1 << 20, PROT_READ | PROT_WRITE);
-	usleep(500);
+	usleep(500);	/* sleep: it disturbs now and then */
 }
 
 static void fault(void)
@@ -156,9 +156,9 @@ static void migrate(void)
 	cpulist_add(&there, other);
 	cpulist_add(&here, cpu);
 	affinity_set(tid, &there);
-	usleep(1000);
+	usleep(1000);	/* sleep: it disturbs now and then */
 	affinity_set(tid, &here);
-	usleep(3000);
+	usleep(3000);	/* sleep: it disturbs now and then */
 }
 
 /* A thread before it that wants the CPU too. */
@@ -170,7 +170,7 @@ static void hog(void)
 	until = wait_clock_ns() + 3000000;
 	while (wait_clock_ns() < until)
 		;
-	usleep(3000);
+	usleep(3000);	/* sleep: it disturbs now and then */
 }
 
 static void patch(void)
@@ -187,12 +187,12 @@ static void patch(void)
 	for (int on = 1; on >= 0; on--) {
 		file = openat(directory, "instances/attribute-live/events/jbd2/enable", O_WRONLY);
 		if (write(file, on ? "1" : "0", 1) != 1)
-			usleep(1);
+			usleep(1);	/* sleep: it is tried again at once */
 		close(file);
 	}
 	if (over)
 		unlinkat(directory, "instances/attribute-live", AT_REMOVEDIR);
-	usleep(1000);
+	usleep(1000);	/* sleep: it disturbs now and then */
 }
 
 static void timers(void)
@@ -207,7 +207,7 @@ static void timers(void)
 		timer_settime(timer, 0, &each, NULL);
 		stay(other);
 	}
-	usleep(1000);
+	usleep(1000);	/* sleep: it disturbs now and then */
 }
 
 static const struct scenario {
@@ -246,7 +246,7 @@ static void one(const struct scenario *scenario)
 	threshold_ns = scenario->threshold_ns;
 	CHECK(!pthread_create(&thread, NULL, scenario->measure, NULL));
 	while (!begun)
-		usleep(100);
+		usleep(100);	/* sleep: between two looks */
 	attribute = attribute_open(&(struct attribute_options){
 		.cpus = &cpus, .most = 10, .threshold_ns = threshold_ns, .hold_ms = 500 }, &why);
 	CHECK(attribute);

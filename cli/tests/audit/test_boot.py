@@ -15,6 +15,7 @@ import pytest
 from audittest import CPU, SCHEMA, Changes, Lay
 from clitest import NOBODY, ROOT, valid
 from runtest import tree
+from waiting import until
 
 GRUB, DROP_IN = "/etc/default/grub", "/etc/default/grub.d/isolator.cfg"
 CONFIG = "/boot/grub/grub.cfg"
@@ -231,19 +232,16 @@ def test_kill_at_any_moment(isolator: Path, lay: Lay) -> None:
         if number % 2:
             audit(isolator, root, "--fix", "--boot", update=update_grub(root), cpus="2")
         first = tree(root)
-        program = update_grub(root, "sleep 0.05")
+        program = update_grub(root, "sleep 0.05")  # sleep: some are killed meanwhile
         process = subprocess.Popen([isolator, "audit", "-c", "1-3", "--fix", "--boot", "--root",
                                     root, "--update-grub", program], stdout=subprocess.DEVNULL)
-        stop = time.monotonic() + 30
-        while tree(root) == first and process.poll() is None and time.monotonic() < stop:
-            time.sleep(0.0005)
-        time.sleep(chance.choice([0, 0.001, 0.01, 0.1]) * chance.random())
+        until(lambda root=root, first=first: tree(root) != first)
+        time.sleep(chance.choice([0, 0.001, 0.01, 0.1]) * chance.random())  # sleep: to any moment
         process.kill()
         process.wait()
         # Its child may still run.
-        while subprocess.run(["pgrep", "-f", str(program)], stdout=subprocess.DEVNULL,
-                             check=False).returncode == 0:
-            time.sleep(0.01)
+        until(lambda program=program: subprocess.run(
+            ["pgrep", "-f", str(program)], stdout=subprocess.DEVNULL, check=False).returncode)
         left += changed(first, root) != set()
         # Nothing half-written is where GRUB reads.
         for path in (root / DROP_IN[1:]).parent.glob("*.cfg"):

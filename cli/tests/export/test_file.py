@@ -14,8 +14,9 @@ import time
 from pathlib import Path
 
 import pytest
-from clitest import NOBODY, PATIENCE_S, ROOT, copy_for_all, flat, swap, until
+from clitest import NOBODY, PATIENCE_S, ROOT, copy_for_all, flat, swap
 from exporttest import clean, export, one, parse, stock
+from waiting import until
 
 
 @pytest.fixture

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import CLI, PATIENCE_S, swap, until
+from clitest import CLI, PATIENCE_S, swap
 from exporttest import export, full, machine
+from waiting import until
 
 BOARD = json.loads((CLI / "grafana/isolator.json").read_text())
 RULES = CLI / "prometheus/isolator.rules.yml"

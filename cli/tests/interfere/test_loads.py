@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import PATIENCE_S, flat, until, valid
+from clitest import PATIENCE_S, flat, valid
+from waiting import comes, until
 
 CPUS = sorted(os.sched_getaffinity(0))
 CPU = str(CPUS[-1])
@@ -53,10 +54,7 @@ def family(mark: str) -> set[int]:
 
 def gone(mark: str, place: Path, patience_s: float = PATIENCE_S) -> bool:
     """Nothing runs any more, and no file is left."""
-    stop = time.monotonic() + patience_s
-    while time.monotonic() < stop and (marked(mark) or any(place.iterdir())):
-        time.sleep(0.02)
-    return not marked(mark) and not any(place.iterdir())
+    return comes(lambda: not marked(mark) and not any(place.iterdir()), patience_s)
 
 
 @pytest.fixture
@@ -268,8 +266,8 @@ def test_where_it_runs(isolator: Path, environment: dict[str, str], place: Path)
     process = subprocess.Popen([isolator, "interfere", "stress:get,cache:l1", "-c", CPU],
                                env=environment, stdout=subprocess.DEVNULL)
     seen: dict[str, set[int]] = {}
-    stop = time.monotonic() + PATIENCE_S
-    while time.monotonic() < stop and not {"stress-ng-get", "interfere"} <= set(seen):
+
+    def look() -> bool:
         for pid in family(str(place)):
             try:
                 name = Path(f"/proc/{pid}/comm").read_text().strip()
@@ -281,9 +279,11 @@ def test_where_it_runs(isolator: Path, environment: dict[str, str], place: Path)
             # The command itself, those that keep the loads, and a program that is asked before.
             assert where == {int(CPU)} or name in ("isolator", "interfere") or (
                 name == "stress-ng" and not seen)
+        return {"stress-ng-get", "interfere"} <= set(seen)
+
+    until(look, lambda: seen)
     process.send_signal(signal.SIGINT)
     process.wait(PATIENCE_S)
-    assert {"stress-ng-get", "interfere"} <= set(seen)
 
 
 @pytest.mark.parametrize("how", ["KILL", "TERM", "INT", "HUP"])
@@ -292,17 +292,15 @@ def test_end_at_any_moment(isolator: Path, environment: dict[str, str], place: P
     """However the command ends, nothing runs on and no file is left."""
     chance = random.Random(how)
     begun = 0
+    # The command, and of each load who keeps it and who works.
+    everybody = 1 + 4 + 1 + 3 * len(CPUS)
     # From before the first process to when all loads run, and a while later.
-    for longest, all_run in ((0, False), (0.05, False), (0.2, False), (0.2, True), (1, True)):
+    for longest, least in ((0, 0), (0.05, 2), (0.2, 3), (0.2, everybody), (1, everybody)):
         process = subprocess.Popen([isolator, "interfere", "stress:get,cache:l2,ipi,cache:l1", "-c",
                                     ",".join(map(str, CPUS))], env=environment,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        stop = time.monotonic() + PATIENCE_S
-        # The command, and of each load who keeps it and who works.
-        while all_run and len(marked(str(place))) < 1 + 4 + 1 + 3 * len(CPUS):
-            assert process.poll() is None and time.monotonic() < stop
-            time.sleep(0.01)
-        time.sleep(longest * (0.5 + chance.random() / 2))
+        until(lambda least=least: len(marked(str(place))) >= least)
+        time.sleep(longest * (0.5 + chance.random() / 2))  # sleep: to any moment
         begun += len(marked(str(place))) > 1
         process.send_signal(signal.Signals[f"SIG{how}"])
         process.wait(PATIENCE_S)
@@ -310,20 +308,16 @@ def test_end_at_any_moment(isolator: Path, environment: dict[str, str], place: P
             # Already when it has ended.
             assert marked(str(place)) == [] and not any(place.iterdir())
         assert gone(str(place), place)
-    assert begun >= 2
+    assert begun >= 4
 
 
 def keeper(process: subprocess.Popen[Any], work: int) -> int:
     """The process between the command and @work processes."""
-    stop = time.monotonic() + PATIENCE_S
-    while time.monotonic() < stop:
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        for child in children:
-            below = Path(f"/proc/{child}/task/{child}/children").read_text().split()
-            if len(below) == work:
-                return int(child)
-        time.sleep(0.01)
-    raise AssertionError("it does not begin")
+    def children(pid: int) -> list[int]:
+        return [*map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+
+    return until(lambda: next((child for child in children(process.pid)
+                               if len(children(child)) == work), 0), "it does not begin")
 
 
 def worker_of(process: subprocess.Popen[Any]) -> int:

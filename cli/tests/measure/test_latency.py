@@ -28,6 +28,7 @@ from latencytest import (
     packed,
     setting,
 )
+from waiting import until
 
 MS = 1_000_000
 FED_SAMPLES = int(os.environ.get("ISOLATOR_FED_SAMPLES", "100000000"))
@@ -298,7 +299,7 @@ def test_kill_loses_at_most_the_last_second(isolator: Path, tmp_path: Path) -> N
     stop = time.monotonic() + PATIENCE_S
     try:
         while processes and time.monotonic() < stop:
-            time.sleep(0.005)
+            time.sleep(0.005)  # sleep: each is killed at its moment
             for path in list(processes):
                 if not began[path]:
                     began[path] = time.monotonic() if path.exists() else 0.0
@@ -318,9 +319,7 @@ def test_signal_ends_it_with_a_result(isolator: Path, tmp_path: Path,
     process = subprocess.Popen([isolator, "measure", "latency", "-c", str(CPU), "-t", "600",
                                 "--json", "--output", path, "--period", "10s", "--phase", "fixed"],
                                stdout=subprocess.PIPE, text=True)
-    stop = time.monotonic() + PATIENCE_S
-    while not path.exists() and time.monotonic() < stop:
-        time.sleep(0.01)
+    until(path.exists)
     process.send_signal(number)
     out, _ = process.communicate(timeout=PATIENCE_S)
     document = valid("measure", out)
@@ -339,12 +338,9 @@ def _memory(pid: int) -> int:
 
 def _written(path: Path) -> None:
     """A result has been begun and written since, twice: one of them after this was called."""
-    stop = time.monotonic() + PATIENCE_S
     for _ in range(2):
         before = path.stat().st_mtime_ns if path.exists() else 0
-        while not path.exists() or path.stat().st_mtime_ns == before:
-            assert time.monotonic() < stop
-            time.sleep(0.02)
+        until(lambda before=before: path.exists() and path.stat().st_mtime_ns != before)
 
 
 def test_memory_does_not_grow(plain: Path, tmp_path: Path) -> None:

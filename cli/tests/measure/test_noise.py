@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import PATIENCE_S, flat, valid
+from clitest import PATIENCE_S, flat, valid, waits
 from latencytest import setting
+from waiting import until
 
 CPU = max(os.sched_getaffinity(0))
 TRACING = "sys/kernel/tracing"
@@ -363,11 +364,9 @@ def _begin(isolator: Path, root: Path, *arguments: str) -> subprocess.Popen[str]
     run = subprocess.Popen([isolator, "measure", "noise", "--method", "osnoise", "-t", "60", "-c",
                             str(CPU), "--root", root, *arguments], text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    stop = time.monotonic() + PATIENCE_S
-    while not list((root / TRACING / "instances").glob("*/current_tracer")):
-        assert run.poll() is None and time.monotonic() < stop
-        time.sleep(0.02)
-    time.sleep(1)
+    # All are set when it is waiting for what the tracer sees.
+    until(lambda: list((root / TRACING / "instances").glob("*/current_tracer"))
+          and waits(run.pid), run.poll)
     return run
 
 
@@ -405,10 +404,8 @@ def test_after_one_that_was_killed(isolator: Path, machine: Machine) -> None:
     run = subprocess.Popen([isolator, "measure", "latency", "--method", "timerlat", "-t", "60",
                             "-c", str(CPU), "--root", root], text=True, stderr=subprocess.PIPE,
                            stdout=subprocess.DEVNULL)
-    stop = time.monotonic() + PATIENCE_S
-    while not (now := set((root / TRACING / "instances").iterdir())) - left:
-        assert run.poll() is None and time.monotonic() < stop
-        time.sleep(0.005)
+    until(lambda: set((root / TRACING / "instances").iterdir()) - left, run.poll)
+    now = set((root / TRACING / "instances").iterdir())
     run.terminate()
     _, said = run.communicate(timeout=PATIENCE_S)
     assert not now & left

@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from clitest import NOBODY, PATIENCE_S, ROOT, flat, valid
 from isolab.rivals import attribution
+from waiting import until
 
 CPU = max(os.sched_getaffinity(0))
 
@@ -50,6 +50,17 @@ def _children(pid: int) -> list[int]:
     return found
 
 
+def _loaded(run: subprocess.Popen[str]) -> list[int]:
+    """The keeper, and what it began, once that works."""
+    def working() -> list[int]:
+        children = _children(run.pid)
+        times = [Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[11:13]
+                 for child in children[1:]]
+        return children if any(map(int, sum(times, []))) else []
+
+    return until(working, run.poll)
+
+
 def test_a_load(isolator: Path) -> None:
     """A quiet part and a loaded one, of equal length, each whole."""
     document = _measure(isolator, "-t", "1", "--with", "cache:l1", "--limit", "max=10s")
@@ -78,11 +89,7 @@ def test_a_load_that_ends(isolator: Path) -> None:
     """Then the loaded part is none of that load's, whatever it measured."""
     run = subprocess.Popen(_command(isolator, "-t", "2", "--with", "cache:l1"), text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    stop = time.monotonic() + PATIENCE_S
-    while len(children := _children(run.pid)) < 2:  # the keeper, and what it began
-        assert run.poll() is None and time.monotonic() < stop
-        time.sleep(0.05)
-    time.sleep(0.5)
+    children = _loaded(run)
     os.kill(children[-1], signal.SIGKILL)
     out, err = run.communicate(timeout=PATIENCE_S)
     assert run.returncode == 3, err
@@ -95,15 +102,10 @@ def test_the_load_ends_too(isolator: Path, number: signal.Signals) -> None:
     """Whatever ends the command."""
     run = subprocess.Popen(_command(isolator, "-t", "1", "--with", "cache:l1"), text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    stop = time.monotonic() + PATIENCE_S
-    while len(children := _children(run.pid)) < 2:
-        assert run.poll() is None and time.monotonic() < stop
-        time.sleep(0.05)
+    children = _loaded(run)
     run.send_signal(number)
     run.communicate(timeout=PATIENCE_S)
-    while any(Path(f"/proc/{child}/fd").exists() for child in children):
-        assert time.monotonic() < stop
-        time.sleep(0.05)
+    until(lambda: not any(Path(f"/proc/{child}/fd").exists() for child in children))
 
 
 def test_causes(isolator: Path) -> None:
@@ -194,10 +196,7 @@ def test_killed_where_tracefs_is_not_mounted(isolator: Path) -> None:
     _instances(0)
     run = subprocess.Popen([*ALONE, *_command(isolator, "-t", "600", "--why", "100us")], text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    stop = time.monotonic() + PATIENCE_S
-    while not _instances(run.pid) and time.monotonic() < stop:
-        assert run.poll() is None
-        time.sleep(0.05)
+    until(lambda: _instances(run.pid), run.poll)
     run.kill()
     run.wait()
     assert _instances(run.pid)

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clitest import PATIENCE_S, ROOT, Build, Terminal, closed, until, valid
+from clitest import PATIENCE_S, ROOT, Build, Terminal, closed, valid
 from processes import gone
+from waiting import until
 
 CPU = max(os.sched_getaffinity(0))
 CODES = {"quiet": 0, "not quiet": 2, "inconclusive": 3, "skipped": 77}

@@ -7,7 +7,6 @@ import errno
 import fcntl
 import os
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from runtest import (
     states,
     tree,
 )
+from waiting import until
 
 TASK = "/proc/4711"
 STAT = "4711 (control) S 1 4711 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 0 0 " + "0 " * 14 + \
@@ -177,9 +177,7 @@ def test_refused_attach_undoes_nothing_else(kernel: Path, lay: Lay, tmp_path: Pa
             [kernel, "attach", "--root", root, "4711", "-c", "3", "--wait", "600"],
             stderr=subprocess.PIPE, text=True,
             env={**os.environ, "START": str(errno.EBUSY), "HOLD": str(fifo)}) as process:
-        stop = time.monotonic() + PATIENCE_S
-        while not asked(root) and time.monotonic() < stop:
-            time.sleep(0.01)
+        until(lambda: asked(root))
         assert states(restore(kernel, root)) == [("run.1", "alive")]
         assert states(restore(kernel, root, "--force")) == [("run.1", "restored")]
         command(kernel, root, "attach", "4712", "-c", "2")

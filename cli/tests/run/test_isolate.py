@@ -21,7 +21,8 @@ def test_program_is_isolated(kernel: Path, lay: Lay) -> None:
     root = lay(files())
     before = cleared(root)
     done = Done(kernel, root, "--", "sh", "-c",
-                f"echo $$; cat {root}/proc/isolator/cpus; head -1 {root}/{DEVICE}; sleep 2")
+                f"echo $$; cat {root}/proc/isolator/cpus; head -1 {root}/{DEVICE}; "
+                "sleep 2")  # sleep: twice as long as an answer is waited for
     assert done.code == 0, done.said
     pid, cpus, first = done.out.splitlines()
     assert cpus == "3"
@@ -56,7 +57,7 @@ def test_program_is_isolated(kernel: Path, lay: Lay) -> None:
 def test_times(kernel: Path, lay: Lay, arguments: list[str], want: str) -> None:
     """A bare number has the unit that the option names."""
     root = lay(files())
-    done = Done(kernel, root, *arguments, "--", "sleep", "0.3")
+    done = Done(kernel, root, *arguments, "--", "true")
     assert done.code == 0 and asked(root)[0].endswith(want)
     isolation = done.document["isolation"]
     number = isolation["deadline_ns"] if isolation["deadline_ns"] != "never" else 2 ** 64 - 1
@@ -137,9 +138,9 @@ def _refused(kernel: Path, root: Path, error: int, fix: str) -> None:
     assert done.code == OWN and os.strerror(error) in done.words and fix in done.words
     assert "the program is ended" in done.words and done.document["signal"] == 9
     assert cleared(root) == before
-    # It ends when it was asked again; and a moment later, for the answer.
+    # It ends when it was asked again; the answer is taken at its end.
     done = Done(kernel, root, "--best-effort", "--", "sh", "-c",
-                f"{until_asked(root, 'start', 4)}; sleep 0.3; exit 4", env=variables)
+                f"{until_asked(root, 'start', 4)}; exit 4", env=variables)
     assert done.code == 4 and fix in done.words and cleared(root) == before
     task = done.document["isolation"]["tasks"][0]
     assert (task["state"], task["error"]) == ("refused", os.strerror(error))
@@ -157,7 +158,7 @@ def test_nobody_ticks(kernel: Path, lay: Lay) -> None:
     for missed, words in ((0, "nobody, and nothing"),
                             (2, "nobody: it entered the kernel too rarely; --preload")):
         root = lay(files(missed, ticks=0, planned=0), f"root{missed}")
-        done = Done(kernel, root, "--", "sleep", "0.3")
+        done = Done(kernel, root, "--", "true")
         assert f"ticked by: {words}" in done.words
         cpu = done.document["isolation"]["cpus"][0]
         assert cpu["counts"]["missed"] == missed == len(cpu["deliveries"])
@@ -178,7 +179,7 @@ def test_nobody_ticks(kernel: Path, lay: Lay) -> None:
 def test_who_ticks(kernel: Path, lay: Lay, ticks: int, entries: int | None, planned: int,
                    who: list[str], words: str) -> None:
     """What the program asked for is told from what it did for something else."""
-    done = Done(kernel, lay(files(0, ticks, planned, entries)), "--", "sleep", "0.3")
+    done = Done(kernel, lay(files(0, ticks, planned, entries)), "--", "true")
     cpu = done.document["isolation"]["cpus"][0]
     assert (cpu["ticks"], cpu["entries"], cpu["ticked_by"]) == (ticks, entries, who)
     assert f" ticked by: {words}" in done.words
@@ -197,17 +198,23 @@ gone() {{ rm -r {root}/proc/$$/task/$1 {root}/proc/$1; }}
 """
 
 
+@pytest.fixture
+def look(looked: Path, lay: Lay, tmp_path: Path) -> str:
+    """In a shell: until the command has looked at all threads."""
+    return f"{looked} {tmp_path}/root/proc/$$/task"
+
+
 def run_threads(kernel: Path, root: Path, script: str, *arguments: str, **how: Any) -> Done:
     """A program with threads, which are files."""
     return Done(kernel, root, "--rest", "1-2", *arguments, "--", "sh", "-c",
                 THREAD.format(root=root) + script, **how)
 
 
-def test_thread_by_name(kernel: Path, lay: Lay) -> None:
+def test_thread_by_name(kernel: Path, lay: Lay, look: str) -> None:
     """It is pinned when it appears, and isolated; others are left alone."""
     root = lay(files())
-    done = run_threads(kernel, root, "thread 9001 other 1-2 5; sleep 0.3; "
-                       f"thread 9002 control 1-2 6; {until_asked(root, 'start 9002')}; sleep 0.3; "
+    done = run_threads(kernel, root, f"thread 9001 other 1-2 5; {look}; "
+                       f"thread 9002 control 1-2 6; {until_asked(root, 'start 9002')}; {look}; "
                        f"cat {root}/proc/9002/status {root}/proc/9001/status",
                        "--thread", "control=3")
     assert done.code == 0, done.said
@@ -222,32 +229,34 @@ def test_thread_by_name(kernel: Path, lay: Lay) -> None:
     assert "isolation of CPU 3: thread 9002 (control)" in done.said
 
 
-def test_thread_that_pins_itself(kernel: Path, lay: Lay) -> None:
+def test_thread_that_pins_itself(kernel: Path, lay: Lay, look: str) -> None:
     """Only one that names such a CPU alone; the next one when that is gone."""
     root = lay(files())
     done = run_threads(kernel, root, "thread 9001 a 1-3 5; thread 9002 b 3 6; "
-                       f"{until_asked(root, 'start 9002')}; sleep 0.4; thread 9003 c 3 7; "
-                       f"sleep 0.4; gone 9002; {until_asked(root, 'start 9003')}; sleep 0.4; "
-                       "thread 9002 d 2 8; sleep 0.3")
+                       f"{until_asked(root, 'start 9002')}; {look}; thread 9003 c 3 7; "
+                       f"{look}; gone 9002; {until_asked(root, 'start 9003')}; {look}; "
+                       f"thread 9002 d 2 8; {look}")
     assert done.code == 0, done.said
     assert [line.split()[1] for line in asked(root)] == ["9002", "9003"]
     assert [(t["name"], t["found"], t["state"]) for t in done.document["isolation"]["tasks"]] == [
         ("b", "affinity", "gone"), ("c", "affinity", "isolated")]
 
 
-def test_thread_that_is_refused(kernel: Path, lay: Lay) -> None:
+def test_thread_that_is_refused(kernel: Path, lay: Lay, look: str) -> None:
     """Said once, and the program goes on."""
     root = lay(files())
     done = run_threads(kernel, root, f"thread 9002 b 3 6; {until_asked(root, 'start 9002')}; "
-                       "sleep 0.6; exit 3",
+                       f"{look}; {look}; exit 3",
                        env={**os.environ, "START": str(errno.ENOTUNIQ)})
     assert done.code == 3 and done.words.count("was refused: ") == 1
     assert len(asked(root)) == 1 and "taskset" in done.said
 
 
-def test_no_thread(kernel: Path, lay: Lay) -> None:
+def test_no_thread(kernel: Path, lay: Lay, look: str) -> None:
     """That none was found is said."""
-    done = run_threads(kernel, lay(files()), "sleep 0.2", "--thread", "control=3")
+    root = lay(files())
+    done = run_threads(kernel, root, f"mkdir -p {root}/proc/$$/task; {look}", "--thread",
+                       "control=3")
     assert done.code == 0 and "no thread was named for it" in done.words
     assert done.document["isolation"]["cpus"][0]["state"] == "never"
 
@@ -271,7 +280,7 @@ def test_preload(kernel: Path, lay: Lay, tmp_path: Path) -> None:
     # Isolated, and nothing due: magic, version, due, state, end, CPU.
     page = struct.pack("<6I", 0x4953304c, 1, 0, 1, 0, 3).ljust(4096, b"\0")
     script = ["--", "sh", "-c", "echo $LD_PRELOAD; echo ${ISOLATOR_PRELOAD-none}; "
-              "ls -l /proc/self/fd | grep -c 'dev/isolator\\|memfd'; sleep 0.3"]
+              "ls -l /proc/self/fd | grep -c 'dev/isolator\\|memfd'; :"]
     root = lay({**files(), "/dev/isolator": page})
     plain = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     done = Done(kernel, root, "--preload", library, *script, env=plain)

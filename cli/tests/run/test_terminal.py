@@ -8,12 +8,13 @@ import re
 import signal
 import subprocess
 import termios
-import time
 from pathlib import Path
 
 import pytest
-from clitest import ROOT, Terminal, until
+from clitest import ROOT, Terminal
+from processes import state_of
 from runtest import STOCK, Lay, tree
+from waiting import until
 
 pytestmark = pytest.mark.skipif(not ROOT, reason="only root can become another user")
 ENVIRONMENT = {**os.environ, "TERM": "vt100", "PS1": "ready$ "}
@@ -152,15 +153,18 @@ def quoted(words: list[str]) -> str:
 def test_keys_of_others(isolator: Path, root: Path, tmp_path: Path, note: Path,
                         where: str) -> None:
     """Unless the program reads and writes the terminal, it is left to who does."""
-    go = tmp_path / "go"
-    words = quoted(command(isolator, root, "sh", "-c", f"echo began >{note}; "
+    go, parent = tmp_path / "go", tmp_path / "parent"
+    parent.touch()
+    parent.chmod(0o666)
+    words = quoted(command(isolator, root, "sh", "-c", f"echo $PPID >{parent}; echo began >{note}; "
                            f"until [ -e {go} ]; do sleep 0.05; done; cat >>{note}; "
                            f"echo ended >>{note}"))
     terminal = Terminal(24, 80, ENVIRONMENT, "/bin/sh", "-c",
                         f"{words} {where}; read x; echo shell=$x; read x")
     terminal.type(b"typed\n")
     until(lambda: note.read_text() == "began\n")
-    time.sleep(0.3)
+    # The command has done all that it does, and waits for the program.
+    until(lambda: state_of(int(parent.read_text() or 0)) == "S")
     assert termios.tcgetattr(terminal.fd) == terminal.before
     go.touch()
     terminal.until("shell=typed")

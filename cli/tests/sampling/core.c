@@ -148,10 +148,10 @@ static void *write_all(void *argument)
 	for (int i = 0; i < 3000; i++) {
 		for (int k = 0; k < 20; k++)
 			record(series, any_value());
-		nanosleep(&nap, NULL);
+		nanosleep(&nap, NULL);	/* sleep: who copies has its turns */
 		/* Not to the end before somebody has looked, who may stand still. */
 		while (i == 1500 && !copied)
-			nanosleep(&nap, NULL);
+			nanosleep(&nap, NULL);	/* sleep: between two looks */
 	}
 	return NULL;
 }

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -42,6 +41,7 @@ from shieldtest import (
     task,
     value,
 )
+from waiting import until
 
 
 def test_set_and_clear(isolator: Path, lay: Lay) -> None:
@@ -354,10 +354,7 @@ def test_signals_wait(isolator: Path, lay: Lay) -> None:
     root = lay({**MACHINE, **many})
     process = subprocess.Popen([isolator, "shield", "set", "--all", "3", "--root", root],
                                stdout=subprocess.PIPE, text=True)
-    stop = time.monotonic() + PATIENCE_S
-    while not (root / "run/isolator/shield").exists():  # it stays, also if the set is done by now
-        assert time.monotonic() < stop
-        time.sleep(0.0005)
+    until((root / "run/isolator/shield").exists)  # it stays, also if the set is done by now
     process.send_signal(signal.SIGTERM)
     assert "shielded from" in process.communicate(timeout=PATIENCE_S)[0]
     assert process.returncode == 0 and cpus(root, 599) == "0-2"

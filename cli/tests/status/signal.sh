@@ -16,13 +16,17 @@ ends() {
 	env --default-signal=HUP "$isolator" "$@" >said 2>&1 &
 	pid=$!
 	tries=0
-	# What says nothing yet is waited for until it sleeps.
+	# What says nothing yet is waited for until it sleeps, and minds signals.
 	until if [ -n "$says" ]; then grep -q "$says" said; else
-		grep -q 'State:.*S' "/proc/$pid/status"
-	fi || [ $tries = 100 ]; do
-		sleep 0.1
+		grep -q 'State:.*S' "/proc/$pid/status" &&
+			grep -q 'Sig\(Cgt\|Blk\):.*[1-9a-f]' "/proc/$pid/status"
+	fi; do
 		tries=$((tries + 1))
+		[ $tries -lt 600 ] || break
+		sleep 0.1	# sleep: between two looks
 	done
+	[ $tries -lt 600 ]
+	check $? "$* has begun"
 	kill -s "$signal" "$pid"
 	got=0
 	wait "$pid" || got=$?

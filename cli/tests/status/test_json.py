@@ -24,10 +24,10 @@ from clitest import (
     run,
     swap,
     unpack,
-    until,
     valid,
     waits,
 )
+from waiting import until
 
 
 @pytest.mark.parametrize("fixture", FIXTURES)

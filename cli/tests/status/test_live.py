@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clitest import PATIENCE_S, Terminal, Tmux, swap, until
+from clitest import PATIENCE_S, Terminal, Tmux, swap
+from waiting import until
 
 TAKE, GIVE = "\033[?1049h\033[?25l", "\033[0m\033[?25h\033[?1049l"
 

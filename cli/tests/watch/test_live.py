@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import NOBODY, PATIENCE_S, Terminal, capture, swap, until, valid, waits
+from clitest import NOBODY, PATIENCE_S, Terminal, capture, swap, valid, waits
+from waiting import until
 from watchtest import Counts, Files, later, lay
 
 GIVE = "\033[0m\033[?25h\033[?1049l"
@@ -215,14 +216,15 @@ def _open(isolator: Path, machine: Machine, interval: str = "0.2",
 
 def _press(terminal: Terminal, key: bytes, pattern: str) -> None:
     """@key, and a line that matches; as it may be paused, others that do nothing draw anew."""
-    stop = time.monotonic() + PATIENCE_S
-    terminal.type(key)
-    while True:
+    def shown() -> bool:
         terminal.until("\033[J", terminal.text.count("\033[J") + 1)
         if any(re.search(pattern, line) for line in terminal.screen()):
-            return
-        assert time.monotonic() < stop, terminal.screen()
+            return True
         terminal.type(b"x")
+        return False
+
+    terminal.type(key)
+    until(shown, terminal.screen)
 
 
 def test_keys(isolator: Path, machine: Machine) -> None:
