@@ -446,6 +446,13 @@ void show_deliveries(void)
 		diag("%s", line);
 }
 
+void worker_tells(const struct worker *w)
+{
+	uint64_t rounds = w->rounds;
+
+	until(w->rounds >= rounds + 2 || w->state == WORKER_OVER);
+}
+
 bool wait_for(_Atomic uint64_t *value, uint64_t want, unsigned int ms)
 {
 	for (unsigned int i = 0; i < ms && *value < want; i++)

@@ -115,5 +115,23 @@ bool worker_tick(struct worker *w, unsigned int ms);
 void show_deliveries(void);
 /* Until *value is at least want, at most ms. */
 bool wait_for(_Atomic uint64_t *value, uint64_t want, unsigned int ms);
+/* Until what it tells of its page is of after this call. */
+void worker_tells(const struct worker *w);
+/* At most ms, until it is so: was it?  Of a guest that stands still it looks once more. */
+#define comes(condition, ms)						\
+	({								\
+		uint64_t comes_end = now_ns() + (ms) * MS;		\
+		bool comes_true;					\
+									\
+		while (!(comes_true = (condition)) && now_ns() < comes_end)	\
+			sleep_ms(1);					\
+		comes_true;						\
+	})
+/* Until it is so; ends the test where it never is. */
+#define until(condition)						\
+	do {								\
+		if (!comes(condition, 60000))				\
+			bail_out("it never comes: " #condition);	\
+	} while (0)
 
 #endif

@@ -46,13 +46,16 @@ done
 "$bin/scope-task" >/tmp/answers &
 task=$!
 # A trigger before it has opened the device is none of its.
-tries=300
-until [ $((tries -= 1)) -eq 0 ]; do
-	case $(ls -l "/proc/$task/fd") in
-	*isolator_scope*) break ;;
-	esac
-	sleep 0.1
-done
+opened() {
+	tries=300
+	until [ $((tries -= 1)) -eq 0 ]; do
+		case $(ls -l "/proc/$task/fd") in
+		*isolator_scope*) break ;;
+		esac
+		sleep 0.1	# sleep: between two looks
+	done
+}
+opened
 line=0
 for mechanism in work-unbound work-high kthread user irq-thread; do
 	on $mechanism $line
@@ -100,7 +103,7 @@ all 50 "then each trigger is answered again"
 # Unloaded and unbound at any time.
 order begin 500
 for i in 1 2 3 4 5 6 7 8; do
-	sleep 0.1
+	sleep 0.1	# sleep: triggers come meanwhile
 	rmmod isolator_scope || break
 	insmod "$module" "$wires" || break
 done
@@ -110,7 +113,7 @@ order end
 "$bin/scope-task" >/tmp/answers 2>&1 &
 task=$!
 order begin 500
-sleep 0.3
+opened
 ! rmmod isolator_scope
 check $? "not unloaded while a task waits in it"
 echo isolator-scope-gpio >/sys/bus/platform/drivers/isolator-scope-gpio/unbind

@@ -72,7 +72,7 @@ def reboot() -> None:
         done()
     put_aside(SAID)
     subprocess.run(["systemctl", "kexec"], check=True)
-    time.sleep(600)
+    time.sleep(600)  # sleep: the machine ends meanwhile
 
 
 def findings() -> set[str]:

@@ -119,7 +119,7 @@ def reboot(stage: int) -> NoReturn:
     keep("stage", stage)
     put_aside(STATE / "said")
     subprocess.run(["systemctl", "kexec"], check=True)
-    time.sleep(600)
+    time.sleep(600)  # sleep: the machine ends meanwhile
     raise SystemExit(1)
 
 
@@ -188,15 +188,15 @@ def measured(name: str, command: list[str], number: int, isolated: bool) -> None
         runs.kill()
         check(False, f"{name}: it is ready", *runs.communicate())
         done()
-    time.sleep(1)
+    time.sleep(1)  # sleep: it sets up memory and threads, and tells nobody
     those = [Trigger(n) for n in TRIGGERS]
     tid = owner() if isolated else runs.pid
-    time.sleep(SETTLE_S)
+    time.sleep(SETTLE_S)  # sleep: a batch may fall between a mark and a look
     mark("begin", str(number))
     own, total, irqs, began = counts("own"), counts("total"), interrupts(), time.monotonic()
     while time.monotonic() < began + WINDOW_S:
         min(those, key=lambda t: t.fired).fire(tid)
-    time.sleep(SETTLE_S)
+    time.sleep(SETTLE_S)  # sleep: a batch may fall between a mark and a look
     own, total = grown(counts("own"), own), grown(counts("total"), total)
     irqs, took = grown(interrupts(), irqs), time.monotonic() - began
     mark("end", str(number))

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import snapshot
-from machine import check, done, has_isolator, note, read, same, there, write
+from machine import check, done, has_isolator, note, read, same, there, until, write
 
 before = snapshot.take()
 began = time.monotonic()
@@ -41,7 +41,7 @@ SETTINGS = {
 if has_isolator():
     SETTINGS = {path: value for path, value in SETTINGS.items() if there(path)}
 sleeper = subprocess.Popen(["sleep", "60"])
-time.sleep(0.2)
+until(lambda: read(f"/proc/{sleeper.pid}/comm") == "sleep")
 start = snapshot.take()
 for path, value in SETTINGS.items():
     old = read(path)

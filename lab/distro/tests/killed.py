@@ -53,7 +53,7 @@ def sleepers() -> list[str]:
 def kill(process: subprocess.Popen[bytes], whole: float) -> float:
     """At some moment while it does what took @whole before; when it was."""
     moment = chance.uniform(0, 1.3 * whole)
-    time.sleep(moment)
+    time.sleep(moment)  # sleep: to any moment
     process.kill()
     process.wait()
     return moment

@@ -121,12 +121,12 @@ def window(seconds: float, those: list[Trigger], tid: int, runs: subprocess.Pope
     """One window; a batch may fall between a mark and the look at its count: hence two counts."""
     global windows
     windows += 1
-    time.sleep(SETTLE_S)
+    time.sleep(SETTLE_S)  # sleep: a batch may fall between a mark and a look
     before = counts("own")
     mark("begin", str(windows))
     own, total, irqs, began = counts("own"), counts("total"), interrupts(), time.monotonic()
     signals = disturb(seconds, those, tid, runs)
-    time.sleep(SETTLE_S)
+    time.sleep(SETTLE_S)  # sleep: a batch may fall between a mark and a look
     own_then, total_then, irqs_then = counts("own"), counts("total"), interrupts()
     took = time.monotonic() - began
     mark("end", str(windows))
@@ -196,7 +196,7 @@ def isolated(program: Program, those: list[Trigger]) -> None:
     good = ready(runs)
     note(f"{program.name}: {time.monotonic() - began:.1f} s until it is ready")
     # What it sets up for itself: memory, and threads.
-    time.sleep(1)
+    time.sleep(1)  # sleep: it tells nobody when that is over
     if not check(good and (tid := owner()), f"{program.name}: it is ready, and isolated still"):
         runs.terminate()
         note("\n".join(runs.communicate(timeout=PATIENCE_S)))

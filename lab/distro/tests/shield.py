@@ -176,7 +176,7 @@ for number in range(3 * ROUNDS):
     victim = subprocess.Popen([ISOLATOR, "shield", *words], stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL)
     moment = chance.uniform(0, 1.2 * whole)
-    time.sleep(moment)
+    time.sleep(moment)  # sleep: to any moment
     victim.kill()
     victim.wait()
     changed = snapshot.differences(before, snapshot.take())

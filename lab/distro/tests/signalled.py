@@ -27,7 +27,7 @@ for delay_ms in (5, 40, 120):
     early = subprocess.Popen([ISOLATOR, "run", "-c", "2", "--", "sleep", "60"],
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     check(until(lambda: Path("/run/isolator").exists()), "there is a journal")
-    time.sleep(delay_ms / 1000)
+    time.sleep(delay_ms / 1000)  # sleep: to another moment
     early.terminate()
     code = early.wait(PATIENCE_S)
     check(code == 128 + signal.SIGTERM, f"SIGTERM {delay_ms} ms after the journal's begin: {code}")

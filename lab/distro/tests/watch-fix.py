@@ -28,18 +28,19 @@ WATCH = ("watch", "-c", "1", "-n", "1", "--interval", "2", "--json")
 @contextlib.contextmanager
 def interrupts() -> Iterator[None]:
     """As long as this is not left."""
-    stop = threading.Event()
+    stop, first = threading.Event(), threading.Event()
 
     def send() -> None:
         with open(PORT, "wb", buffering=0) as port:
             while not stop.is_set():
                 port.write(b"." * 64 + b"\n")
-                time.sleep(0.05)
+                first.set()
+                time.sleep(0.05)  # sleep: some interrupts a second
 
     sender = threading.Thread(target=send)
     sender.start()
     try:
-        time.sleep(0.5)
+        first.wait()
         yield
     finally:
         stop.set()
@@ -79,7 +80,7 @@ with interrupts():
     check(exceeded["limit"]["verdict"] == "exceeded", "more than a limit: exit 2")
     typed(advice["fix"])
     check("1" not in read(AFFINITY).replace("-", ","), f"its affinity is {read(AFFINITY)}")
-    time.sleep(0.5)
+    time.sleep(0.5)  # sleep: interrupts on their way come before the look
     left = row(watched())
     check(left.get("count") and not left["hits"],
           f"it goes on elsewhere: {left.get('count')}, and CPU 1 has {left.get('hits')}", left)

@@ -46,12 +46,10 @@ static void gets_more(void)
 	pid = fork();
 	if (!pid)
 		confined();
-	while (!shared->started)
-		sleep_ms(1);
+	until(shared->started);
 	ok(!shared->error, "one that its cpuset pins is isolated: %s", strerror(-shared->error));
 	ok(!put_file(GROUP "cpuset.cpus", "0-1"), "the cpuset gets another CPU");
-	for (int i = 0; i < 3000 && !shared->end; i++)
-		sleep_ms(1);
+	comes(shared->end, 3000);
 	ok(shared->end == ISOLATOR_END_AFFINITY, "that ends it: %u", shared->end);
 	ok(!sched_getaffinity(pid, sizeof(set), &set) && CPU_COUNT(&set) == 2,
 	   "and it may run on both");
@@ -78,7 +76,7 @@ int main(void)
 	   "sched_setaffinity to CPUs 0 and 1: %s", strerror(errno));
 	ok(!sched_getaffinity(w->tid, sizeof(set), &set) && CPU_COUNT(&set) == 1 &&
 	   CPU_ISSET(1, &set), "it is still pinned to CPU 1");
-	sleep_ms(50);
+	worker_tells(w);
 	ok(w->end == ISOLATOR_END_NONE, "and still isolated");
 
 	if (put_file(TOP "cgroup.subtree_control", "+cpuset") ||
@@ -91,12 +89,12 @@ int main(void)
 	snprintf(text, sizeof(text), "%d", w->tid);
 	ok(!put_file(GROUP "cgroup.procs", text) && !put_file(GROUP "cpuset.cpus", "1"),
 	   "moved into a cpuset, which then loses the other CPU");
-	sleep_ms(50);
+	worker_tells(w);
 	ok(w->end == ISOLATOR_END_NONE, "it is still isolated, as it is pinned itself");
 	ok(!put_file(GROUP "cpuset.cpus", "0"), "the cpuset loses its CPU");
 	rounds = w->rounds;
 	ok(wait_for(&w->rounds, rounds + 1000, 3000), "the task runs on");
-	sleep_ms(50);
+	worker_tells(w);
 	ok(w->end == ISOLATOR_END_AFFINITY, "its page says affinity: %u", w->end);
 	ok(!sched_getaffinity(w->tid, sizeof(set), &set) && CPU_ISSET(0, &set) &&
 	   !CPU_ISSET(1, &set), "and it is on CPU 0");

@@ -23,10 +23,10 @@ int main(void)
 	ok(now_ns() - start < 3 * SEC, "and are there after %lu ms", (now_ns() - start) / MS);
 	ok(interrupts("NMI", 1) > before, "the isolated CPU took %lld NMI",
 	   interrupts("NMI", 1) - before);
-	sleep_ms(50);
+	worker_tells(w);
 	ok(w->end == ISOLATOR_END_NONE && !w->missed, "it is still isolated, no deadline miss");
 	before = interrupts_all(1);
-	sleep_ms(500);
+	sleep_ms(500);	/* sleep: nothing comes meanwhile */
 	ok(interrupts_all(1) == before, "and quiet: %lld interrupts in 0.5 s",
 	   interrupts_all(1) - before);
 	worker_end(w);

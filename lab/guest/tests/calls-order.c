@@ -56,8 +56,7 @@ int main(void)
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) ||
 	    pthread_create(&thread, NULL, spins, NULL))
 		bail_out("membarrier or thread");
-	while (!there)
-		sleep_ms(1);
+	until(there);
 	w->deadline_ns = 60 * SEC;
 	w->spin_ns = D_SPIN;
 	if (!worker_process(w) || iso_pin(2))

@@ -72,7 +72,7 @@ spinner=$! patching=
 trap 'kill $spinner $patching 2>/dev/null; echo "$old" >$key' EXIT
 tries=0
 until "$bin/spinctl" 'ready?' 2>/dev/null | grep -q '"isolated":true' || [ $tries = 150 ]; do
-	sleep 0.1
+	sleep 0.1	# sleep: between two looks
 	tries=$((tries + 1))
 done
 run status
@@ -115,7 +115,7 @@ fits "why --json"
 says '"comm":"spinner",.*"stack":\["' "why --json: with stacks"
 
 # Until it has ended: nobody knows when it begins to look.
-while sleep 0.5; do patch_text; done &
+while sleep 0.5; do patch_text; done &	# sleep: now and then
 patching=$!
 run why --time 2 --top 0 --no-stack --json
 kill $patching

@@ -52,7 +52,7 @@ static void stranger(struct worker *w, struct seen *seen)
 		uint64_t rounds;
 		long before;
 
-		sleep_ms(BURST_MS);
+		sleep_ms(BURST_MS);	/* sleep: nobody is there for so long */
 		spin_ms(ARRIVES_MS);
 		before = preempted();
 		rounds = w->rounds;

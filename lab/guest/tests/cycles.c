@@ -44,7 +44,7 @@ static pid_t flip_keys(_Atomic bool *now)
 	iso_pin(3);
 	for (;;) {
 		while (!*now)
-			sleep_ms(1);
+			sleep_ms(1);	/* sleep: between two looks */
 		put_file(SCHEDSTATS, "1");
 		put_file(SCHEDSTATS, "0");
 	}
@@ -85,7 +85,7 @@ static void scan_leaks(void)
 		return;
 	}
 	put_file(LEAKS, "scan");
-	sleep_ms(6000);		/* kmemleak reports what is older than 5 s */
+	sleep_ms(6000);		/* sleep: kmemleak reports what is older than 5 s */
 	put_file(LEAKS, "scan");
 	get_file(LEAKS, text, sizeof(text));
 	ok(!strstr(text, "unreferenced"), "kmemleak finds nothing");
@@ -110,7 +110,7 @@ int main(void)
 	need_worker(worker_process(second));
 	busy[0] = load(0);
 	busy[1] = load(3);
-	sleep_ms(200);
+	sleep_ms(200);	/* sleep: what their begin asks for has come */
 	all = interrupts_all(2);
 	done = cycle(CYCLES);
 	all = interrupts_all(2) - all;
@@ -130,7 +130,7 @@ int main(void)
 		if (!cycle(1))
 			break;
 		*flip = false;
-		sleep_ms(LINGER_MS);
+		sleep_ms(LINGER_MS);	/* sleep: keys that are let go linger */
 	}
 	ok(done == LAST_USER, "%d of %d cycles with static keys flipping", done, LAST_USER);
 	kill(keys, SIGKILL);

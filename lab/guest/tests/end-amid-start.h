@@ -30,7 +30,7 @@ static inline void amid_starter(struct amid *a)
 		uint64_t began;
 
 		while (a->wanted == a->over && !a->stop)
-			sleep_ms(1);
+			sleep_ms(1);	/* sleep: between two looks */
 		if (a->stop)
 			break;
 		a->error = iso_pin(2);
@@ -77,8 +77,7 @@ static inline bool amid_round(struct amid *a, uint64_t after)
 	amid = a->back == back;
 	if (put_file(GROUP "/cpuset.cpus", "0-1"))
 		bail_out("cannot take CPU 2 out of the group");
-	while (a->over == over)
-		sleep_ms(1);
+	until(a->over != over);
 	if (put_file(GROUP "/cpuset.cpus", "0-3"))
 		bail_out("cannot give CPU 2 back to the group");
 	return amid;
@@ -116,8 +115,7 @@ static inline int end_amid_starts(int rounds)
 	/* The second that nothing ends says how long one takes: the first also patches keys. */
 	for (uint64_t i = 0; i < 2; i++) {
 		a->wanted++;
-		while (a->over == i)
-			sleep_ms(1);
+		until(a->over != i);
 		if (!ok(!a->error, "a start that nothing ends, of %lu ms", a->took / MS))
 			diag("%s", strerror(-a->error));
 	}

@@ -33,8 +33,7 @@ static void end_while_held(int round)
 	asked = flushed = false;
 	if (pthread_create(&thread, NULL, flush, NULL))
 		bail_out("pthread_create");
-	while (!asked)
-		sleep_ms(1);
+	until(asked);
 	wait_for(&w->queued, 1, 5000);
 	ok(!flushed && w->queued >= 1, "round %d: the flush is queued", round);
 	start = now_ns();

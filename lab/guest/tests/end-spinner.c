@@ -19,28 +19,20 @@ enum { PATIENCE_S = 6, LIFE_S = 20 };
 /* Does a write come back? */
 static bool writes(const char *path, const char *text)
 {
-	uint64_t start = now_ns();
 	pid_t pid = fork();
 	int status;
 
 	if (!pid)
 		_exit(put_file(path, text) ? 1 : 0);
-	while (now_ns() - start < PATIENCE_S * SEC) {
-		if (waitpid(pid, &status, WNOHANG) == pid)
-			return WIFEXITED(status) && !WEXITSTATUS(status);
-		sleep_ms(1);
-	}
+	if (comes(waitpid(pid, &status, WNOHANG) == pid, PATIENCE_S * 1000))
+		return WIFEXITED(status) && !WEXITSTATUS(status);
 	kill(pid, SIGKILL);
 	return false;
 }
 
 static bool over(struct worker *w)
 {
-	uint64_t start = now_ns();
-
-	while (w->state != WORKER_OVER && now_ns() - start < PATIENCE_S * SEC)
-		sleep_ms(1);
-	return w->state == WORKER_OVER;
+	return comes(w->state == WORKER_OVER, PATIENCE_S * 1000);
 }
 
 int main(void)

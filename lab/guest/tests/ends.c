@@ -54,8 +54,7 @@ static pid_t begin(const char *how)
 	pid = clone(isolated_child, stack + sizeof(stack), CLONE_VM | SIGCHLD, (void *)how);
 	if (pid < 0)
 		bail_out("clone");
-	while (!started)
-		sleep_ms(1);
+	until(started);
 	if (!ok(started == 1, "isolated again"))
 		diag("%s", strerror(-started));
 	return pid;
@@ -82,8 +81,8 @@ static void by_admin(void)
 	rounds = w->rounds;
 	ok(wait_for(&w->rounds, rounds + 1, 1000) && w->end == ISOLATOR_END_ADMIN,
 	   "and its page says admin: %u", w->end);
-	worker_tick(w, 1000);
-	sleep_ms(10);
+	w->tick_now++;
+	until(w->state == WORKER_OVER);
 	ok(w->error == -ECANCELED, "its tick says ECANCELED: %s", strerror(-w->error));
 	worker_end(w);
 	put_file("/proc/isolator/cpus", "1");
@@ -110,9 +109,7 @@ int main(void)
 	ended(pid, "exec", ISOLATOR_END_EXEC);
 	pid = begin("f");
 	go = 1;
-	while (go != 2)
-		sleep_ms(1);
-	sleep_ms(50);
+	until(go == 2);
 	ok(shared.page->state == ISOLATOR_STATE_ON, "closing the device ends nothing");
 	go = 3;
 	ended(pid, "exit", ISOLATOR_END_EXIT);

@@ -122,7 +122,7 @@ static bool executed(pid_t pid)
 			return false;
 		if (!strncmp(name, "busybox", 7))
 			return true;
-		sleep_ms(1);
+		sleep_ms(1);	/* sleep: between two looks */
 	}
 	return false;
 }

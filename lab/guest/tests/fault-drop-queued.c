@@ -18,7 +18,8 @@ static bool check(void)
 {
 	struct worker *w = worker_new(1);
 	uint64_t types;
-	bool back = false;
+	int status;
+	bool back;
 	pid_t pid;
 
 	w->tick_ms = 10;
@@ -31,12 +32,7 @@ static bool check(void)
 
 		_exit(pread(fd, &types, sizeof(types), PAT) == sizeof(types) ? 0 : 1);
 	}
-	for (int i = 0; i < 2000 && !back; i++) {
-		int status;
-
-		sleep_ms(1);
-		back = waitpid(pid, &status, WNOHANG) == pid && !status;
-	}
+	back = comes(waitpid(pid, &status, WNOHANG) == pid, 2000) && !status;
 	worker_end(w);
 	return back && !w->missed;
 }

@@ -39,11 +39,11 @@ static bool check(void)
 	w->spin_ns = SEC;
 	if (!worker_process(w) || !wait_for(freed, 1, 5000))
 		bail_out("no isolated worker");
-	sleep_ms(20);
+	worker_tells(w);
 	start = now_ns();
 	done = ask_rcu_barrier();
 	took = now_ns() - start;
-	sleep_ms(10);		/* it copies its counters */
+	worker_tells(w);
 	diag("rcu_barrier() after %lu ms, %lu deadline misses", took / MS, w->missed);
 	done = done && took < 2 * SEC && !w->missed;
 	worker_end(w);

@@ -12,7 +12,8 @@
 static bool check(void)
 {
 	struct worker *w = worker_new(1);
-	bool back = false;
+	int status;
+	bool back;
 	pid_t pid;
 
 	w->tick_ms = 10;
@@ -21,12 +22,7 @@ static bool check(void)
 	pid = fork();
 	if (!pid)
 		_exit(ask_kworker() ? 0 : 1);
-	for (int i = 0; i < 3000 && !back; i++) {
-		int status;
-
-		sleep_ms(1);
-		back = waitpid(pid, &status, WNOHANG) == pid && !status;
-	}
+	back = comes(waitpid(pid, &status, WNOHANG) == pid, 3000) && !status;
 	worker_end(w);		/* with the CPU free again it ends in any case */
 	if (!back)
 		waitpid(pid, NULL, 0);

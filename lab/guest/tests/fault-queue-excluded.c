@@ -26,7 +26,7 @@ static bool check(void)
 		bail_out("no function tracer");
 	w->deadline_ns = 3 * SEC;
 	need_worker(worker_thread(w));
-	sleep_ms(20);
+	worker_tells(w);
 	excluded = w->iso.page->excluded;
 	start = now_ns();
 	put_file(INSTANCE "/current_tracer", "nop");

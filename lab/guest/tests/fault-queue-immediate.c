@@ -18,7 +18,7 @@ static bool check(void)
 	w->deadline_ns = 4 * SEC;
 	w->life_s = 20;		/* the fault lasts no longer */
 	need_worker(worker_process(w));
-	sleep_ms(10);
+	worker_tells(w);
 	start = now_ns();
 	kill(w->tid, SIGKILL);
 	if (waitpid(w->tid, &status, 0) != w->tid)

@@ -58,8 +58,7 @@ static long memory_kb(const char *key)
 static void enter(unsigned int number)
 {
 	wanted = number;
-	while (window != number)
-		sleep_ms(1);
+	until(window == number);
 }
 
 /* Makes @n requests and has the CPU enter; the last thousand's least time over the first's. */

@@ -276,7 +276,7 @@ static inline void trace(pid_t pid)
 			}
 			return;
 		}
-		sleep_ms(1);
+		sleep_ms(1);	/* sleep: between two looks */
 	}
 	kill(pid, SIGKILL);
 }
@@ -328,7 +328,7 @@ static inline void any_event(uint64_t *stream)
 	default:	/* who waits for a start is woken */
 		answered(SIGNAL, syscall(SYS_tgkill, getpid(), fuzzer_tid[pick(FUZZERS)], SIGUSR1));
 	}
-	sleep_ms(pick(10));
+	sleep_ms(pick(10));	/* sleep: at any moments */
 }
 
 static void on_signal(int sig)
@@ -350,7 +350,7 @@ static inline pid_t guard(void)
 		return pid;
 	snprintf(all, sizeof(all), "1-%d\n", fuzz_cpus - 1);
 	while (getppid() == parent) {
-		sleep_ms(5000);
+		sleep_ms(5000);	/* sleep: what no event gets out of */
 		put_file("/proc/isolator/cpus", "\n");
 		put_file("/proc/isolator/cpus", all);
 	}
@@ -372,7 +372,7 @@ static inline void clear_away(pthread_t *threads)
 	while (fuzzers_left) {
 		for (int i = 0; i < FUZZERS; i++)
 			syscall(SYS_tgkill, getpid(), fuzzer_tid[i], SIGUSR1);
-		sleep_ms(10);
+		sleep_ms(10);	/* sleep: between two looks */
 	}
 	for (int i = 0; i < FUZZERS; i++)
 		pthread_join(threads[i], NULL);

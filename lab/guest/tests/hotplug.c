@@ -19,11 +19,11 @@ static pid_t waiter(void)
 	_Atomic uint64_t *waits = shared_memory(4096);
 	pid_t pid = fork();
 	int pair[2];
-	char byte;
+	char path[32], byte;
 
 	if (pid) {
-		wait_for(waits, 1, 5000);
-		sleep_ms(50);
+		snprintf(path, sizeof(path), "/proc/%d/status", pid);
+		until(*waits && file_has(path, "State:\tS", NULL));
 		return pid;
 	}
 	if (iso_pin(1) || socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) ||
@@ -42,7 +42,7 @@ static void with_timer(void)
 	ok(!put_file(CPU(1), "0") && !put_file(CPU(1), "1"), "a CPU with a timer goes and comes");
 	w->deadline_ns = SEC;
 	if (ok(worker_process(w), "it is isolated, without ticks")) {
-		sleep_ms(1500);
+		sleep_ms(1500);	/* sleep: longer than its deadline */
 		if (!ok(!w->missed, "no timer that is gone is waited for"))
 			show_deliveries();
 		worker_end(w);
@@ -65,13 +65,15 @@ int main(void)
 	}
 	ok(!put_file(CPU(3), "0"), "a housekeeping CPU goes offline");
 	ok(!put_file(CPU(3), "1"), "and comes back");
-	sleep_ms(50);
+	worker_tells(w1);
+	worker_tells(w2);
 	ok(w1->end == ISOLATOR_END_NONE && w2->end == ISOLATOR_END_NONE,
 	   "nobody's isolation ended");
 	ok(!put_file(CPU(1), "0"), "an isolated CPU goes offline");
 	rounds = w1->rounds;
 	ok(wait_for(&w1->rounds, rounds + 1000, 2000), "its task runs on elsewhere");
-	sleep_ms(50);
+	worker_tells(w1);
+	worker_tells(w2);
 	ok(w1->end == ISOLATOR_END_HOTPLUG, "its page says hotplug: %u", w1->end);
 	ok(w2->end == ISOLATOR_END_NONE, "the other is still isolated");
 	rounds = w2->rounds;

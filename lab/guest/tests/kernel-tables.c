@@ -28,7 +28,7 @@ static bool small_pages(void)
 		return false;
 	close(fd);
 	/* It is freed by work, after a grace period; the addresses by other work. */
-	sleep_ms(200);
+	sleep_ms(200);	/* sleep: nobody tells when */
 	return true;
 }
 

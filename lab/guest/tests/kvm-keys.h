@@ -55,7 +55,7 @@ static inline void run_machine(int kvm, _Atomic uint64_t *halts)
 	for (;;) {
 		WANT(!ioctl(vcpu, KVM_RUN, 0) && run->exit_reason == KVM_EXIT_HLT);
 		if (++*halts % 3 == 0)
-			sleep_ms(1);
+			sleep_ms(1);	/* sleep: so that it sleeps */
 	}
 }
 
@@ -67,7 +67,7 @@ static inline bool keys_round(struct iso *iso)
 
 	if (iso_pin(1) || iso_start(iso, 0, 0))
 		return false;
-	sleep_ms(2);
+	sleep_ms(2);	/* sleep: the moment of isolation */
 	before = keys_switched();
 	done = !iso_stop(iso) && !iso_pin(0);
 	iso_close(iso);

@@ -135,8 +135,7 @@ static void keeps(rlim_t bytes, bool kept)
 			;
 		_exit(0);
 	}
-	for (int i = 0; i < 10000 && !k->state; i++)
-		sleep_ms(1);
+	comes(k->state, 10000);
 	if (k->state == 1 && !k->error)
 		advised = advise(pid, page);
 	k->state = 2;

@@ -91,7 +91,7 @@ static _Noreturn void victim_runs(struct victim *v)
 			v->answered++;
 		}
 		if (!v->isolated) {
-			sleep_ms(1);
+			sleep_ms(1);	/* sleep: between two looks */
 			continue;
 		}
 		v->end = (int)iso.page->end;
@@ -116,8 +116,7 @@ static struct victim *victim_new(char *(*prepare)(void), bool isolated)
 	if (!pid)
 		victim_runs(v);
 	v->pid = pid;
-	while (v->state == NEW && !waitpid(v->pid, NULL, WNOHANG))
-		sleep_ms(1);
+	until(v->state != NEW || waitpid(v->pid, NULL, WNOHANG));
 	return v;
 }
 
@@ -131,7 +130,7 @@ static int look(struct victim *v, size_t offset)
 			v->pid = 0;
 			return -1;
 		}
-		sleep_ms(1);
+		sleep_ms(1);	/* sleep: between two looks */
 	}
 	return v->value;
 }
@@ -165,7 +164,7 @@ static char *swap_page(void)
 		if (tries++ == 5000 || madvise(at, PAGE, MADV_PAGEOUT))
 			return NULL;
 		if (entry_of(getpid(), at) & PRESENT)
-			sleep_ms(1);
+			sleep_ms(1);	/* sleep: between two looks */
 		if (*(volatile char *)at != 'S')
 			return NULL;
 	}

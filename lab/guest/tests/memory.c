@@ -29,9 +29,20 @@ static int ask_pageout(pid_t pid)
 	return error;
 }
 
+/* How often KSM has looked at all memory. */
+static unsigned long full_scans(void)
+{
+	char text[32];
+
+	if (get_file("/sys/kernel/mm/ksm/full_scans", text, sizeof(text)))
+		return 0;
+	return strtoul(text, NULL, 10);
+}
+
 int main(void)
 {
 	struct worker *w = worker_new(1);
+	unsigned long scans = full_scans();
 	char path[64];
 
 	iso_require(2);
@@ -41,10 +52,11 @@ int main(void)
 	w->deadline_ns = 60 * SEC;
 	w->each = use;
 	need_worker(worker_process(w));
-	sleep_ms(20);
+	worker_tells(w);
 	put_file("/sys/kernel/mm/ksm/pages_to_scan", "1000");
-	put_file("/sys/kernel/mm/ksm/run", "1");
-	sleep_ms(500);
+	/* The second whole look merges what the first one has seen, in a kernel that has KSM. */
+	if (!put_file("/sys/kernel/mm/ksm/run", "1"))
+		until(full_scans() >= scans + 2);
 	put_file("/sys/kernel/mm/ksm/run", "0");
 	ok(!put_file("/proc/sys/vm/compact_memory", "1"), "compaction returns");
 	ok(!put_file("/proc/sys/vm/drop_caches", "3"), "dropping caches returns");
@@ -52,7 +64,7 @@ int main(void)
 	ok(!put_file(path, "1"), "clearing referenced bits returns");
 	ok(put_file(path, "4") == -EBUSY, "clearing soft-dirty bits: EBUSY");
 	ok(ask_pageout(w->tid) == EBUSY, "page-out of its memory: EBUSY");
-	sleep_ms(50);
+	worker_tells(w);
 	ok(!w->missed && w->end == ISOLATOR_END_NONE, "still isolated, %lu deadline misses",
 	   w->missed);
 	ok(!w->queued, "nothing was asked of its CPU: %lu queued", w->queued);

@@ -75,7 +75,7 @@ static void serve(int fd)
 		case FUSE_SETATTR:
 			shared->asked = true;
 			while (!shared->go)
-				sleep_ms(1);
+				sleep_ms(1);	/* sleep: between two looks */
 			/* fall through */
 		case FUSE_GETATTR:
 			answer(fd, header->unique, 0, &attr, sizeof(attr));
@@ -129,8 +129,7 @@ static void locked_process(void)
 
 	if (pthread_create(&thread, NULL, unmapper, NULL))
 		bail_out("pthread_create");
-	while (!shared->asked)
-		sleep_ms(1);
+	until(shared->asked);
 	shared->started = 1;
 	/* Opened before, started and mapped after: all of it in this memory. */
 	shared->error = iso_pin(1) ?: iso_start(&iso, 0, 0);
@@ -144,9 +143,7 @@ static void locked_process(void)
 
 static bool becomes(_Atomic int *value, int want)
 {
-	for (int i = 0; i < PATIENCE_MS && *value < want; i++)
-		sleep_ms(1);
-	return *value >= want;
+	return comes(*value >= want, PATIENCE_MS);
 }
 
 /* Somebody else's start, stop and end, each as fast as on any day. */
@@ -203,9 +200,7 @@ int main(void)
 	if (!ok(becomes(&shared->started, 1), "the mmap lock of a process is held"))
 		goto end;
 	/* Its sibling comes as far as it gets. */
-	for (int i = 0; i < PATIENCE_MS && !file_has(STATUS, "cpu 1 isolated", NULL); i++)
-		sleep_ms(1);
-	ok(file_has(STATUS, "cpu 1 isolated", NULL), "a sibling of its starts");
+	ok(comes(file_has(STATUS, "cpu 1 isolated", NULL), PATIENCE_MS), "a sibling of its starts");
 	ok(shared->started == 1 && !shared->unmapped, "and waits for the lock");
 	if (pthread_create(&other, NULL, others, &done))
 		bail_out("pthread_create");

@@ -65,16 +65,16 @@ int main(void)
 	if (pthread_create(&thread, NULL, observed, NULL))
 		bail_out("pthread_create");
 	while (atomic_load(&done) == -2)
-		usleep(WAIT_US);
+		usleep(WAIT_US);	/* sleep: marks and looks keep their distance */
 	ok(!atomic_load(&done), "the other thread is pinned, and alone there");
 	for (unsigned int round = 1; round <= ROUNDS; round++) {
 		mark_window(mark_ask_begin_table, round);
-		usleep(WAIT_US);
+		usleep(WAIT_US);	/* sleep: marks and looks keep their distance */
 		atomic_store(&asked, (int)round);
 		while (atomic_load(&done) >= 0 && atomic_load(&done) != (int)round)
-			usleep(WAIT_US);
+			usleep(WAIT_US);	/* sleep: marks and looks keep their distance */
 		mark_window(mark_ask_end_table, round);
-		usleep(WAIT_US);
+		usleep(WAIT_US);	/* sleep: marks and looks keep their distance */
 	}
 	ok(atomic_load(&done) == ROUNDS, "all windows were walked through");
 	atomic_store(&asked, ROUNDS + 1);

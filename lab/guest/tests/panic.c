@@ -20,7 +20,7 @@ int main(void)
 	sync();
 	put_file("/proc/sys/kernel/panic", "-1");
 	put_file("/proc/sysrq-trigger", "c");
-	sleep_ms(10000);
+	sleep_ms(10000);	/* sleep: the guest ends meanwhile */
 	ok(false, "still here after 10 s");
 	return done_testing();
 }

@@ -71,9 +71,7 @@ static inline long keys_switched(void)
 /* Until both of Isolator's keys went off after @before; false: not within 20 s. */
 static inline bool keys_go_off(long before)
 {
-	for (int i = 0; i < 2000 && keys_switched() < before + 2; i++)
-		sleep_ms(10);
-	return keys_switched() >= before + 2;
+	return comes(keys_switched() >= before + 2, 20000);
 }
 
 #endif

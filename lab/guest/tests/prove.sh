@@ -34,7 +34,7 @@ exits 0 "a quiet CPU, as JSON"
 says '"how":"isolator"' "how it was isolated"
 
 # An immediate delivery a second: the stack of every CPU is always delivered at once.
-while sleep 1; do echo l >/proc/sysrq-trigger; done &
+while sleep 1; do echo l >/proc/sysrq-trigger; done &	# sleep: one a second
 planted=$!
 trap 'kill $planted 2>/dev/null' EXIT
 run -t 5

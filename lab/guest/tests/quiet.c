@@ -17,11 +17,11 @@ static void measure(struct worker *w, const char *what)
 		ok(false, "%s: no isolated worker", what);
 		return;
 	}
-	sleep_ms(300);
+	sleep_ms(300);	/* sleep: what its start asks for has come */
 	for (size_t i = 0; i < 6; i++)
 		before[i] = interrupts(rows[i], 1);
 	all = interrupts_all(1);
-	sleep_ms(2000);
+	sleep_ms(2000);	/* sleep: nothing comes meanwhile */
 	for (size_t i = 0; i < 6; i++) {
 		long long now = interrupts(rows[i], 1);
 

@@ -59,8 +59,7 @@ static void end(pid_t pid, const char *group)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	for (int i = 0; i < 100 && rmdir(group); i++)
-		sleep_ms(10);
+	comes(!rmdir(group), 5000);
 }
 
 /* Waits for the next time the quota is refilled, 2 s at most. */
@@ -68,12 +67,7 @@ static bool refilled(const char *group)
 {
 	uint64_t first = stat_of(group, "nr_periods ");
 
-	for (int i = 0; i < 500; i++) {
-		if (stat_of(group, "nr_periods ") > first)
-			return true;
-		sleep_ms(4);
-	}
-	return false;
+	return comes(stat_of(group, "nr_periods ") > first, 2000);
 }
 
 /* Until the timer of a group without tasks has stopped: what sets a quota starts it. */
@@ -82,7 +76,7 @@ static void rest(const char *group)
 	uint64_t last = stat_of(group, "nr_periods "), now;
 
 	for (int still = 0; still < 5; still++, last = now) {
-		sleep_ms(PERIOD_MS);
+		sleep_ms(PERIOD_MS);	/* sleep: another period would come */
 		now = stat_of(group, "nr_periods ");
 		if (now != last)
 			still = 0;
@@ -148,7 +142,6 @@ static bool gets_once(const char *group, unsigned int per_mille)
 static void others(void)
 {
 	struct worker *w = worker_new(1);
-	bool begun = false;
 	cpu_set_t cpus;
 	pid_t pid;
 
@@ -158,12 +151,7 @@ static void others(void)
 	if (!refilled(OTHERS))
 		bail_out("the quota is not refilled at all");
 	/* It is on none while it runs, which on a busy host may take a while. */
-	for (int i = 0; i < 250 && !begun; i++) {
-		begun = timer_on(1);
-		if (!begun)
-			sleep_ms(20);
-	}
-	ok(begun, "the timer of a quota is on CPU 1");
+	ok(comes(timer_on(1), 5000), "the timer of a quota is on CPU 1");
 	CPU_ZERO(&cpus);
 	CPU_SET(3, &cpus);
 	if (sched_setaffinity(pid, sizeof(cpus), &cpus))
@@ -185,7 +173,7 @@ static uint64_t unthrottled(struct worker *w, uint64_t *took)
 	uint64_t start = now_ns(), used = stat_of(OWN, "usage_usec "), was, now;
 
 	was = stat_of(OWN, "throttled_usec ");
-	sleep_ms(2000);
+	sleep_ms(2000);	/* sleep: what it runs in this time is asked */
 	used = stat_of(OWN, "usage_usec ") - used;
 	*took = (now_ns() - start) / 1000;
 	/* Now it would be due at once. */

@@ -49,7 +49,7 @@ int main(void)
 	check("synchronize_rcu", synchronize);
 	check("expedited, by mounts", expedited);
 	check("rcu_barrier, by isolating another CPU", ask_rcu_barrier);
-	sleep_ms(50);
+	worker_tells(w);
 	if (!ok(!w->missed, "no deadline miss: %lu", w->missed))
 		show_deliveries();
 	ok(w->end == ISOLATOR_END_NONE, "still isolated");

@@ -21,7 +21,7 @@ int main(void)
 	sync();
 	syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2,
 		LINUX_REBOOT_CMD_RESTART, NULL);
-	sleep_ms(10000);
+	sleep_ms(10000);	/* sleep: the guest ends meanwhile */
 	ok(false, "still here after 10 s");
 	return done_testing();
 }

@@ -93,7 +93,7 @@ static inline void look(struct residue *r, int cpu)
 	need_worker(worker_process(plain));
 	began = now_ns();
 	r->loc = interrupts("LOC", cpu);
-	sleep_ms(500);
+	sleep_ms(500);	/* sleep: a rate is what comes in some time */
 	/* A sleep may last longer, where the host has other things to do. */
 	r->loc = (interrupts("LOC", cpu) - r->loc) * (long long)SEC /
 		 (long long)(now_ns() - began);

@@ -116,19 +116,12 @@ static void compare(const char *path)
 
 static bool spins(void)
 {
-	for (int i = 0; i < PATIENCE_MS / 10 && !flag[1]; i++)
-		sleep_ms(10);
-	return flag[1];
+	return comes(flag[1], PATIENCE_MS);
 }
 
 static bool isolated(void)
 {
-	for (int i = 0; i < PATIENCE_MS / 10; i++) {
-		if (file_has(STATUS, "cpu 1 isolated", NULL))
-			return true;
-		sleep_ms(10);
-	}
-	return false;
+	return comes(file_has(STATUS, "cpu 1 isolated", NULL), PATIENCE_MS);
 }
 
 static void restored(void)

@@ -10,8 +10,7 @@ static inline void scftorture_begin(const struct worker *w)
 {
 	if (system("modprobe scftorture weight_all=1 nthreads=1 stutter=0 stat_interval=0"))
 		skip_all("no module scftorture");
-	while (!w->missed)
-		sleep_ms(1);
+	until(w->missed);
 }
 
 #endif

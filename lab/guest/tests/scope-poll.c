@@ -41,7 +41,7 @@ static void wait_ms(long ms)
 {
 	const struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
 
-	nanosleep(&time, NULL);
+	nanosleep(&time, NULL);	/* sleep: between two looks */
 }
 
 static bool comes_to(unsigned int line, __u32 count)

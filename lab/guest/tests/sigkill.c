@@ -23,7 +23,7 @@ static struct worker *fresh(void)
 
 	w->deadline_ns = 60 * SEC;
 	need_worker(worker_process(w));
-	sleep_ms(10);
+	worker_tells(w);
 	return w;
 }
 
@@ -40,7 +40,7 @@ static const char *volatile how;
 static void *end_all_later(void *arg)
 {
 	iso_pin(0);
-	sleep_ms(200);
+	until(file_has("/proc/isolator/status", "cpu 1 isolated", NULL));
 	if (!strcmp(how, "exec"))
 		execl("/bin/busybox", "busybox", "true", (char *)NULL);
 	_exit(0);

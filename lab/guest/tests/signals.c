@@ -13,12 +13,8 @@ static bool stopped(pid_t pid, int ms)
 {
 	int status;
 
-	for (int i = 0; i < ms; i++) {
-		if (waitpid(pid, &status, WUNTRACED | WNOHANG | __WALL) == pid)
-			return WIFSTOPPED(status);
-		sleep_ms(1);
-	}
-	return false;
+	return comes(waitpid(pid, &status, WUNTRACED | WNOHANG | __WALL) == pid, ms) &&
+	       WIFSTOPPED(status);
 }
 
 static void by_handler(void)
@@ -29,9 +25,10 @@ static void by_handler(void)
 	need_worker(worker_thread(w));
 	for (int i = 1; i <= 3; i++) {
 		syscall(SYS_tgkill, getpid(), w->tid, SIGUSR1);
-		sleep_ms(200);
+		ok(comes(w->iso.page->due & ISOLATOR_DUE_SIGNAL, 2000),
+		   "signal %d: a tick is due", i);
+		sleep_ms(200);	/* sleep: the handler does not come meanwhile */
 		ok(handled == (uint64_t)i - 1, "signal %d: no handler before the tick", i);
-		ok(w->iso.page->due & ISOLATOR_DUE_SIGNAL, "signal %d: a tick is due", i);
 		worker_tick(w, 1000);
 		ok(wait_for(&handled, (uint64_t)i, 1000), "signal %d: handled at the tick", i);
 		ok(w->iso.page->state == ISOLATOR_STATE_ON, "signal %d: still isolated", i);
@@ -51,7 +48,7 @@ static void by_stop(void)
 	kill(w->tid, SIGSTOP);
 	ok(stopped(w->tid, 2000), "SIGSTOP stops it");
 	rounds = w->rounds;
-	sleep_ms(100);
+	sleep_ms(100);	/* sleep: it does not move meanwhile */
 	ok(w->rounds == rounds, "it stands still");
 	kill(w->tid, SIGCONT);
 	ok(wait_for(&w->rounds, rounds + 1000, 2000), "SIGCONT lets it go on");

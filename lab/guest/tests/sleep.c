@@ -34,7 +34,7 @@ static void sleeper(struct worker *w)
 	asleep = kind;
 	switch (kind) {
 	case NANOSLEEP:
-		nanosleep(&ts, NULL);
+		nanosleep(&ts, NULL);	/* sleep: how it wakes is asked */
 		break;
 	case FUTEX:
 		while (!*(volatile uint32_t *)&word)
@@ -74,27 +74,25 @@ static void check(struct worker *w, int kind)
 	long long before, after;
 
 	asked = kind;
-	while (asleep != kind)
-		sleep_ms(1);
+	until(asleep == kind);
 	if (kind == NANOSLEEP) {
-		sleep_ms(AFTER_MS / 2);
+		sleep_ms(AFTER_MS / 2);	/* sleep: less than it does itself */
 		start += AFTER_MS * MS;
 	} else {
-		sleep_ms(AFTER_MS);
+		sleep_ms(AFTER_MS);	/* sleep: it does not wake by itself */
 		ok(awake != kind, "%s: it sleeps", names[kind]);
 		start = now_ns();
 		wake(kind);
 	}
-	for (int i = 0; i < LATE_MS && awake != kind; i++)
-		sleep_ms(1);
+	comes(awake == kind, LATE_MS);
 	late = woke > start ? woke - start : 0;
 	ok(awake == kind && late < (uint64_t)LATE_MS * MS, "%s: woken %lu us late", names[kind],
 	   late / 1000);
 	/* No ticks meanwhile: what one of them finds due may take interrupts. */
 	w->tick_ms = 0;
-	sleep_ms(100);
+	worker_tells(w);
 	before = interrupts_all(1);
-	sleep_ms(300);
+	sleep_ms(300);	/* sleep: nothing comes meanwhile */
 	after = interrupts_all(1);
 	w->tick_ms = 10;
 	ok(w->iso.page->state == ISOLATOR_STATE_ON && after == before,

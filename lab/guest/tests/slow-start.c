@@ -36,7 +36,7 @@ static pid_t starter(struct start *s, int cpu)
 	s->took = now_ns() - began;
 	s->stage = 2;
 	while (!s->error && s->stage == 2)
-		sleep_ms(1);
+		sleep_ms(1);	/* sleep: between two looks */
 	if (!s->error) {
 		struct iso again = { .fd = -1 };
 
@@ -48,9 +48,7 @@ static pid_t starter(struct start *s, int cpu)
 
 static bool reaches(struct start *s, int stage)
 {
-	for (int i = 0; i < 20000 && s->stage < stage; i++)
-		sleep_ms(1);
-	return s->stage >= stage;
+	return comes(s->stage >= stage, 20000);
 }
 
 static struct start *start_new(void)
@@ -69,7 +67,7 @@ static void last_other_goes(void)
 	pid = starter(s, 0);
 	if (!reaches(s, 1))
 		bail_out("no start");
-	sleep_ms(SLOW_MS / 4);
+	sleep_ms(SLOW_MS / 4);	/* sleep: it is amid its start, which takes SLOW_MS */
 	ok(!put_file(ONLINE, "0"), "the only other CPU goes offline amid a start");
 	ok(reaches(s, 2) && s->error == -EBUSY, "the start says EBUSY: %s", strerror(-s->error));
 	ok(s->took >= SLOW_MS * MS, "which saw that CPU first: it took %lu ms", s->took / MS);
@@ -88,7 +86,7 @@ static void nested_ends(void)
 		bail_out("no isolation");
 	ok(!put_file(FAULT, "slow_start"), "starts are slow again");
 	s->stage = 3;
-	sleep_ms(SLOW_MS / 4);
+	sleep_ms(SLOW_MS / 4);	/* sleep: it is amid its start, which takes SLOW_MS */
 	/* The administrator's mask would wait for the start. */
 	ok(!put_file(ONLINE, "0"), "the CPU goes offline amid a start within its isolation");
 	ok(reaches(s, 4) && s->nested == -EBUSY, "the start says EBUSY: %s", strerror(-s->nested));
@@ -158,12 +156,10 @@ static void stopped_amid(void)
 		for (;;)
 			;
 	}
-	while (!pinned(asked.tid))
-		sleep_ms(1);
+	until(pinned(asked.tid));
 	if (pthread_create(&thread, NULL, asks, &asked))
 		bail_out("pthread_create");
-	while (!begun(asked.tid) && !asked.answered)
-		sleep_ms(1);
+	until(begun(asked.tid) || asked.answered);
 	ok(!file_has(STATUS, "cpu 1 isolated", NULL), "a start for a task has not come far");
 	ok(!task(ISOLATOR_IOC_STOP_TASK, asked.tid, 0), "and is stopped");
 	pthread_join(thread, NULL);

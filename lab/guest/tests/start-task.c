@@ -76,9 +76,9 @@ static pid_t spinner(bool pinned, bool calls)
 /* A child that executes a program on CPU 1 when a byte comes. */
 static pid_t executor(int *go)
 {
+	char path[32], byte;
 	int pipe_fds[2];
 	pid_t pid;
-	char byte;
 
 	if (pipe(pipe_fds) || (pid = fork()) < 0)
 		bail_out("fork");
@@ -91,7 +91,8 @@ static pid_t executor(int *go)
 	}
 	close(pipe_fds[0]);
 	*go = pipe_fds[1];
-	sleep_ms(50);
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	until(file_has(path, "State:\tS", NULL));
 	return pid;
 }
 
@@ -115,24 +116,14 @@ static unsigned long own(const char *what)
 /* How many more than @before, once there are any: a tick counts as it ends, after its yield. */
 static unsigned long more(const char *what, unsigned long before)
 {
-	uint64_t limit = now_ns() + 2 * SEC;
-
-	while (own(what) <= before && now_ns() < limit)
-		sleep_ms(1);
+	comes(own(what) > before, 2000);
 	return own(what) - before;
 }
 
 /* Until CPU 1 is isolated, and @word stands there too unless it is NULL; at most ms. */
 static bool comes_to_be_isolated(const char *word, unsigned int ms)
 {
-	uint64_t limit = now_ns() + ms * MS;
-
-	while (!file_has(STATUS, "cpu 1 isolated", word, NULL)) {
-		if (now_ns() > limit)
-			return false;
-		sleep_ms(10);
-	}
-	return true;
+	return comes(file_has(STATUS, "cpu 1 isolated", word, NULL), ms);
 }
 
 static void at_once(void)
@@ -172,7 +163,7 @@ static void at_exec(void)
 	ok(!stop(pid), "a stop disarms");
 	if (write(go, "x", 1) != 1)
 		bail_out("pipe");
-	sleep_ms(200);
+	sleep_ms(200);	/* sleep: nobody isolates it meanwhile */
 	ok(!file_has(STATUS, "cpu 1 isolated", NULL), "and the program runs as any other");
 	end(pid);
 	close(go);
@@ -269,9 +260,9 @@ static void by_batch(void)
 
 	ok(!task(ISOLATOR_IOC_START_TASK, pid, ISOLATOR_TASK_WAIT, START(.batch_ns = 50 * MS)),
 	   "isolated, with a batch of 50 ms");
-	sleep_ms(300);
+	sleep_ms(300);	/* sleep: what its start asks for has come */
 	took = own("planned ");
-	sleep_ms(300);
+	sleep_ms(300);	/* sleep: nothing comes meanwhile */
 	ok(own("planned ") == took, "nothing is due: no interruption is planned");
 	took = now_ns();
 	ok(ask_kworker(), "work for a thread of its CPU is done");

@@ -24,7 +24,7 @@ int main(void)
 	pid = fork();
 	if (!pid) {
 		while (!*go)
-			sleep_ms(10);
+			sleep_ms(10);	/* sleep: between two looks */
 		_exit(ask_kworker() ? 0 : 1);
 	}
 	w->deadline_ns = ISOLATOR_DEADLINE_NEVER;
@@ -33,7 +33,7 @@ int main(void)
 	ok(w->iso.start.deadline_ns == ISOLATOR_DEADLINE_NEVER, "strict mode is in force");
 
 	*go = true;
-	sleep_ms(3000);
+	sleep_ms(3000);	/* sleep: it does not come back meanwhile */
 	ok(waitpid(pid, &status, WNOHANG) == 0, "the request still waits after 3 s");
 	ok(!w->iso.page->missed, "without a deadline miss");
 	ok(w->iso.page->due & ISOLATOR_DUE_RESCHED, "and a tick is due");
@@ -42,7 +42,7 @@ int main(void)
 		if (waitpid(pid, &status, WNOHANG) == pid)
 			break;
 		worker_tick(w, 100);
-		sleep_ms(10);
+		sleep_ms(10);	/* sleep: between two looks */
 	}
 	ok(waited < 2000 && !status, "lets it run: it returned after %d ms", waited);
 	ok(!w->iso.page->missed, "still without a deadline miss");

@@ -28,7 +28,7 @@ int main(void)
 	   (now_ns() - start) / MS);
 	rounds = w->rounds;
 	ok(wait_for(&w->rounds, rounds + 1000, 3000), "the task runs on");
-	sleep_ms(50);
+	worker_tells(w);
 	ok(w->end == ISOLATOR_END_SYSTEM, "its page says system: %u", w->end);
 	worker_end(w);
 	put_file("/sys/power/pm_test", "none");

@@ -52,7 +52,7 @@ static void rttime(const struct iso *iso)
 		spin_ms(200);
 		iso_tick(iso, NULL);
 		took = now_ns() - start;
-		sleep_ms(300);
+		sleep_ms(300);	/* sleep: this is not of its time */
 		iso_tick(iso, NULL);
 		if (took < 280 * MS)
 			break;

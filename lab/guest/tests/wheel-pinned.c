@@ -80,7 +80,7 @@ int main(void)
 	struct worker *w = worker_new(1);
 	struct request r = { 0 };
 	struct loopback lo;
-	unsigned long long before, more = 0;
+	unsigned long long before;
 	uint64_t missed;
 	int s;
 
@@ -97,13 +97,9 @@ int main(void)
 	if (!wait_for(&r.made, 1, 5000) || r.error)
 		bail_out(r.error ? strerror(r.error) : "the worker does not ask");
 	/* Threads that this woke have had the CPU by then. */
-	sleep_ms(500);
+	sleep_ms(500);	/* sleep: nobody tells when */
 	missed = w->iso.page->missed;
-	for (int i = 0; i < 200 && !more; i++) {
-		sleep_ms(50);
-		more = retransmitted() - before;
-	}
-	ok(more, "the timer ran without a tick");
+	ok(comes(retransmitted() > before, 10000), "the timer ran without a tick");
 	missed = w->iso.page->missed - missed;
 	/* The timer's; on PREEMPT_RT threads run it, and may have to get the CPU for longer. */
 	if (!ok(missed >= 1 && missed <= 4, "delivered by %lu deadline misses", missed))

@@ -56,7 +56,7 @@ static uint64_t misses_for(struct worker *w, uint64_t need_ns, bool signals)
 		/* One at a time, and only while the CPU is yielded: one that waits would be a deadline miss. */
 		if (signals && w->iso.page->missed > before && handled - seen < 5)
 			syscall(SYS_tgkill, getpid(), w->tid, SIGUSR1);
-		sleep_ms(10);
+		sleep_ms(10);	/* sleep: between two looks */
 	}
 	if (bound.done == done)
 		diag("it did not come to an end");

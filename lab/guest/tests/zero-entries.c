@@ -44,8 +44,7 @@ static void follow(struct worker *w)
 static void next(unsigned int number)
 {
 	wanted = number;
-	while (window != number)
-		sleep_ms(1);
+	until(window == number);
 }
 
 static void disturb(void)
@@ -68,10 +67,10 @@ int main(void)
 	if (!ok(worker_thread(never), "isolated, never ticking"))
 		return done_testing();
 	next(1);
-	sleep_ms(1000);
+	sleep_ms(1000);	/* sleep: nothing comes meanwhile */
 	next(2);
 	disturb();
-	sleep_ms(200);
+	sleep_ms(200);	/* sleep: what comes later would come now */
 	next(OVER);
 	worker_end(never);
 	ok(!never->missed, "no deadline miss");
@@ -89,10 +88,10 @@ int main(void)
 	 */
 	for (; asked < 200 && (asked < 10 || ticks->due_seen < 3); asked++) {
 		done += ask_flush();
-		sleep_ms(3);
+		sleep_ms(3);	/* sleep: the task is in user mode by then, mostly */
 	}
 	disturb();
-	sleep_ms(200);
+	sleep_ms(200);	/* sleep: what comes later would come now */
 	next(OVER);
 	ok(done == asked, "%d of %d flushes were done", done, asked);
 	ok(ticks->due_seen >= 3, "%lu ticks had something due", ticks->due_seen);

@@ -18,6 +18,7 @@ from isolab.scope import live as scopelive
 from isolab.scope import proof as scopeproof
 from scope_browser import parts
 from scope_simulated import simulated
+from waiting import until
 
 
 @pytest.fixture(name="page")
@@ -72,7 +73,7 @@ def test_each_signal_ends_it_in_order(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     with pytest.raises(KeyboardInterrupt), scopelive.signals():
         os.kill(os.getpid(), number)
-        time.sleep(5)
+        until(lambda: False)
     assert signal.getsignal(number) == before
 
 

@@ -5,12 +5,12 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import scopeload
+from waiting import until
 
 CPUS = sorted(os.sched_getaffinity(0))[:2]
 PATIENCE_S = 120
@@ -37,9 +37,7 @@ def _run(tmp_path: Path, load: str, path: str) -> dict[str, Any]:
         [sys.executable, scopeload.__file__, load, ",".join(map(str, CPUS)), str(begun)],
         env={**os.environ, "PATH": path, "TMPDIR": str(files)}, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    stop = time.monotonic() + PATIENCE_S
-    while not begun.exists() and process.poll() is None and time.monotonic() < stop:
-        time.sleep(0.05)
+    until(lambda: begun.exists() or process.poll() is not None)
     process.terminate()
     out, _ = process.communicate(timeout=PATIENCE_S)
     assert not any(files.iterdir())
