@@ -4,7 +4,6 @@
 import json
 import os
 import random
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,9 @@ import pytest
 import rivals
 from isolator_report import schemafile
 from isolator_report.histogram import Histogram
+from processes import state_of
 from rounds import EXCEEDED, INCONCLUSIVE, PASS
+from waiting import until
 
 COST = {"costs": [
     {"name": "cyclictest", "about": "cyclictest with its histogram", "base": None, "user": 200.0,
@@ -86,25 +87,28 @@ def test_latency(programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyP
         "cyclictest", "isolator", "isolator", "cyclictest"]
 
 
+def children() -> set[int]:
+    """Of this process."""
+    return {*map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())}
+
+
 def spinners() -> set[int]:
-    """Children of this process with the policy idle."""
-    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    return {pid for pid in map(int, children) if os.sched_getscheduler(pid) == os.SCHED_IDLE}
+    """Those with the policy idle."""
+    return {pid for pid in children() if os.sched_getscheduler(pid) == os.SCHED_IDLE}
 
 
 def test_the_cpu_is_kept_awake() -> None:
     cpu = max(os.sched_getaffinity(0))
     with measure.awake(cpu):
-        deadline = time.monotonic() + 20
-        while not spinners() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(spinners)
         assert [os.sched_getaffinity(pid) for pid in spinners()] == [{cpu}]
     assert not spinners()
 
 
 def test_a_cpu_that_went_to_sleep_is_an_error() -> None:
+    before = children()
     with pytest.raises(rivals.RivalError, match="CPU 4095"), measure.awake(4095):
-        time.sleep(2)
+        until(lambda: "Z" in map(state_of, children() - before))
 
 
 @pytest.mark.parametrize(("more", "code"), [(0, PASS), (20, EXCEEDED)])

@@ -22,22 +22,23 @@ PATH=$place/bin:$PATH
 cat >"$place/guest.py" <<'END'
 import sys
 import threading
-import time
 
 
-def be(name: str) -> None:
+def be(name: str, named: threading.Event) -> None:
     number = threading.get_native_id()
     with open(f"/proc/self/task/{number}/comm", "w") as comm:
         comm.write(name)
     if name == "CPU 1/KVM":
         print(number, flush=True)
-    time.sleep(60)
+    named.set()
+    threading.Event().wait()
 
 
 for name in sys.argv[1:]:
-    threading.Thread(target=be, args=(name,), daemon=True).start()
-    time.sleep(0.1)
-time.sleep(60)
+    is_named = threading.Event()
+    threading.Thread(target=be, args=(name, is_named), daemon=True).start()
+    is_named.wait()
+threading.Event().wait()
 END
 python3 "$place/guest.py" "CPU 0/KVM" "CPU 11/KVM" "IO iothread1" "CPU 1/KVM" >"$place/tid" &
 pid=$!
@@ -48,7 +49,7 @@ while [ ! -s "$place/tid" ]; do
 		echo "the threads did not begin"
 		exit 1
 	fi
-	sleep 0.1
+	sleep 0.1	# sleep: between two looks
 done
 tid=$(cat "$place/tid")
 

@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from isolator_report.cli import main
 from isolator_report.document import NS, Result
 from isolator_report.errors import ERROR, EXCEEDED, INCONCLUSIVE, PASS
 from isolator_report.rounds import measure
+from waiting import until
 
 SCHEMA = json.loads((Path(compare.__file__).with_name("compare.json")).read_text())
 
@@ -215,9 +215,7 @@ def test_a_signal_ends_the_command_too(number: int, tmp_path: Path) -> None:
         [sys.executable, "-m", "isolator_report", "compare", "--run", command, command],
         cwd=tmp_path, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": str(Path(compare.__file__).parents[1])})
-    deadline = time.monotonic() + 30
-    while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    until((tmp_path / "begun").exists)
     process.send_signal(number)
     _, err = process.communicate(timeout=30)
     assert process.returncode == ERROR and "interrupted" in err

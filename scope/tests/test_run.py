@@ -122,7 +122,7 @@ def test_cut_and_restored(tmp_path: Path) -> None:
                 for at, seconds, hold in cuts:
                     # sleep: links are cut at any moments, for any time
                     await asyncio.sleep(max(0.0, began + at - time.monotonic()))
-                    await through.cut(asyncio.sleep(seconds), hold)
+                    await through.cut(asyncio.sleep(seconds), hold)  # sleep: so long
 
             await made.go(cut)
         return made

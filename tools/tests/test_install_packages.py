@@ -3,19 +3,23 @@
 
 import os
 import subprocess
-import time
 from pathlib import Path
 
 from steps import ROOT
+from waiting import until
 
 APT = """#!/bin/sh
-# As apt-get: a second one beside it fails.  The first stays until the other step has looked
-# for the package, and then gives it time to come here.
-mkdir "$FAKE/lists.lock" || { echo 'E: Could not get lock /var/lib/apt/lists/lock' >&2; exit 100; }
+# As apt-get: a second one beside it fails.  The first stays until the other step waits for it,
+# or has come here.
+mkdir "$FAKE/lists.lock" || {
+	touch "$FAKE/second"
+	echo 'E: Could not get lock /var/lib/apt/lists/lock' >&2
+	exit 100
+}
 if [ "$1" = update ]; then
 	touch "$FAKE/updates"
-	until [ -e "$FAKE/second" ]; do sleep 0.01; done
-	sleep 0.3
+	lock=$(stat -c %i "$FAKE/cache/packages.lock")
+	until [ -e "$FAKE/second" ] || grep -q -e "-> FLOCK .*:$lock " /proc/locks; do sleep 0.01; done
 else
 	echo installed >>"$FAKE/installed"
 fi
@@ -24,7 +28,6 @@ rmdir "$FAKE/lists.lock"
 
 # A package is there once apt-get has installed it.
 DPKG_QUERY = """#!/bin/sh
-[ ! -d "$FAKE/lists.lock" ] || touch "$FAKE/second"
 [ -e "$FAKE/installed" ] || exit 1
 printf installed
 """
@@ -44,9 +47,7 @@ def test_two_at_once_wait_for_each_other(tmp_path: Path) -> None:
         both.append(subprocess.Popen(
             [ROOT / "tools/install-packages", "--names", "a-package"], env=environment,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
-        while not (tmp_path / "updates").exists():
-            assert both[0].poll() is None
-            time.sleep(0.01)
+        until((tmp_path / "updates").exists, both[0].poll)
     said = [one.communicate(timeout=60)[0] for one in both]
     assert [one.returncode for one in both] == [0, 0], said
     assert (tmp_path / "installed").read_text() == "installed\n"
