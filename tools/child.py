@@ -25,8 +25,8 @@ def _held() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    for number in came:
-        signal.raise_signal(number)
+    for one in came:
+        signal.raise_signal(one)
 
 
 class Child:

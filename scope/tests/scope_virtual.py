@@ -55,4 +55,4 @@ def virtual(directory: Path, lines: list[str], *words: str,
 
 def said(told: Path, pattern: str) -> str:
     """What a program says there before long."""
-    return until(lambda: re.search(pattern, told.read_text()), told.read_text)[1]
+    return until(lambda: re.findall(pattern, told.read_text()), told.read_text)[0]

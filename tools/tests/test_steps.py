@@ -3,11 +3,13 @@
 
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import child
 import jsonschema
 import pytest
 import steps
@@ -214,6 +216,26 @@ def test_each_step_has_a_name_of_its_own(tool: str, column: int) -> None:
                             text=True, check=True).stdout.splitlines()
     names = [line.split()[column] for line in listed]
     assert len(names) > 10 and len(set(names)) == len(names)
+
+
+def test_a_signal_as_a_step_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also before the runner knows the process: it is ended."""
+    started = subprocess.Popen
+
+    def start(*words: object, **how: object) -> subprocess.Popen[bytes]:
+        process = started(*words, **how)  # type: ignore[call-overload]
+        os.kill(os.getpid(), signal.SIGINT)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    with (tmp_path / "log").open("wb") as sink:
+        one = child.Child(["sleep", "60"], tmp_path, os.environ, sink)
+        with pytest.raises(KeyboardInterrupt):
+            try:
+                one.start()
+            finally:
+                one.end()
+    assert one.code == -signal.SIGTERM
 
 
 def test_sigterm_takes_the_step_along(tmp_path: Path) -> None:

@@ -221,6 +221,15 @@ def test_crash_before_update_grub(isolator: Path, lay: Lay) -> None:
         assert changed(before, root) == set()
 
 
+def _until_changed(root: Path, first: dict[str, Any]) -> None:
+    until(lambda: tree(root) != first)
+
+
+def _until_ended(program: Path) -> None:
+    until(lambda: subprocess.run(["pgrep", "-f", str(program)], stdout=subprocess.DEVNULL,
+                                 check=False).returncode)
+
+
 def test_kill_at_any_moment(isolator: Path, lay: Lay) -> None:
     """After SIGKILL, restore puts all back."""
     chance = random.Random("boot")
@@ -235,13 +244,12 @@ def test_kill_at_any_moment(isolator: Path, lay: Lay) -> None:
         program = update_grub(root, "sleep 0.05")  # sleep: some are killed meanwhile
         process = subprocess.Popen([isolator, "audit", "-c", "1-3", "--fix", "--boot", "--root",
                                     root, "--update-grub", program], stdout=subprocess.DEVNULL)
-        until(lambda root=root, first=first: tree(root) != first)
+        _until_changed(root, first)
         time.sleep(chance.choice([0, 0.001, 0.01, 0.1]) * chance.random())  # sleep: to any moment
         process.kill()
         process.wait()
         # Its child may still run.
-        until(lambda program=program: subprocess.run(
-            ["pgrep", "-f", str(program)], stdout=subprocess.DEVNULL, check=False).returncode)
+        _until_ended(program)
         left += changed(first, root) != set()
         # Nothing half-written is where GRUB reads.
         for path in (root / DROP_IN[1:]).parent.glob("*.cfg"):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import re
@@ -292,6 +293,10 @@ def test_end_at_any_moment(isolator: Path, environment: dict[str, str], place: P
     """However the command ends, nothing runs on and no file is left."""
     chance = random.Random(how)
     begun = 0
+
+    def more(least: int) -> bool:
+        return len(marked(str(place))) >= least
+
     # The command, and of each load who keeps it and who works.
     everybody = 1 + 4 + 1 + 3 * len(CPUS)
     # From before the first process to when all loads run, and a while later.
@@ -299,7 +304,7 @@ def test_end_at_any_moment(isolator: Path, environment: dict[str, str], place: P
         process = subprocess.Popen([isolator, "interfere", "stress:get,cache:l2,ipi,cache:l1", "-c",
                                     ",".join(map(str, CPUS))], env=environment,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until(lambda least=least: len(marked(str(place))) >= least)
+        until(functools.partial(more, least))
         time.sleep(longest * (0.5 + chance.random() / 2))  # sleep: to any moment
         begun += len(marked(str(place))) > 1
         process.send_signal(signal.Signals[f"SIG{how}"])

@@ -338,9 +338,13 @@ def _memory(pid: int) -> int:
 
 def _written(path: Path) -> None:
     """A result has been begun and written since, twice: one of them after this was called."""
+    def when() -> int:
+        return path.stat().st_mtime_ns if path.exists() else 0
+
+    seen = {when(), 0}
     for _ in range(2):
-        before = path.stat().st_mtime_ns if path.exists() else 0
-        until(lambda before=before: path.exists() and path.stat().st_mtime_ns != before)
+        until(lambda: when() not in seen)
+        seen.add(when())
 
 
 def test_memory_does_not_grow(plain: Path, tmp_path: Path) -> None:

@@ -209,8 +209,8 @@ def test_scribbled_lines(rig: Rig) -> None:
     for line, said in enumerate(state.lines):
         assert 0 <= said.answered + said.late + said.missing - found.expected[line] <= lost
     assert state.lost > 0 and sum(said.strays for said in state.lines) > 0
-    for number, value in found.values.items():
-        assert 0 <= value < 10**10, number
+    for place, value in found.values.items():
+        assert 0 <= value < 10**10, place
     lines.close()
 
 
