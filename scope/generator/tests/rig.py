@@ -76,7 +76,7 @@ class Host:
         """Take what comes within that time."""
         self.until(lambda: False, seconds)
 
-    def until(self, true: object, seconds: float = 10.0) -> bool:
+    def until(self, true: object, seconds: float = 60.0) -> bool:
         """Take what comes until `true()`; False: it did not come to that."""
         assert callable(true)
         limit = time.monotonic() + seconds
@@ -128,7 +128,7 @@ class Host:
                 floors = len(self.floors)
             assert said.status == Status.OK, f"{message}: {said.text}"
 
-    def finish(self, triggers: int | None = None, seconds: float = 20.0) -> State:
+    def finish(self, triggers: int | None = None, seconds: float = 120.0) -> State:
         """Until no trigger is due and all records are there; the state then."""
         # The next state may be from before what was ordered last.
         count = len(self.states) + 2
@@ -144,7 +144,7 @@ class Host:
         """The same for a connection that went on from `earlier` packets, some of them lost."""
         count = len(self.states) + 2
         assert self.until(lambda: len(self.states) >= count and not self.states[-1].running
-                          and (triggers is None or self.states[-1].triggers == triggers), 20)
+                          and (triggers is None or self.states[-1].triggers == triggers), 120)
         # What was sent before that state has come; what was under way comes before the next.
         count = len(self.states) + 1
         assert self.until(lambda: len(self.states) >= count)
@@ -153,7 +153,7 @@ class Host:
     def more_triggers(self, count: int) -> None:
         """Wait for so many, however busy the machine is."""
         want = self.closed_triggers() + count
-        assert self.until(lambda: self.closed_triggers() >= want, 30)
+        assert self.until(lambda: self.closed_triggers() >= want)
 
     def triggers(self) -> list[Trigger]:
         """Those whose record is there."""
