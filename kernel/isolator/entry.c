@@ -37,6 +37,10 @@ static __always_inline void isolator_wait_gate(struct isolator_hot *hot)
  * may look at the state when this CPU is back in user mode, and then counts on
  * the bit.  What was cleared stays pending until it is done, so that an NMI in between
  * does it first rather than run on stale state.
+ *
+ * Such an NMI leaves nothing pending.  A sender may then set a bit again before it is cleared
+ * here, and look at the state when this CPU is back in user mode: so what was cleared is
+ * done here, too, pending or not.
  */
 noinstr void __isolator_run_deferred(void)
 {
@@ -52,7 +56,7 @@ noinstr void __isolator_run_deferred(void)
 	smp_mb__after_atomic();
 	if (isolator_fault(ISOLATOR_FAULT_SKIP_DEFERRED))
 		return;
-	work = READ_ONCE(hot->pending);
+	work |= READ_ONCE(hot->pending);
 	if (work & ISOLATOR_WORK_TEXT)
 		arch_isolator_sync_text();
 	if (work & ISOLATOR_WORK_TLB)
