@@ -152,6 +152,7 @@ static void isolator_watch_cpu(struct isolator_cpu *ic, u64 now)
 	u64 deadline = READ_ONCE(ic->deadline);
 	int kind;
 
+	isolator_quarantine_poll(ic);
 	if (!isolator_in_user(ic->cpu)) {
 		/* Long in the kernel without a tick: give it one, RCU may wait. */
 		if (READ_ONCE(ic->tick_off))

@@ -126,6 +126,7 @@ void isolator_restore(struct isolator_cpu *ic)
 	isolator_elect_timekeeper(-1);
 	isolator_clock_restore(ic->cpu);
 	isolator_move_irqs(ic->cpu);
+	isolator_quarantine_put(ic);
 	isolator_mm_put(ic->mm);
 	mmdrop(ic->mm);
 	ic->mm = NULL;

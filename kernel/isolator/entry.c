@@ -30,6 +30,25 @@ static __always_inline void isolator_wait_gate(struct isolator_hot *hot)
 }
 
 /*
+ * All user translations go, the kernel's with them.  Removals with a number up to the one
+ * that is read first have changed their page tables before they took it: no translation
+ * of theirs can be in the TLB afterwards.  The number only grows: an NMI may
+ * come in between, and do the same with a later one.
+ */
+static __always_inline void isolator_flush_user(struct isolator_hot *hot)
+{
+	/* After the bit was taken: pairs with the order in isolator_gather_defer(). */
+	long removals = raw_atomic_long_read(&isolator_removals);
+	long flushed = raw_atomic_long_read(&hot->flushed);
+
+	arch_isolator_flush_tlb();	/* serialises: the read above, the store below */
+	while (flushed - removals < 0) {
+		if (raw_atomic_long_try_cmpxchg_release(&hot->flushed, &flushed, removals))
+			break;
+	}
+}
+
+/*
  * Why this may come so late: until here the entry code has run only what cannot
  * be patched and touched only what cannot be unmapped.
  *
@@ -59,8 +78,8 @@ noinstr void __isolator_run_deferred(void)
 	work |= READ_ONCE(hot->pending);
 	if (work & ISOLATOR_WORK_TEXT)
 		arch_isolator_sync_text();
-	if (work & ISOLATOR_WORK_TLB)
-		arch_isolator_flush_tlb();
+	if (work & (ISOLATOR_WORK_TLB | ISOLATOR_WORK_USER))
+		isolator_flush_user(hot);
 	WRITE_ONCE(hot->pending, 0);
 }
 

@@ -160,6 +160,8 @@ struct isolator_own {
  * @tally: what was avoided, by sending CPU; NULL before the first start, then for good
  * @tally_base: its sums at the last start
  * @last: the task whose isolation ended, with @last_start
+ * @quarantine: what is removed from @mm waits for this CPU, unasked; NULL: as asked for
+ * @reaped: @flushed of this CPU when its quarantine was last looked through
  */
 struct isolator_cpu {
 	raw_spinlock_t		lock;
@@ -206,6 +208,8 @@ struct isolator_cpu {
 	u64			tally_base[ISOLATOR_RULES];
 	pid_t			waiter;
 	char			waiter_comm[TASK_COMM_LEN];
+	struct isolator_quarantine *quarantine;
+	long			reaped;
 };
 
 /**
@@ -214,12 +218,14 @@ struct isolator_cpu {
  * @spin: longest D_spin, in ns
  * @refuse_perf: counters aimed at an isolated CPU get -EBUSY; else they wait
  * @refuse_msr: reads of its MSRs and CPUID likewise
+ * @quarantine: bytes of memory that all quarantines may hold together
  */
 struct isolator_limits {
 	u64	deadline;
 	u64	spin;
 	bool	refuse_perf;
 	bool	refuse_msr;
+	u64	quarantine;
 };
 
 DECLARE_PER_CPU(struct isolator_cpu, isolator_cpus);
@@ -336,6 +342,15 @@ extern struct isolator_limits isolator_limits;
 bool isolator_may_lock(void);
 int isolator_check_args(struct isolator_start_args *args);
 int isolator_check_cpu(int cpu);
+
+/* quarantine.c */
+int isolator_quarantine_make(struct mm_struct *mm);
+void isolator_quarantine_get(struct isolator_cpu *ic);
+void isolator_quarantine_put(struct isolator_cpu *ic);
+void isolator_quarantine_poll(struct isolator_cpu *ic);
+u64 isolator_quarantine_bytes(struct isolator_cpu *ic);
+u64 isolator_quarantine_max(void);
+void isolator_quarantine_init(void);
 
 /* timekeeper.c */
 int isolator_timekeeper_beside(int cpu);

@@ -178,6 +178,8 @@ static const struct isolator_rule *isolator_applies(int cpu, const struct isolat
 		return NULL;
 	if (rule->policy == ISOLATOR_EXCLUDE && isolator_fault(ISOLATOR_FAULT_QUEUE_EXCLUDED))
 		return NULL;
+	if (rule->policy == ISOLATOR_DEFER_USER && !READ_ONCE(isolator_of(cpu)->quarantine))
+		return NULL;
 	return rule;
 }
 
@@ -191,6 +193,7 @@ static const struct isolator_rule *isolator_applies(int cpu, const struct isolat
  * Why safe: user mode neither executes kernel text nor uses kernel translations,
  * and the entry code does neither with anything that can change before it looks
  * at the bit.  What bounds it: one bit per kind, done at the next kernel entry.
+ * User translations it does use: for those see quarantine.c.
  */
 static bool isolator_avoid(int cpu, const struct isolator_rule *rule)
 {
@@ -206,10 +209,14 @@ static bool isolator_avoid(int cpu, const struct isolator_rule *rule)
 		atomic_or(ISOLATOR_WORK_TEXT, &hot->work);
 	else if (rule->policy == ISOLATOR_DEFER_TLB)
 		atomic_or(ISOLATOR_WORK_TLB, &hot->work);
+	else if (rule->policy == ISOLATOR_DEFER_USER)
+		atomic_or(ISOLATOR_WORK_USER, &hot->work);
 	smp_mb(); /* pairs with the atomic on ct->state at kernel entry */
 	if (!isolator_quiet(cpu))
 		return false;
 	isolator_count_avoided(isolator_of(cpu), rule);
+	if (rule->policy == ISOLATOR_DEFER_USER)
+		isolator_due(isolator_of(cpu), ISOLATOR_DUE_QUARANTINE);
 	return true;
 }
 

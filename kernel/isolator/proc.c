@@ -112,6 +112,8 @@ static int isolator_status_show(struct seq_file *m, void *v)
 				seq_printf(m, " deadline_ns %llu", ic->deadline);
 			seq_printf(m, " spin_ns %llu yield_ns %llu batch_ns %llu auto_tick %d",
 				   ic->spin, ic->yield_ns, ic->batch_ns, ic->auto_tick);
+			seq_printf(m, " quarantine %d quarantine_bytes %llu",
+				   !!READ_ONCE(ic->quarantine), isolator_quarantine_bytes(ic));
 			seq_printf(m, " owner %d", isolator_owner_pid(ic));
 			/* Sampled by others it would tell when the task makes system calls. */
 			if (isolator_admin(m->file))
@@ -210,22 +212,23 @@ static int isolator_write_cpus(char *text)
 
 static int isolator_limits_show(struct seq_file *m, void *v)
 {
-	seq_printf(m, "deadline_ns %llu\nspin_ns %llu\nperf %s\nmsr %s\n",
+	seq_printf(m, "deadline_ns %llu\nspin_ns %llu\nperf %s\nmsr %s\nquarantine_bytes %llu\n",
 		   READ_ONCE(isolator_limits.deadline),
 		   READ_ONCE(isolator_limits.spin),
 		   READ_ONCE(isolator_limits.refuse_perf) ? "refuse" : "queue",
-		   READ_ONCE(isolator_limits.refuse_msr) ? "refuse" : "queue");
+		   READ_ONCE(isolator_limits.refuse_msr) ? "refuse" : "queue",
+		   READ_ONCE(isolator_limits.quarantine));
 	return 0;
 }
 
-static int isolator_write_limit(u64 *limit, const char *text, u64 max)
+static int isolator_write_limit(u64 *limit, const char *text, u64 min, u64 max)
 {
 	u64 value;
 	int ret = kstrtou64(text, 0, &value);
 
 	if (ret)
 		return ret;
-	if (value < ISOLATOR_DEADLINE_MIN || value > max)
+	if (value < min || value > max)
 		return -ERANGE;
 	WRITE_ONCE(*limit, value);
 	return 0;
@@ -240,10 +243,13 @@ static int isolator_write_limits(char *text)
 		return -EINVAL;
 	if (!strcmp(name, "deadline_ns"))
 		return isolator_write_limit(&isolator_limits.deadline, text,
-					    ISOLATOR_DEADLINE_MAX);
+					    ISOLATOR_DEADLINE_MIN, ISOLATOR_DEADLINE_MAX);
 	if (!strcmp(name, "spin_ns"))
 		return isolator_write_limit(&isolator_limits.spin, text,
-					    ISOLATOR_SPIN_MAX);
+					    ISOLATOR_DEADLINE_MIN, ISOLATOR_SPIN_MAX);
+	if (!strcmp(name, "quarantine_bytes"))
+		return isolator_write_limit(&isolator_limits.quarantine, text,
+					    0, isolator_quarantine_max());
 	if (strcmp(text, "refuse") && strcmp(text, "queue"))
 		return -EINVAL;
 	if (!strcmp(name, "perf"))
@@ -312,6 +318,8 @@ static const char *const isolator_fault_names[ISOLATOR_FAULTS] = {
 	[ISOLATOR_FAULT_IGNORE_GATE]	= "ignore_gate",
 	[ISOLATOR_FAULT_OPEN_GATE]	= "open_gate",
 	[ISOLATOR_FAULT_FENCE_KERNEL]	= "fence_kernel",
+	[ISOLATOR_FAULT_FREE_REMOVED]	= "free_removed",
+	[ISOLATOR_FAULT_REUSE_REMOVED]	= "reuse_removed",
 };
 
 static int isolator_fault_show(struct seq_file *m, void *v)

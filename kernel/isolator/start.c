@@ -27,6 +27,11 @@ static void isolator_local_on(struct isolator_cpu *ic)
 	hot->pending = 0;
 	hot->left = true;
 	hot->ticks = ic->auto_tick;
+	if (ic->quarantine) {
+		/* What was removed before has left nothing here, and need not wait for us. */
+		atomic_or(ISOLATOR_WORK_USER, &hot->work);
+		isolator_kernel_enter();
+	}
 	/* One from before the key was on is not heard; at worst one more is sent. */
 	atomic_set(&hot->kick, 0);
 	vtime_isolator(true);
@@ -122,6 +127,8 @@ static int isolator_take_cpu(struct isolator_cpu *ic, struct isolator_shared *sh
 	ic->mm = current->mm;
 	mmgrab(ic->mm);
 	isolator_mm_get(ic->mm, locks);
+	if (args->flags & ISOLATOR_START_QUARANTINE)
+		isolator_quarantine_get(ic);
 	ic->depth = 1;
 	ic->deadline = args->deadline_ns;
 	ic->spin = args->spin_ns;
@@ -311,6 +318,11 @@ static int isolator_begin_here(struct isolator_start_args *args,
 	bool locked;
 	int ret;
 
+	if (args->flags & ISOLATOR_START_QUARANTINE) {
+		ret = isolator_quarantine_make(current->mm);
+		if (ret)
+			return ret;
+	}
 	ret = isolator_prepare(&shared, &senders);
 	if (ret)
 		return ret;

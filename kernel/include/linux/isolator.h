@@ -47,11 +47,14 @@ struct task_struct;
  * enum isolator_policy - what becomes of a cross-call aimed at a quiet CPU, if it is not queued
  * @ISOLATOR_DEFER_TEXT: done at once, the CPU serialises at kernel entry
  * @ISOLATOR_DEFER_TLB: done at once, the CPU flushes at kernel entry
+ * @ISOLATOR_DEFER_USER: of user translations; what they led to waits in the quarantine until
+ *	the CPU has flushed at kernel entry, if its task's start asked for that; else it is queued
  * @ISOLATOR_EXCLUDE: means nothing to a CPU in user mode
  */
 enum isolator_policy {
 	ISOLATOR_DEFER_TEXT,
 	ISOLATOR_DEFER_TLB,
+	ISOLATOR_DEFER_USER,
 	ISOLATOR_EXCLUDE,
 };
 
@@ -83,6 +86,8 @@ enum isolator_fault {
 	ISOLATOR_FAULT_IGNORE_GATE,
 	ISOLATOR_FAULT_OPEN_GATE,
 	ISOLATOR_FAULT_FENCE_KERNEL,
+	ISOLATOR_FAULT_FREE_REMOVED,
+	ISOLATOR_FAULT_REUSE_REMOVED,
 	ISOLATOR_FAULTS,
 };
 
@@ -95,10 +100,11 @@ enum isolator_fault {
 /* Bits of isolator_hot.work. */
 #define ISOLATOR_WORK_TEXT	BIT(0)	/* serialise before any other text */
 #define ISOLATOR_WORK_TLB	BIT(1)	/* flush all kernel translations */
-#define ISOLATOR_WORK_DEFERRED	(ISOLATOR_WORK_TEXT | ISOLATOR_WORK_TLB)
+#define ISOLATOR_WORK_DEFERRED	(ISOLATOR_WORK_TEXT | ISOLATOR_WORK_TLB | ISOLATOR_WORK_USER)
 #define ISOLATOR_WORK_CALL	BIT(2)	/* call_single_queue was not announced */
 #define ISOLATOR_WORK_RESCHED	BIT(3)	/* TIF_NEED_RESCHED was not announced */
 #define ISOLATOR_WORK_GATE	BIT(4)	/* the machine is stopped: wait outside */
+#define ISOLATOR_WORK_USER	BIT(5)	/* flush all user translations */
 #define ISOLATOR_WORK_QUEUED	(ISOLATOR_WORK_CALL | ISOLATOR_WORK_RESCHED)
 #define ISOLATOR_WORK_ENTRY	(ISOLATOR_WORK_DEFERRED | ISOLATOR_WORK_GATE)
 
@@ -116,6 +122,8 @@ enum isolator_fault {
  * @ticks: each kernel entry of the isolated task looks whether a tick is due
  * @pending: deferred work taken from @work and not done yet: an NMI does it too
  * @pass: a machine check enters, which waits at no gate
+ * @flushed: the last removal, by its number, that had been made when this CPU flushed all
+ *	user translations
  */
 struct isolator_hot {
 	atomic_t	work;
@@ -127,9 +135,13 @@ struct isolator_hot {
 	bool		ticks;
 	bool		pass;
 	int		pending;
+	atomic_long_t	flushed;
 };
 
 DECLARE_PER_CPU_SHARED_ALIGNED(struct isolator_hot, isolator_hot);
+
+/* Numbers the removals: kernel/isolator/quarantine.c */
+extern atomic_long_t isolator_removals;
 
 bool isolator_user(int cpu);
 struct task_struct *isolator_owner(int cpu);

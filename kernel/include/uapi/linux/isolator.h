@@ -41,7 +41,10 @@
 #define ISOLATOR_START_AUTO_TICK	(1U << 0)
 /* Lock the task's memory, now and later (CAP_IPC_LOCK). */
 #define ISOLATOR_START_LOCK		(1U << 1)
-#define ISOLATOR_START_FLAGS		(ISOLATOR_START_AUTO_TICK | ISOLATOR_START_LOCK)
+/* What siblings unmap waits for the next tick, and they do not. */
+#define ISOLATOR_START_QUARANTINE	(1U << 2)
+#define ISOLATOR_START_FLAGS		(ISOLATOR_START_AUTO_TICK | ISOLATOR_START_LOCK | \
+					 ISOLATOR_START_QUARANTINE)
 
 /* isolator_start_args.deadline_ns: never a deadline miss for what only sleeps. */
 #define ISOLATOR_DEADLINE_NEVER	(~0ULL)
@@ -145,6 +148,7 @@ struct isolator_task_args {
 #define ISOLATOR_DUE_SIGNAL	(1U << 2)	/* signal, ptrace, task work */
 #define ISOLATOR_DUE_TIMER	(1U << 3)	/* a timer of this CPU is due */
 #define ISOLATOR_DUE_CLOCK	(1U << 4)	/* limits or CPU timers to check */
+#define ISOLATOR_DUE_QUARANTINE	(1U << 5)	/* what siblings unmapped waits to be freed */
 
 enum isolator_state {
 	ISOLATOR_STATE_OFF,

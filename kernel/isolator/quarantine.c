@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Isolator: the quarantine of what siblings of an isolated task remove.
+ *
+ * munmap() and madvise(MADV_DONTNEED) take translations away.  An isolated CPU in user mode
+ * may have them in its TLB, and pages that are freed before it has flushed could be
+ * read by their old owner.  So the flush is queued and the sibling waits.  With
+ * ISOLATOR_START_QUARANTINE the pages and the addresses wait instead, as in LATR
+ * (Kumar et al., ASPLOS 2018): the pages keep the reference that the mapping had, and the
+ * addresses get no new page, until the CPU has entered the kernel and flushed.
+ *
+ * Two rules, and all else follows from them:
+ *
+ *  1. What a stale translation leads to stays as it is: the pages, and the page tables that
+ *     the CPU's page walks may still read, which are empty.
+ *  2. No translation is put where a stale one may be: who maps something at a
+ *     quarantined address, or faults there after advice, waits as a removal did before.
+ *     So the page tables never say one thing and the TLB another.
+ *
+ * Why this is safe:
+ *
+ *  - The order.  The page tables are changed; then the removal takes a number, then
+ *    sets ISOLATOR_WORK_USER and looks at the CPU's state, with full barriers between,
+ *    as for all that is deferred (see linux/isolator.h).  User mode: the CPU flushes at
+ *    its next entry, before it accesses user memory or takes a lock.  Kernel: it
+ *    is interrupted and flushes at once.  The CPU reads the last number before it
+ *    flushes and publishes it after: what is numbered up to that has no stale translation.
+ *    An access by the kernel on behalf of the task comes after that flush.
+ *  - All other CPUs have flushed when the removal returns, as ever.
+ *  - Only what nobody else can want to have back at once: anonymous memory, and private
+ *    mappings of ordinary files, whose page the page cache holds anyway.  A file that is
+ *    truncated finds such a page unmapped, and drops it; its memory stays until the
+ *    reference goes.  Writes through a stale translation go to private memory only.
+ *    Whoever shares an anonymous page since a fork copies it on a write, because of our
+ *    reference; nobody can have been writing to it.  Shared mappings, device
+ *    memory, huge pages of hugetlbfs and what userfaultfd watches wait as before.
+ *  - Tightenings wait as before: mprotect(), write protection for COW, soft-dirty or KSM,
+ *    migration, MADV_FREE (a write through the old translation would not be noticed),
+ *    truncation.  There is no page to hold back: who asked relies on it that no access
+ *    is possible any more.
+ *
+ * What user mode sees: an access of the isolated thread to what a sibling has removed gives
+ * the old data, or changes it, or faults, until its next kernel entry; never other data.
+ *
+ * What bounds it: memory.  Nobody waits for it, so no deadline applies; it makes a tick
+ * due, and with a batch period a planned interruption.  Beyond limits' quarantine_bytes,
+ * or without memory for its own books, a removal waits as before, and that frees all that
+ * waited; so does the last resort before the OOM killer.  It stays charged to its memcg.
+ */
+#include <linux/interval_tree.h>
+#include <linux/isolator.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/oom.h>
+#include <linux/security.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "quarantine.h"
+
+/* How many quarantined ranges are looked at for an address beside them. */
+#define ISOLATOR_BESIDE_TRIES	64
+
+atomic_long_t isolator_removals = ATOMIC_LONG_INIT(0);
+
+/* Pages in all quarantines. */
+static atomic_long_t isolator_quarantine_pages = ATOMIC_LONG_INIT(0);
+
+static LIST_HEAD(isolator_quarantine_list);
+static DEFINE_MUTEX(isolator_quarantines_mutex);
+
+/*
+ * Has this CPU anything to flush?
+ *
+ * The bit, then what was taken of it and is not done yet: __isolator_run_deferred() notes
+ * the second before it clears the first, and clears that when it has flushed.
+ */
+static bool isolator_owes_flush(int cpu)
+{
+	struct isolator_hot *hot = per_cpu_ptr(&isolator_hot, cpu);
+
+	if (atomic_read_acquire(&hot->work) & ISOLATOR_WORK_USER)
+		return true;
+	/* After it, and what we free after this: see above. */
+	return smp_load_acquire(&hot->pending) & ISOLATOR_WORK_USER;
+}
+
+/*
+ * Has this CPU flushed since the removal?  Or has it nothing to flush: it was in the
+ * kernel then, and was interrupted, or did not have the mm.
+ */
+static bool isolator_cpu_flushed(int cpu, long number)
+{
+	/* Pairs with the release after the flush: what we free is in no TLB. */
+	return atomic_long_read_acquire(&per_cpu(isolator_hot, cpu).flushed) - number >= 0 ||
+	       !isolator_owes_flush(cpu);
+}
+
+/*
+ * Is this one of the CPUs that a removal from @q may have left out?
+ *
+ * A CPU is left out only as the isolated one of this mm: with another mm loaded it has no
+ * translation of this one that it can use.  One that is isolated no longer has entered
+ * the kernel for the end of it, and flushed; one that is isolated anew at its start.
+ */
+static bool isolator_waits_for(const struct isolator_quarantine *q, int cpu)
+{
+	return READ_ONCE(isolator_of(cpu)->quarantine) == q;
+}
+
+/** isolator_flushed - may what was removed up to @number go on?  Context: any. */
+bool isolator_flushed(const struct isolator_quarantine *q, long number)
+{
+	int cpu;
+
+	if (isolator_fault(ISOLATOR_FAULT_FREE_REMOVED))
+		return true;
+	for_each_cpu(cpu, &isolator_cpumask) {
+		if (isolator_waits_for(q, cpu) && !isolator_cpu_flushed(cpu, number))
+			return false;
+	}
+	return true;
+}
+
+/** isolator_charge - room for @pages in all, of which @removal has some already? */
+bool isolator_charge(struct isolator_quarantine *q, struct isolator_removal *removal,
+		     unsigned long pages)
+{
+	unsigned long more = pages - min(pages, removal->pages);
+	unsigned long limit = READ_ONCE(isolator_limits.quarantine) >> PAGE_SHIFT;
+
+	if (atomic_long_add_return(more, &isolator_quarantine_pages) > limit) {
+		atomic_long_sub(more, &isolator_quarantine_pages);
+		return false;
+	}
+	atomic_long_add(more, &q->pages);
+	removal->pages += more;
+	return true;
+}
+
+/** isolator_uncharge - so many are freed */
+void isolator_uncharge(struct isolator_quarantine *q, unsigned long pages)
+{
+	atomic_long_sub(pages, &q->pages);
+	atomic_long_sub(pages, &isolator_quarantine_pages);
+}
+
+static void isolator_removal_free(struct isolator_quarantine *q,
+				  struct isolator_removal *removal)
+{
+	tlb_free_batches(&removal->batch);
+	isolator_uncharge(q, removal->pages);
+	kfree(removal);
+}
+
+/*
+ * Free what need not wait any more; all of it, if @mm has no user.  Returns the pages.
+ * Context: process, no page table lock.
+ */
+static unsigned long isolator_reap(struct isolator_quarantine *q, bool all)
+{
+	struct isolator_removal *removal, *next;
+	unsigned long pages = 0;
+	LIST_HEAD(done);
+
+	spin_lock(&q->lock);
+	list_for_each_entry_safe(removal, next, &q->removals, list) {
+		if (!all && !isolator_flushed(q, removal->number))
+			break;
+		interval_tree_remove(&removal->range, &q->ranges);
+		list_move_tail(&removal->list, &done);
+	}
+	spin_unlock(&q->lock);
+	list_for_each_entry_safe(removal, next, &done, list) {
+		pages += removal->pages;
+		isolator_removal_free(q, removal);
+	}
+	return pages;
+}
+
+/* From user mode, the entry has done it; a CPU in the kernel has only the bit left. */
+static void isolator_entered(void *unused)
+{
+	isolator_kernel_enter();
+}
+
+static bool isolator_not_flushed(int cpu, void *q)
+{
+	return isolator_waits_for(q, cpu) && isolator_owes_flush(cpu);
+}
+
+/*
+ * Have all of it flushed: each CPU that has not enters the kernel for a call, which is
+ * queued as any other.  Waits for a tick, at most D_spin.
+ */
+static void isolator_quarantine_flush(struct isolator_quarantine *q)
+{
+	on_each_cpu_cond_mask(isolator_not_flushed, isolator_entered, q, true,
+			      &isolator_cpumask);
+}
+
+bool __isolator_quarantines(struct mm_struct *mm)
+{
+	return atomic_read(&mm->isolator_quarantine->users) > 0;
+}
+
+bool __isolator_quarantine_begin(struct mm_struct *mm)
+{
+	struct isolator_quarantine *q = mm->isolator_quarantine;
+
+	if (atomic_long_read(&q->pages))
+		isolator_reap(q, false);
+	return atomic_read(&q->users) > 0;
+}
+
+/* A look without the lock: what is removed under the mmap lock is seen by who has it next. */
+bool __isolator_quarantined(struct mm_struct *mm)
+{
+	return atomic_long_read(&mm->isolator_quarantine->pages) > 0;
+}
+
+/* Is anything of the range still to be waited for? */
+static bool isolator_range_waits(struct isolator_quarantine *q, unsigned long start,
+				 unsigned long last)
+{
+	struct interval_tree_node *node;
+	bool waits = false;
+
+	spin_lock(&q->lock);
+	for (node = interval_tree_iter_first(&q->ranges, start, last); node && !waits;
+	     node = interval_tree_iter_next(node, start, last))
+		waits = !isolator_flushed(q, container_of(node, struct isolator_removal,
+							  range)->number);
+	spin_unlock(&q->lock);
+	return waits;
+}
+
+void __isolator_addresses_wait(struct mm_struct *mm, unsigned long start, unsigned long end)
+{
+	struct isolator_quarantine *q = mm->isolator_quarantine;
+
+	if (start >= end || isolator_fault(ISOLATOR_FAULT_REUSE_REMOVED))
+		return;
+	if (!isolator_range_waits(q, start, end - 1))
+		return;
+	isolator_quarantine_flush(q);
+	isolator_reap(q, false);
+}
+
+/*
+ * Whoever unmaps and maps in turn would be given the same addresses each time, and wait.
+ * Below what was removed there is mostly room; where there is none, the mapping waits.
+ */
+unsigned long __isolator_address_beside(struct mm_struct *mm, unsigned long addr,
+					unsigned long len)
+{
+	struct isolator_quarantine *q = mm->isolator_quarantine;
+	struct interval_tree_node *node;
+	unsigned long hint = addr;
+	int tries;
+
+	if (!len || !isolator_range_waits(q, addr, addr + len - 1))
+		return 0;
+	spin_lock(&q->lock);
+	for (tries = 0; tries < ISOLATOR_BESIDE_TRIES; tries++) {
+		node = interval_tree_iter_first(&q->ranges, hint, hint + len - 1);
+		if (!node || node->start < len + mmap_min_addr)
+			break;
+		hint = ALIGN_DOWN(node->start - len, len >= PMD_SIZE ? PMD_SIZE : PAGE_SIZE);
+	}
+	spin_unlock(&q->lock);
+	return node || hint == addr ? 0 : hint;
+}
+
+/* What waited for ticks that have come since, of all; and of those that have gone. */
+static void isolator_reap_all(struct work_struct *work)
+{
+	struct isolator_quarantine *q;
+
+	mutex_lock(&isolator_quarantines_mutex);
+	list_for_each_entry(q, &isolator_quarantine_list, all)
+		isolator_reap(q, false);
+	mutex_unlock(&isolator_quarantines_mutex);
+}
+
+static DECLARE_WORK(isolator_reap_work, isolator_reap_all);
+
+/**
+ * isolator_quarantine_poll - has the CPU flushed since this was last called?
+ *
+ * So that its entry need not see to what it has released.  Context: hard interrupt, on the
+ * CPU that keeps the time.
+ */
+void isolator_quarantine_poll(struct isolator_cpu *ic)
+{
+	long flushed = atomic_long_read(&per_cpu(isolator_hot, ic->cpu).flushed);
+
+	if (!READ_ONCE(ic->quarantine) || flushed == ic->reaped)
+		return;
+	ic->reaped = flushed;
+	queue_work(system_unbound_wq, &isolator_reap_work);
+}
+
+/* Before anything is killed for want of memory, one interruption gives back what waits. */
+static int isolator_quarantine_oom(struct notifier_block *nb, unsigned long unused, void *freed)
+{
+	struct isolator_quarantine *q;
+
+	/* Whoever has it frees memory. */
+	if (!atomic_long_read(&isolator_quarantine_pages) ||
+	    !mutex_trylock(&isolator_quarantines_mutex))
+		return NOTIFY_OK;
+	list_for_each_entry(q, &isolator_quarantine_list, all) {
+		isolator_quarantine_flush(q);
+		*(unsigned long *)freed += isolator_reap(q, false);
+	}
+	mutex_unlock(&isolator_quarantines_mutex);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block isolator_quarantine_oom_notifier = {
+	.notifier_call = isolator_quarantine_oom,
+};
+
+static void isolator_quarantine_unref(struct isolator_quarantine *q)
+{
+	if (refcount_dec_and_test(&q->refs))
+		kfree(q);
+}
+
+/**
+ * isolator_quarantine_make - the quarantine of an mm, if it has none
+ * @mm: of the current task
+ *
+ * Returns 0 or -ENOMEM.  Context: process, may sleep.
+ */
+int isolator_quarantine_make(struct mm_struct *mm)
+{
+	struct isolator_quarantine *q;
+
+	if (READ_ONCE(mm->isolator_quarantine))
+		return 0;
+	q = kzalloc(sizeof(*q), GFP_KERNEL);
+	if (!q)
+		return -ENOMEM;
+	spin_lock_init(&q->lock);
+	INIT_LIST_HEAD(&q->removals);
+	q->ranges = RB_ROOT_CACHED;
+	refcount_set(&q->refs, 1);
+	q->mm = mm;
+	mutex_lock(&isolator_quarantines_mutex);
+	if (mm->isolator_quarantine) {
+		kfree(q);
+	} else {
+		list_add(&q->all, &isolator_quarantine_list);
+		/* Whole before it is seen. */
+		smp_store_release(&mm->isolator_quarantine, q);
+	}
+	mutex_unlock(&isolator_quarantines_mutex);
+	return 0;
+}
+
+/** isolator_quarantine_get - what is removed from the current task's mm waits for @ic's CPU */
+void isolator_quarantine_get(struct isolator_cpu *ic)
+{
+	struct isolator_quarantine *q = current->mm->isolator_quarantine;
+
+	refcount_inc(&q->refs);
+	atomic_inc(&q->users);
+	ic->reaped = atomic_long_read(&per_cpu(isolator_hot, ic->cpu).flushed);
+	WRITE_ONCE(ic->quarantine, q);
+}
+
+/**
+ * isolator_quarantine_put - and no longer; nothing if it did not
+ *
+ * Context: process; the isolation has ended.
+ */
+void isolator_quarantine_put(struct isolator_cpu *ic)
+{
+	struct isolator_quarantine *q = ic->quarantine;
+
+	if (!q)
+		return;
+	/* Who shows it looks under the lock. */
+	raw_spin_lock_irq(&ic->lock);
+	WRITE_ONCE(ic->quarantine, NULL);
+	raw_spin_unlock_irq(&ic->lock);
+	atomic_dec(&q->users);
+	isolator_quarantine_unref(q);
+	queue_work(system_unbound_wq, &isolator_reap_work);
+}
+
+void __isolator_quarantine_exit(struct mm_struct *mm)
+{
+	struct isolator_quarantine *q = mm->isolator_quarantine;
+
+	mutex_lock(&isolator_quarantines_mutex);
+	list_del(&q->all);
+	mutex_unlock(&isolator_quarantines_mutex);
+	/* Nobody runs in it: no CPU has it loaded in user mode, nor is isolated with it. */
+	isolator_reap(q, true);
+	mm->isolator_quarantine = NULL;
+	isolator_quarantine_unref(q);
+}
+
+/** isolator_quarantine_bytes - what waits for the CPU, and for others of its process */
+u64 isolator_quarantine_bytes(struct isolator_cpu *ic)
+{
+	u64 pages = 0;
+
+	raw_spin_lock_irq(&ic->lock);
+	if (ic->quarantine)
+		pages = atomic_long_read(&ic->quarantine->pages);
+	raw_spin_unlock_irq(&ic->lock);
+	return pages << PAGE_SHIFT;
+}
+
+/** isolator_quarantine_max - the most that may be allowed: half of the memory */
+u64 isolator_quarantine_max(void)
+{
+	return ((u64)totalram_pages() << PAGE_SHIFT) / 2;
+}
+
+/** isolator_quarantine_init - once, at boot */
+void isolator_quarantine_init(void)
+{
+	isolator_limits.quarantine = isolator_quarantine_max() / 4;
+	register_oom_notifier(&isolator_quarantine_oom_notifier);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Isolator: what a removal leaves to the quarantine, see quarantine.c, and what it may not. */
+#include <linux/dax.h>
+#include <linux/isolator.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/userfaultfd_k.h>
+
+#include "quarantine.h"
+
+/**
+ * isolator_removable - may what is removed from this mapping wait?
+ *
+ * Context: any, the VMA stays.
+ */
+bool isolator_removable(const struct vm_area_struct *vma)
+{
+	if (vma->vm_flags & (VM_SHARED | VM_MAYSHARE | VM_IO | VM_PFNMAP | VM_MIXEDMAP |
+			     VM_HUGETLB) || userfaultfd_armed((struct vm_area_struct *)vma))
+		return false;
+	/* A driver may use its pages again when its mapping is closed. */
+	return vma_is_anonymous((struct vm_area_struct *)vma) ||
+	       (vma->vm_file && S_ISREG(file_inode(vma->vm_file)->i_mode) &&
+		!vma_is_dax(vma));
+}
+
+/* The addresses of what @tlb has removed since it last freed anything. */
+static void isolator_gather_range(struct mmu_gather *tlb)
+{
+	tlb->removed_start = min(tlb->removed_start, tlb->start);
+	tlb->removed_end = max(tlb->removed_end, tlb->end);
+}
+
+/** isolator_gather_nested - the range of @tlb is about to be widened to all of the mm */
+void isolator_gather_nested(struct mmu_gather *tlb)
+{
+	if (tlb->quarantine && !tlb->fullmm)
+		isolator_gather_range(tlb);
+}
+
+/**
+ * isolator_gather_defer - may the flush to come leave out isolated CPUs in user mode?
+ * @tlb: its page tables are changed
+ *
+ * Post: if so, isolator_gather_keep() is called before anything of it is freed.
+ * Context: as a flush; page table locks may be held.
+ */
+bool isolator_gather_defer(struct mmu_gather *tlb)
+{
+	struct isolator_quarantine *q = tlb->mm->isolator_quarantine;
+	struct isolator_removal *removal = tlb->removal;
+
+	/* What is done to a page once nobody can write to it any more does not wait. */
+	if (tlb->delayed_rmap || tlb->unshared_tables || tlb->need_flush_all)
+		return false;
+	if (!removal)
+		removal = kzalloc(sizeof(*removal), GFP_NOWAIT | __GFP_NOWARN);
+	if (!removal)
+		return false;
+	if (!isolator_charge(q, removal, tlb_gathered_pages(tlb) + 1)) {
+		if (!tlb->removal)
+			kfree(removal);
+		return false;
+	}
+	if (!tlb->fullmm)
+		isolator_gather_range(tlb);
+	tlb->removal = removal;
+	/*
+	 * A full barrier: the page tables before the number, and the number before
+	 * the work bit.  Who takes the bit reads this number or a later one, and then flushes.
+	 */
+	removal->number = atomic_long_inc_return(&isolator_removals);
+	return true;
+}
+
+/**
+ * isolator_gather_keep - what @tlb would free now waits, unless all have flushed
+ *
+ * Context: process, no page table lock; the mmap lock is held, which keeps off whoever
+ * could map something there.
+ */
+void isolator_gather_keep(struct mmu_gather *tlb)
+{
+	struct isolator_quarantine *q = tlb->mm->isolator_quarantine;
+	struct isolator_removal *removal = tlb->removal;
+
+	tlb->removal = NULL;
+	removal->range.start = tlb->removed_start;
+	removal->range.last = tlb->removed_end - 1;
+	tlb->removed_start = ULONG_MAX;
+	tlb->removed_end = 0;
+	if (isolator_flushed(q, removal->number)) {
+		isolator_uncharge(q, removal->pages);
+		kfree(removal);
+		return;
+	}
+	tlb_take_batches(tlb, &removal->batch);
+	spin_lock(&q->lock);
+	interval_tree_insert(&removal->range, &q->ranges);
+	list_add_tail(&removal->list, &q->removals);
+	spin_unlock(&q->lock);
+}
