@@ -31,6 +31,8 @@ static const struct entry callbacks[] = {
 	{ "ipi_sync_core", MEMBARRIER },
 	{ "ipi_rseq", MEMBARRIER },
 	{ "ipi_sync_rq_state", MEMBARRIER },
+	{ "flush_tlb_removed", "another thread of the program unmapped memory and did not wait (quarantine): this CPU flushes at its next kernel entry; nothing to do" },
+	{ "isolator_entered", "another thread of the program maps memory where something was unmapped that waits in the quarantine, and waits until the tick; tick more often, or let the kernel choose the address" },
 	{ "nmi_cpu_backtrace", "the kernel asked for the stack of every CPU (sysrq-l, a lockup or stall report): always delivered at once; the kernel log says why" },
 	{ "multi_cpu_stop", "the kernel stopped all CPUs for something that each must do (memory types, microcode), or this one was in the kernel; the name and stack of the sender say why" },
 	{ "take_cpu_down", "another CPU went offline: user mode counts as stopped; nothing to do" },

@@ -67,6 +67,7 @@ void proc_json_status(struct json *json, const struct proc_cpu *cpu)
 	json_number(json, "yield_ns", cpu->yield_ns);
 	json_number(json, "batch_ns", cpu->batch_ns);
 	json_bool(json, "auto_tick", cpu->auto_tick);
+	json_number_if(json, "quarantine_bytes", cpu->quarantine == 1, cpu->quarantine_bytes);
 	json_integer(json, "owner", cpu->owner);
 	if (cpu->user != PROC_UNSAID)
 		json_bool(json, "user", cpu->user);

@@ -57,12 +57,17 @@ static int status_isolated(struct scan *scan, struct proc_cpu *cpu)
 		{ "yield_ns", SCAN_NUMBER, { .number = &cpu->yield_ns }, false, false },
 		{ "batch_ns", SCAN_NUMBER, { .number = &cpu->batch_ns }, false, false },
 		{ "auto_tick", SCAN_INTEGER, { .integer = &cpu->auto_tick }, false, false },
+		/* An older kernel has no quarantine. */
+		{ "quarantine", SCAN_INTEGER, { .integer = &cpu->quarantine }, true, false },
+		{ "quarantine_bytes", SCAN_NUMBER, { .number = &cpu->quarantine_bytes }, true,
+		  false },
 		{ "owner", SCAN_INTEGER, { .integer = &cpu->owner }, false, false },
 		{ "user", SCAN_INTEGER, { .integer = &cpu->user }, true, false },
 		{ "started_ns", SCAN_NUMBER, { .number = &cpu->started_ns }, false, false },
 	};
 
 	cpu->user = PROC_UNSAID;
+	cpu->quarantine = PROC_UNSAID;
 	if (scan_keys(scan, keys, ARRAY_SIZE(keys)))
 		return -1;
 	cpu->isolated = true;

@@ -73,6 +73,8 @@ struct proc_cpu {
 	uint64_t spin_ns, yield_ns;
 	uint64_t batch_ns;	/* 0: none */
 	int auto_tick;		/* 1: each kernel entry is a tick */
+	int quarantine;		/* 1: siblings unmap without waiting; or PROC_UNSAID */
+	uint64_t quarantine_bytes; /* what they unmapped and waits to be freed */
 	int owner;		/* the isolated thread; 0: not seen from this PID namespace */
 	int user;		/* 1: it was in user mode; or PROC_UNSAID */
 	uint64_t started_ns;	/* CLOCK_MONOTONIC */

@@ -123,6 +123,9 @@ void proc_text_ticks(FILE *out, const struct proc_cpu *cpu)
 		fprintf(out, "; batch period %s", term_time(batch, cpu->batch_ns));
 	else
 		fputs("; no batch period", out);
+	if (cpu->quarantine == 1)
+		fprintf(out, "; %" PRIu64 " KiB wait in the quarantine",
+			cpu->quarantine_bytes / 1024);
 }
 
 void proc_text_state(FILE *out, const struct proc_cpu *cpu, bool colours)

@@ -24,7 +24,7 @@ char *proc_text_counts(const struct counts *counts);
 /* What a start lacks, for status's mask and got: no line, one, or two. */
 void proc_text_shortfall(FILE *out, uint64_t achieved, uint64_t more);
 
-/* Behind its owner: whether kernel entries of @cpu tick, and its batch period. */
+/* Behind its owner: whether kernel entries of @cpu tick, its batch period, its quarantine. */
 void proc_text_ticks(FILE *out, const struct proc_cpu *cpu);
 
 /* Whether @cpu is isolated, with which bounds, and what its start lacks. */

@@ -39,6 +39,8 @@ extern "C" {
 #define ISOLATOR_OPT_NO_MLOCK		(1U << 0)
 /* Do not touch the stack beforehand. */
 #define ISOLATOR_OPT_NO_PREFAULT	(1U << 1)
+/* Siblings that unmap memory do not wait: it is freed after the next tick. */
+#define ISOLATOR_OPT_QUARANTINE		(1U << 2)
 
 /**
  * struct isolator_options - what isolator_start_opts() is asked for

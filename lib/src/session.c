@@ -13,7 +13,7 @@
 #define DEVICE		"/dev/isolator"
 /* The first version's size: a smaller one was never initialised. */
 #define OPTIONS_FIRST	sizeof(struct isolator_options)
-#define OPT_KNOWN	(ISOLATOR_OPT_NO_MLOCK | ISOLATOR_OPT_NO_PREFAULT)
+#define OPT_KNOWN	(ISOLATOR_OPT_NO_MLOCK | ISOLATOR_OPT_NO_PREFAULT | ISOLATOR_OPT_QUARANTINE)
 
 _Static_assert(offsetof(struct isolator_page, due) % 8 == 0 &&
 	       offsetof(struct isolator_page, state) ==
@@ -167,8 +167,10 @@ EXPORT int isolator_start_opts(const struct isolator_options *options,
 	error = open_device(options->device);
 	if (error)
 		return error;
-	/* A nested start finds its memory prepared. */
+	/* A nested start finds its memory prepared, and has no flags. */
 	if (isolator_thread_page->state != ISOLATOR_STATE_ON) {
+		if (options->flags & ISOLATOR_OPT_QUARANTINE)
+			arguments.flags = ISOLATOR_START_QUARANTINE;
 		error = isolator_prepare(options);
 		if (error)
 			return error;
