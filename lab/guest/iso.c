@@ -352,7 +352,10 @@ static void *worker_body(void *arg)
 	if (!w->error && mlockall(MCL_CURRENT | MCL_FUTURE))
 		w->error = -errno;
 	if (!w->error && !w->plain)
-		w->error = iso_start(&w->iso, w->deadline_ns, w->spin_ns);
+		w->error = iso_start_as(&w->iso, (struct isolator_start_args){
+			.mask = ISOLATOR_MASK_ALL, .flags = w->flags,
+			.deadline_ns = w->deadline_ns, .spin_ns = w->spin_ns,
+		});
 	if (w->error) {
 		w->state = WORKER_FAILED;
 		return NULL;

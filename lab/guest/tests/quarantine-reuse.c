@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: quarantine-reuse
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 120
+ * alone: yes
+ * about: nobody reads another mapping's data where what is unmapped waits
+ */
+#include "quarantine-reuse.h"
+
+int main(void)
+{
+	return quarantine_reuse(400);
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: quarantine
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 120
+ * about: what siblings unmap waits for the isolated thread's tick, and they do not
+ */
+#include <sys/uio.h>
+#include "quarantine.h"
+
+enum { BIG = 64 << 20, SMALL = 64 << 10 };
+
+static struct worker *w;
+static uint64_t number;
+
+static uint64_t unmap_ns(char *p, size_t size)
+{
+	uint64_t before = now_ns();
+
+	if (munmap(p, size))
+		bail_out("munmap");
+	return now_ns() - before;
+}
+
+static char *map_watched(size_t size)
+{
+	char *p = map(size);
+
+	fill(p, size, ++number);
+	watch(p, size / PAGE, number);
+	return p;
+}
+
+/* The isolated thread takes part in nothing until it ticks. */
+static void big(uint64_t alone)
+{
+	uint64_t waited = waits(), deferred = counted("flush_tlb_removed", " deferred ");
+	char *p = map_watched(BIG);
+	uint64_t took = unmap_ns(p, BIG), held = quarantined(), seen, reads;
+
+	ok(waits() == waited, "nobody waited for an munmap() of %d MiB", BIG >> 20);
+	ok(counted("flush_tlb_removed", " deferred ") > deferred, "its flush is the task's next entry");
+	ok(held >= BIG && held < BIG + BIG / 16, "%lu MiB wait in the quarantine", held >> 20);
+	diag("it took %lu us, %lu us with no task isolated", took / 1000, alone / 1000);
+	seen = watched.faults;
+	reads = watched.reads;
+	wait_for(&watched.reads, reads + 3, 2000);
+	ok(watched.faults == seen && !watched.foreign && !watched.stale,
+	   "the isolated thread goes on reading what was there");
+	ok(worker_tick(w, 5000), "it ticks");
+	ok(wait_for(&watched.faults, seen + 1, 5000), "and gets SIGSEGV where nothing is any more");
+	ok(quarantine_empties(), "the quarantine is empty");
+}
+
+static void bounded(void)
+{
+	char text[64], old[1024], *p = map_watched(BIG), *at;
+	uint64_t waited = waits();
+
+	if (get_file(LIMIT, old, sizeof(old)))
+		bail_out("no limits");
+	at = strstr(old, "quarantine_bytes");
+	if (!at)
+		bail_out("no limit");
+	*strchr(at, '\n') = 0;
+	snprintf(text, sizeof(text), "quarantine_bytes %d", BIG / 2);
+	ok(!put_file(LIMIT, text), "the quarantine may hold half of that");
+	unmap_ns(p, BIG);
+	ok(waits() > waited, "munmap() waits for what is more than its limit");
+	ok(quarantined() <= BIG / 2, "and it holds no more: %lu MiB", quarantined() >> 20);
+	ok(!put_file(LIMIT, at), "the limit is what it was");
+	ok(put_file(LIMIT, "quarantine_bytes 100000000000000") == -ERANGE, "half of the memory at most");
+	worker_tick(w, 5000);
+	ok(quarantine_empties(), "the quarantine is empty");
+}
+
+/* The addresses wait, too: what is mapped there is not what the task may still read. */
+static void addresses(void)
+{
+	char *p = map_watched(SMALL), *q;
+	uint64_t waited = waits();
+
+	unmap_ns(p, SMALL);
+	q = map(SMALL);
+	ok(waits() == waited && (q + SMALL <= p || q >= p + SMALL),
+	   "mmap() takes other addresses, and waits for nobody");
+	munmap(q, SMALL);
+	for (int i = 0; i < 20; i++) {
+		q = map(SMALL);
+		fill(q, SMALL, 1);
+		munmap(q, SMALL);
+	}
+	ok(waits() == waited, "nor does who maps and unmaps 20 times");
+	q = mmap(p, SMALL, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	ok(q == p && waits() == waited + 1, "a mapping at the same addresses waits");
+	fill(q, SMALL, ++number);
+	watch(q, SMALL / PAGE, number);
+	ok(!watched.stale && !watched.foreign, "and the task reads what is there now");
+
+	waited = waits();
+	unmap_ns(q, SMALL);
+	p = map(PAGE);
+	p[0] = 1;
+	q = mremap(p, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, q + PAGE);
+	ok(q != MAP_FAILED && waits() > waited, "so does mremap() to there");
+	munmap(q, PAGE);
+	worker_tick(w, 5000);
+	ok(quarantine_empties(), "the quarantine is empty");
+}
+
+static void advice(void)
+{
+	char *p = map_watched(SMALL), *q = p + 4 * PAGE;
+	uint64_t waited = waits();
+
+	/* As a worker locks what is mapped, and no advice is taken on locked memory. */
+	munlock(p, SMALL);
+	ok(!madvise(q, PAGE, MADV_DONTNEED) && waits() == waited,
+	   "nobody waited for madvise(MADV_DONTNEED)");
+	ok(quarantined() >= PAGE, "what it removed waits");
+	p[0]++;
+	p[0]--;
+	ok(waits() == waited, "a page beside it is as before");
+	ok(!q[0] && waits() == waited + 1, "a fault there waits, and the page is empty");
+	fill(q, PAGE, ++number);
+	watch(q, 1, number);
+	ok(!watched.stale && !watched.foreign, "the task reads what was written there");
+
+	waited = waits();
+	watch(p, SMALL / PAGE, number - 1);
+	ok(!madvise(p, SMALL, MADV_FREE) && waits() > waited, "MADV_FREE waits");
+	waited = waits();
+	watch(p, SMALL / PAGE, number - 1);
+	ok(!mprotect(p, SMALL, PROT_READ) && waits() > waited, "mprotect() waits");
+	watched.at = NULL;
+	munmap(p, SMALL);
+	worker_tick(w, 5000);
+	ok(quarantine_empties(), "the quarantine is empty");
+}
+
+/* Nothing of a shared mapping waits but its remover. */
+static void shared(void)
+{
+	uint64_t waited;
+	char *p = shared_memory(SMALL);
+
+	fill(p, SMALL, ++number);
+	watch(p, SMALL / PAGE, number);
+	waited = waits();
+	munmap(p, SMALL);
+	ok(waits() > waited, "munmap() of a shared mapping waits");
+}
+
+/* A process that ends with a full quarantine leaves nothing behind. */
+static void ends(void)
+{
+	char before[64], *p;
+	pid_t pid = fork();
+	int status = 0;
+
+	if (!pid) {
+		w = reader(0);
+		p = map_watched(BIG);
+		munmap(p, BIG);
+		_exit(quarantined() >= BIG ? 0 : 1);
+	}
+	waitpid(pid, &status, 0);
+	ok(WIFEXITED(status) && !WEXITSTATUS(status), "a process exits with a full quarantine");
+	ok(!get_file("/proc/isolator/status", before, sizeof(before)) && !quarantined(),
+	   "which is gone");
+}
+
+int main(void)
+{
+	uint64_t alone;
+	char *p;
+
+	iso_require(2);
+	ends();
+	p = map(BIG);
+	fill(p, BIG, 1);
+	alone = unmap_ns(p, BIG);
+	w = reader(0);
+	ok(file_has("/proc/isolator/status", " quarantine 1 ", NULL), "status says that it has one");
+	big(alone);
+	bounded();
+	addresses();
+	advice();
+	shared();
+	p = map_watched(BIG);
+	munmap(p, BIG);
+	ok(quarantined() >= BIG, "the isolation ends with a full quarantine");
+	worker_end(w);
+	ok(!watched.foreign && !watched.stale, "nothing wrong was read in %lu rounds", watched.reads);
+	return done_testing();
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What tests of the quarantine share: an isolated reader, and what becomes of removals. */
+#ifndef LAB_QUARANTINE_H
+#define LAB_QUARANTINE_H
+
+#include <setjmp.h>
+#include "../test.h"
+
+#define LIMIT	"/proc/isolator/limits"
+
+enum { PAGE = 4096 };
+
+/*
+ * A page of the tests' memory begins with its own address and the number of its mapping:
+ * what is read at an address tells whose it is.  Other memory has its addresses inverted.
+ */
+struct page {
+	volatile uint64_t address, number;
+	char rest[PAGE - 16];
+};
+
+static inline void fill(void *at, size_t size, uint64_t number)
+{
+	struct page *page = at;
+
+	for (size_t i = 0; i < size / PAGE; i++) {
+		page[i].number = number;
+		page[i].address = (uintptr_t)&page[i];
+	}
+}
+
+static inline void fill_other(void *at, size_t size)
+{
+	struct page *page = at;
+
+	for (size_t i = 0; i < size / PAGE; i++)
+		page[i].address = ~(uint64_t)(uintptr_t)&page[i];
+}
+
+/* What the isolated thread reads, all the time. */
+struct watched {
+	struct page *_Atomic at;	/* NULL: nothing */
+	_Atomic uint64_t number;	/* of the mapping that it was told of */
+	_Atomic size_t pages;
+	_Atomic uint64_t reads, faults;
+	_Atomic uint64_t foreign, stale; /* other memory; an earlier mapping's */
+};
+
+static struct watched watched;
+static __thread sigjmp_buf back;
+
+static inline void on_fault(int sig)
+{
+	siglongjmp(back, 1);
+}
+
+/* No system call; until it faults, or is told of something else. */
+static inline void read_watched(struct worker *w)
+{
+	struct page *at = watched.at;
+	uint64_t number = watched.number, seen, whose;
+
+	if (!at)
+		return;
+	if (sigsetjmp(back, 0)) {
+		watched.faults++;
+		watched.at = NULL;
+		return;
+	}
+	for (size_t i = 0; i < watched.pages; i++) {
+		whose = at[i].address;
+		seen = at[i].number;
+		/* We were told of another since. */
+		if (watched.at != at || watched.number != number)
+			return;
+		/* Nothing was written there yet, where it was mapped anew. */
+		if (whose && whose != (uintptr_t)&at[i])
+			watched.foreign++;
+		else if (seen && seen < number)
+			watched.stale++;
+	}
+	watched.reads++;
+}
+
+/* Tells the isolated thread of a mapping, and waits until it has all of it in its TLB. */
+static inline bool watch(void *at, size_t pages, uint64_t number)
+{
+	uint64_t end = now_ns() + 5 * SEC, seen;
+
+	watched.at = NULL;
+	watched.number = number;
+	watched.pages = pages;
+	watched.at = at;
+	seen = watched.reads;
+	while (watched.reads < seen + 3 && now_ns() < end)
+		;
+	return watched.reads >= seen + 3;
+}
+
+static inline char *map(size_t size)
+{
+	char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		bail_out("mmap");
+	return p;
+}
+
+/* A number of one callback of CPU 1 in stats, 0 if it is not there. */
+static inline uint64_t counted(const char *callback, const char *what)
+{
+	FILE *f = fopen("/proc/isolator/stats", "r");
+	char line[1024], name[80];
+	uint64_t n = 0;
+
+	snprintf(name, sizeof(name), "cpu 1 callback %s ", callback);
+	while (f && fgets(line, sizeof(line), f)) {
+		char *at = strstr(line, what);
+
+		if (!strncmp(line, name, strlen(name)) && at)
+			n = strtoull(at + strlen(what), NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* How often somebody waited for the isolated CPU because of this memory. */
+static inline uint64_t waits(void)
+{
+	return counted("flush_tlb_func", " queued ") + counted("flush_tlb_removed", " queued ") +
+	       counted("isolator_entered", " queued ");
+}
+
+static inline uint64_t quarantined(void)
+{
+	char text[4096], *at;
+
+	if (get_file("/proc/isolator/status", text, sizeof(text)))
+		bail_out("/proc/isolator/status");
+	at = strstr(text, " quarantine_bytes ");
+	return at ? strtoull(at + 18, NULL, 10) : 0;
+}
+
+static inline bool quarantine_empties(void)
+{
+	for (int i = 0; i < 5000 && quarantined(); i++)
+		sleep_ms(1);
+	return !quarantined();
+}
+
+static inline struct worker *reader(unsigned int tick_ms)
+{
+	static struct sigaction sa = { .sa_handler = on_fault, .sa_flags = SA_NODEFER };
+	struct worker *w = worker_new(1);
+
+	sigaction(SIGSEGV, &sa, NULL);
+	w->each = read_watched;
+	w->tick_ms = tick_ms;
+	w->flags = ISOLATOR_START_QUARANTINE;
+	w->deadline_ns = 3600 * SEC;
+	w->spin_ns = SEC / 2;
+	w->life_s = 3600;
+	need_worker(worker_thread(w));
+	return w;
+}
+
+#endif
