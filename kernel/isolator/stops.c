@@ -17,7 +17,7 @@
 #include "internal.h"
 
 #define ISOLATOR_STOPS_MAX	100000
-#define ISOLATOR_STOPS_US	200	/* the function's time; others have to have one, too */
+#define ISOLATOR_STOPS_US	1000	/* so that others have the time to come in */
 
 /* Both are changed by each stop, one at its begin and one at its end. */
 static u32 isolator_stops_begun, isolator_stops_done;

@@ -126,6 +126,18 @@ static inline bool two_clocks(void)
 	return clocks[1][0];
 }
 
+/* For faults: such stops until one is seen to fail.  A host may have no time for the task. */
+static inline bool stops_hold(void)
+{
+	for (int batch = 0; batch < 10; batch++) {
+		struct stops seen = stops_beside("200");
+
+		if (seen.halfway || seen.stale)
+			return false;
+	}
+	return true;
+}
+
 /* A task that never ticks, and three kinds of stops beside it. */
 static inline struct worker *stops_alone(int hotplugs, int switches, int stops)
 {
