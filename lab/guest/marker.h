@@ -24,6 +24,7 @@ enum mark_op {
 	MARK_ASK_BEGIN = 7,	/* the same as 1 and 2, from another CPU: the observed */
 	MARK_ASK_END = 8,	/* one takes them with its next instructions */
 	MARK_ASK_PAUSE = 9,	/* it stands still, in user mode, for id tenths of a ms */
+	MARK_PARK = 10,		/* for the plugin park: park.h */
 };
 
 #define MARK_PAYLOAD(op, id) \

@@ -72,6 +72,7 @@ class Guest:
     wires: str = ""  # a generator on the GPIO lines of an arm64 guest: wires.py
     extra: Path | None = None  # the kernel's selftests, for those guests that run them
     files: dict[str, bytes] = field(default_factory=dict)  # programs for a distribution's guest
+    park: str = ""  # options of the plugin that parks the isolated CPU; none: it is not loaded
 
 
 @dataclass
@@ -183,6 +184,8 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         command += ["-drive", f"file={disk},format=raw,if=virtio,snapshot=on"]
     if guest.observe:
         command += observer.arguments(guest.kernel, where / "observer.json", guest.heavy)
+    if guest.park:
+        command += observer.park_arguments(where / "park.json", guest.park)
     how = "single,icount" if guest.icount else threads
     accel = "kvm" if use_kvm else f"tcg,thread={how}"
     if accel == "tcg,thread=multi" and emulator.tells_stale and not arm:
@@ -311,7 +314,7 @@ def boot(
 
 def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) -> Outcome:
     where.mkdir(parents=True, exist_ok=True)
-    for name in ("console", "report", "observer.json", "stale.json"):
+    for name in ("console", "report", "observer.json", "stale.json", "park.json"):
         (where / name).unlink(missing_ok=True)
     outcome = Outcome(ours=guest.kernel.ours)
     command, outcome.accel = _command(guest, where)

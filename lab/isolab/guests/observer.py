@@ -41,6 +41,10 @@ def stale_arguments(out: Path) -> list[str]:
     return ["-plugin", f"{_built() / 'stale.so'},out={out}"]
 
 
+def park_arguments(out: Path, options: str) -> list[str]:
+    return ["-plugin", f"{_built() / 'park.so'},out={out},{options}"]
+
+
 def _items(path: Path) -> Iterator[dict[str, Any]]:
     for line in path.read_text().splitlines() if path.exists() else ():
         with contextlib.suppress(json.JSONDecodeError):  # the last line of a QEMU that was killed
@@ -56,6 +60,11 @@ def stale(kernel: Kernel, path: Path) -> frozenset[tuple[int, str]]:
         if memory != "cc"
         for name in kernel.places(int(pc, 16))
     )
+
+
+def parked(path: Path) -> dict[int, dict[str, Any]]:
+    """What became of each trial of the plugin park, by number; the last one of it."""
+    return {item["trial"]: item for item in _items(path)}
 
 
 def pauses(path: Path) -> dict[int, dict[str, int]]:
