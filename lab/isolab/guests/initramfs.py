@@ -145,6 +145,7 @@ def _base(kernel: Kernel) -> Path:
     make(LAB / "guest" / "agent", agent, "the guest agent")
     make(LAB / "guest" / "cost", guest / "root" / "lab" / "bin", "what measures costs in a guest")
     make(LAB / "guest" / "causes", guest / "root" / "lab" / "bin", "the guest's causes")
+    make(LAB / "guest" / "instants", guest / "root" / "lab" / "bin", "the guest's requests")
     busybox = shutil.which("busybox")
     if not busybox:
         raise term.LabError("busybox is missing: apt-get install busybox-static")
