@@ -17,6 +17,7 @@ EXAMPLES = """examples:
   tools/isolab test --list
   tools/isolab attribution                   are injected causes named? out/attribution.json
   tools/isolab rtla                          does rtla name them too? out/rtla.json
+  tools/isolab instants --kind tlb           every instant, every order: out/instants.json
   tools/isolab scope                         triggers from outside: out/scope-rt.json
   tools/isolab scope-live                    isolator-scope's page, of a guest that answers
   tools/isolab scope-report                  the thesis' experiment: out/scope-report.json, .html
@@ -112,6 +113,18 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--load", action="append", choices=("idle", "compile", "netcopy", "media"))
     report.add_argument("--draw", action="store_true",
                         help="measure nothing: docs/scope-report.svg out of out/scope-report.json")
+    instants = commands.add_parser(
+        "instants", help="an isolated CPU parked at each instruction of entry and exit, in turn"
+    )
+    instants.add_argument("--kernel", default="nort", choices=("nort", "rt"))
+    instants.add_argument("--every", type=int, default=1, metavar="N",
+                          help="only one instruction of N (1: all)")
+    instants.add_argument("--path", action="append", default=[], metavar="NAME",
+                          help="only this way into the kernel")
+    instants.add_argument("--kind", action="append", default=[], metavar="NAME",
+                          help="only this request")
+    instants.add_argument("--sample", action="store_true",
+                          help="a few, as make check does: out/instants-sample.json")
     cost = commands.add_parser("cost", help="instructions, counted from outside")
     cost.add_argument("what", choices=["kernel", "sample"],
                       help="kernel: its paths; sample: one of isolator measure, and of cyclictest")
@@ -146,6 +159,11 @@ def main() -> int:
             from .scope import check as scope
 
             return scope.main(arguments.kernel, arguments.seed, arguments.sample)
+        if arguments.command == "instants":
+            from .instants import check as instants
+
+            return instants.main(arguments.kernel, arguments.every, arguments.sample,
+                                 arguments.path, arguments.kind)
         if arguments.command == "rtla":
             from .rivals import rtla
 

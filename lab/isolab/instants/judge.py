@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a trial shows: nothing, because of the host or the emulator; or what is right and wrong.
+
+A request is done exactly once; it is counted as what became of it; nobody is told that it is done
+before it is, nor runs on what is stale; and nothing enters the kernel of the isolated CPU but the
+task itself.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from .plan import ENTRY, KINDS, NOTHING, PARKED_FIRST, Kind, Trial
+
+Seen = dict[str, Any]
+# As enum result of lab/guest/instants/instants.c.
+RESULTS = (
+    "error", "deferred", "excluded", "queued", "immediate", "missed", "ran", "before_ran", "old",
+    "new", "seen", "seen_later", "due", "task_error", "more_ticks",
+)
+# A trial that took longer met a pause of the host: deadlines of 1 s prove nothing in it.
+LONGEST_MS = 900.0
+# The task's own entries: the one that is tried, one that looks, a tick.
+OWN = 3
+DONE, WAITS, SPINS, STUCK, NONE = "done", "waits", "spins", "stuck", "none"
+BITS = 64
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the guest's program has counted, by the names above."""
+
+    values: dict[str, int]
+
+    def __getattr__(self, name: str) -> int:
+        try:
+            return self.values[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def result(seen: Seen) -> Result:
+    return Result(
+        {
+            name: value - (1 << BITS) if value >> (BITS - 1) else value
+            for name, value in zip(RESULTS, seen["results"], strict=False)
+        }
+    )
+
+
+def noisy(trial: Trial, seen: Seen) -> bool:
+    """Was something else counted, which was requested meanwhile?
+
+    So many avoided ones as no request of this kind makes; or anything beside all that it does.
+    """
+    kind, r = KINDS[trial.cell.kind], result(seen)
+    for name in ("deferred", "excluded"):
+        if r.values[name] > (kind.most if name == kind.treated else 0):
+            return treated(kind, r) > 0 or not r.queued
+    return r.queued > 0 and kind.treated != "queued" and treated(kind, r) == kind.most
+
+
+def void(trial: Trial, seen: Seen) -> str | None:
+    """Why a trial shows nothing and is made again, if so."""
+    if seen["ms"] > LONGEST_MS and trial.fault == NOTHING:
+        return "the host took too long"
+    if seen["ending"] == STUCK:
+        return "the sender began nothing while the other CPU was held: the emulator waits for it"
+    if seen["entries_dropped"]:
+        return "more entries than are kept"
+    instant, order = trial.instant, trial.cell.order
+    if instant is None:
+        if not seen["past"] and not seen["loops"]:
+            return "the way did not end"
+    elif not seen["parked"]:
+        return "it was not parked"
+    elif seen["loops"]:
+        return "it waited for the sender ahead of the instant"
+    if order != PARKED_FIRST and not seen["held"]:
+        return "the sender was not held"
+    if instant and noisy(trial, seen):
+        return "something else was requested meanwhile"
+    return None
+
+
+def treated(kind: Kind, r: Result) -> int:
+    """How many decisions found the CPU in user mode, as counted."""
+    return int(r.values.get(kind.treated, 0))
+
+
+def _once(kind: Kind, r: Result) -> list[str]:
+    bad = []
+    if kind.counts and r.ran != 1:
+        bad.append(f"done {r.ran} times, not once")
+    if kind.sees and r.new != 1 - r.old:
+        bad.append("not done")
+    return bad
+
+
+def _accounted(kind: Kind, seen: Seen, r: Result) -> list[str]:
+    """What is avoided comes back at once and is counted; what is not waits for the CPU's answer."""
+    bad = []
+    counted = {n: r.values[n] for n in ("deferred", "excluded", "queued", "immediate", "missed")}
+    for name, value in counted.items():
+        most = kind.most if name == kind.treated else 0
+        if not 0 <= value <= most:
+            bad.append(f"{name} {value} times")
+    if seen["ending"] == DONE and kind.waits:
+        bad.append("the sender came back while the CPU had not answered")
+    avoided = seen["ending"] == DONE and kind.treated in ("deferred", "excluded")
+    if avoided and treated(kind, r) != kind.most:
+        bad.append(f"the sender came back and {treated(kind, r)} are counted as {kind.treated}")
+    return bad
+
+
+def _stale(trial: Trial, kind: Kind, seen: Seen, r: Result) -> list[str]:
+    bad = []
+    if kind.event and seen["ending"] == DONE and treated(kind, r):
+        held, _, back = seen["events"].partition("|")
+        if kind.event not in held + back.partition("K")[0]:
+            bad.append("the kernel proper was executed ahead of what was deferred")
+    if kind.sees:
+        looks = trial.cell.side == ENTRY and trial.cell.path != "fault"  # behind the instant
+        if seen["ending"] == DONE and looks and r.seen != r.new:
+            bad.append("the task saw the old in the entry that was tried")
+        if r.seen_later != r.new:
+            bad.append("the task saw the old in its next entry")
+    return bad
+
+
+def _foreign(trial: Trial, seen: Seen, r: Result, syscall: int) -> list[str]:
+    bad = []
+    foreign = [pc for pc, own in seen["entries"] if not own]
+    own = [int(pc, 16) for pc, mine in seen["entries"] if mine]
+    wanted = OWN + r.more_ticks + (trial.cell.kind == "signal")
+    if foreign:
+        bad.append(f"foreign entries: {', '.join(foreign)}")
+    if len(own) != wanted:
+        bad.append(f"{len(own)} entries of its own, not {wanted}")
+    first = 1 if trial.cell.path == "fault" else 0
+    if any(pc != syscall for pc in own[first:]):
+        bad.append("an entry of its own came by another vector")
+    return bad
+
+
+def violations(trial: Trial, seen: Seen, syscall: int) -> list[str]:
+    """What must not be, of a trial that is not void; @syscall: the vector of system calls."""
+    kind, r = KINDS[trial.cell.kind], result(seen)
+    bad = []
+    if r.error or r.task_error:
+        bad.append(f"errors: {r.error}, {r.task_error}")
+    if r.before_ran != (1 if trial.cell.path == "queued" else 0):
+        bad.append(f"the call ahead was done {r.before_ran} times")
+    if r.due:
+        bad.append(f"still due after a tick: {r.due:#x}")
+    return (
+        bad + _once(kind, r) + _accounted(kind, seen, r) + _stale(trial, kind, seen, r)
+        + _foreign(trial, seen, r, syscall)
+    )
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """@ending: how the sender ended meanwhile; @user: it found the CPU in user mode, as counted."""
+
+    ending: str
+    user: bool
+    bad: tuple[str, ...]
+    events: str = ""
+
+
+def judge(trial: Trial, seen: Seen, syscall: int) -> Verdict:
+    """Of a trial that is not void."""
+    user = treated(KINDS[trial.cell.kind], result(seen)) > 0
+    bad = tuple(violations(trial, seen, syscall))
+    return Verdict(seen["ending"], user, bad, seen["events"] if bad else "")

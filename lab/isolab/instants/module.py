@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The module lab_instants, built for a kernel of kernel/build."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from .. import term
+from ..guests.kernel import Kernel
+from ..paths import LAB, TOP, cache
+
+SOURCES = (
+    LAB / "guest" / "instants" / "instants.h",
+    LAB / "guest" / "instants" / "module" / "lab_instants.c",
+    LAB / "guest" / "instants" / "module" / "Kbuild",
+)
+NAME = "lab_instants.ko"
+# What it calls and the kernel does not export, by its parameters.
+SYMBOLS = ("text_poke_sync", "flush_tlb_kernel_range", "irq_work_queue_on")
+
+
+def _run(command: list[str], what: str) -> str:
+    env = {**os.environ, "CCACHE_DIR": str(cache() / "ccache"), "CCACHE_NOHASHDIR": "yes"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    if done.returncode:
+        raise term.LabError(f"{what} failed:\n{(done.stdout + done.stderr)[-3000:]}")
+    return done.stdout
+
+
+def _make(tree: Path, objects: Path, *more: str) -> None:
+    _run(
+        ["nice", "make", "-C", str(tree), f"O={objects}", f"-j{os.cpu_count()}", "ARCH=x86_64",
+         "CC=ccache gcc", "HOSTCC=ccache gcc", "KBUILD_MODPOST_WARN=1", *more],
+        f"make {' '.join(more)} for the lab's module",
+    )
+
+
+def _prepared(objects: Path, kernel: Kernel) -> bool:
+    """Is this where that kernel was built, and has it been built?"""
+    config = objects / ".config"
+    return (
+        config.exists()
+        and config.read_text() == (kernel.path / "config").read_text()
+        and (objects / "scripts/mod/modpost").exists()
+        and (objects / "include/generated/utsrelease.h").exists()
+        and (objects / "scripts/module.lds").exists()
+    )
+
+
+def _objects(tree: Path, flavour: str, kernel: Kernel) -> Path:
+    objects = tree / f"build-{flavour}"
+    if _prepared(objects, kernel):
+        return objects
+    objects = tree / f"build-lab-{flavour}"
+    if not _prepared(objects, kernel):
+        objects.mkdir(exist_ok=True)
+        shutil.copy(kernel.path / "config", objects / ".config")
+        _make(tree, objects, "modules_prepare")
+    return objects
+
+
+def build(kernel: Kernel, flavour: str) -> Path:
+    """The module's file; built once for each kernel."""
+    key = hashlib.sha256(kernel.path.name.encode())
+    for path in (*SOURCES, Path(__file__)):
+        key.update(path.read_bytes())
+    place = cache() / "instants"
+    place.mkdir(exist_ok=True)
+    into = place / f"{kernel.path.name}-{key.hexdigest()[:12]}"
+    with open(place / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (into / NAME).exists():
+            return into / NAME
+        term.say("building the module lab_instants")
+        tree = Path(_run([str(TOP / "kernel" / "build"), "--flavour", flavour, "--source"],
+                         "kernel/build --source").strip().splitlines()[-1])
+        objects = _objects(tree, flavour, kernel)
+        source = objects / "lab_instants"
+        shutil.rmtree(source, ignore_errors=True)
+        source.mkdir()
+        for path in SOURCES:
+            shutil.copy(path, source)
+        _make(tree, objects, f"M={source}", "modules")
+        for old in place.glob(f"{kernel.path.name}-*"):
+            shutil.rmtree(old)
+        into.mkdir()
+        shutil.copy(source / NAME, into / NAME)
+    return into / NAME
