@@ -144,9 +144,7 @@ static inline uint64_t quarantined(void)
 
 static inline bool quarantine_empties(void)
 {
-	for (int i = 0; i < 5000 && quarantined(); i++)
-		sleep_ms(1);
-	return !quarantined();
+	return comes(!quarantined(), 60000);
 }
 
 static inline struct worker *reader(unsigned int tick_ms)
