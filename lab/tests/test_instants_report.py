@@ -209,6 +209,10 @@ def _unwatched(run: check.Run) -> None:
     run.unwatched.append("syscall, none, parked-first")
 
 
+def _disagree(run: check.Run) -> None:
+    spoil(run, 3, user=True)
+
+
 def _log(run: check.Run) -> None:
     run.lab.attempts.append({"trials": 1, "void": None, "excused": False, "ended": None,
                              "entered": [], "kernel_log": ["WARNING: here"]})
@@ -220,6 +224,7 @@ FAILS = [
     (_fault_elsewhere, "skip_deferred is elsewhere"),
     (_patchable, "jump label some_key"),
     (_unwatched, "syscall, none, parked-first"),
+    (_disagree, "the kinds do not agree"),
     (_log, "kernel log: WARNING: here"),
 ]
 

@@ -237,6 +237,24 @@ def _text(report: dict[str, Any]) -> Iterable[str]:
                f"{len(fault['missed'])}, elsewhere {len(fault['elsewhere'])}")
 
 
+def _disagree(report: dict[str, Any]) -> list[str]:
+    """At which instants the CPU is in user mode does not depend on who asks.
+
+    So where all were tried, each kind that is decided on once found as many of them so.
+    """
+    once = {k.name for k in plan.KINDS.values() if k.most == 1 and k.by != plan.TIMER}
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for cell in report["cells"]:
+        whole = cell["tried"] == cell["instructions"]
+        if whole and cell["order"] == plan.PARKED_FIRST and cell["kind"] in once:
+            place = found.setdefault((cell["path"], cell["side"]), {})
+            place[cell["kind"]] = cell["in_user_mode"]
+    return [
+        f"{path}, {side}: the kinds do not agree where the CPU is in user mode: {counts}"
+        for (path, side), counts in found.items() if len(set(counts.values())) > 1
+    ]
+
+
 def broken(report: dict[str, Any]) -> list[str]:
     """What does not hold."""
     bad = [
@@ -254,7 +272,7 @@ def broken(report: dict[str, Any]) -> list[str]:
         bad += [f"the planted fault {fault['fault']} is {how} at {v['name']} ({v['side']}, "
                 f"{v['kind']}): {'; '.join(v['what'])}"
                 for how in ("missed", "elsewhere") for v in fault[how]]
-    return bad + attempt.broken(report["attempts"])
+    return bad + _disagree(report) + attempt.broken(report["attempts"])
 
 
 def verdict(report: dict[str, Any], name: str) -> int:
