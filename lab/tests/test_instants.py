@@ -130,6 +130,7 @@ VOID = [
     ("the sender was not held", trial(order=SENT_FIRST), seen()),
     ("the sender was not held", trial(order=DECIDED_FIRST, traced=True), seen()),
     ("something else", trial("text"), seen(results={"excluded": 1, "queued": 0})),
+    ("something else", trial("text"), seen(results={"deferred": 1, "queued": 0})),
     ("something else", trial("excluded"), seen(results={"excluded": 2, "queued": 0})),
     ("something else", trial("excluded"), seen(results={"excluded": 1, "queued": 1})),
     ("something else", trial(), seen(results={"excluded": 1})),

@@ -50,9 +50,13 @@ def result(seen: Seen) -> Result:
 def noisy(trial: Trial, seen: Seen) -> bool:
     """Was something else counted, which was requested meanwhile?
 
-    So many avoided ones as no request of this kind makes; or anything beside all that it does.
+    So many avoided ones as no request of this kind makes; one though the sender waits, as nobody
+    waits for what is avoided; or anything beside all that it does.
     """
     kind, r = KINDS[trial.cell.kind], result(seen)
+    avoided = kind.treated in ("deferred", "excluded") and kind.most == 1
+    if avoided and seen["ending"] == WAITS and treated(kind, r):
+        return True
     for name in ("deferred", "excluded"):
         if r.values[name] > (kind.most if name == kind.treated else 0):
             return treated(kind, r) > 0 or not r.queued
