@@ -130,7 +130,7 @@ static inline bool two_clocks(void)
 static inline bool stops_hold(void)
 {
 	for (int batch = 0; batch < 10; batch++) {
-		struct stops seen = stops_beside("200");
+		struct stops seen = stops_beside("50");
 
 		if (seen.halfway || seen.stale)
 			return false;
