@@ -184,6 +184,9 @@ int main(void)
 	ends();
 	p = map(BIG);
 	fill(p, BIG, 1);
+	/* As all memory is once the worker runs. */
+	if (mlock(p, BIG))
+		bail_out("mlock");
 	alone = unmap_ns(p, BIG);
 	w = reader(0);
 	ok(file_has("/proc/isolator/status", " quarantine 1 ", NULL), "status says that it has one");
