@@ -49,7 +49,8 @@ static void big(uint64_t alone)
 	diag("it took %lu us, %lu us with no task isolated", took / 1000, alone / 1000);
 	seen = watched.faults;
 	reads = watched.reads;
-	ok(wait_for(&watched.reads, reads + 3, 5000) && watched.faults == seen && !watched.foreign && !watched.stale,
+	ok(wait_for(&watched.reads, reads + 3, 5000) && watched.faults == seen &&
+	   !watched.foreign && !watched.stale,
 	   "the isolated thread goes on reading what was there");
 	ok(worker_tick(w, 5000), "it ticks");
 	ok(wait_for(&watched.faults, seen + 1, 5000), "and gets SIGSEGV where nothing is any more");
