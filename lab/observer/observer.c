@@ -38,7 +38,7 @@
 
 #include "decode.h"
 #include "heavy.h"
-#include "qemu_plugin.h"
+#include "plugin.h"
 #include "window.h"
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = 1;
@@ -419,18 +419,8 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
 					   const qemu_info_t *info, int argc,
 					   char **argv)
 {
-	int i;
-
-	if (!info->system_emulation || strcmp(info->target_name, "x86_64")) {
-		fprintf(stderr, "observer: needs qemu-system-x86_64\n");
+	if (plugin_wants_x86_64("observer", info) || plugin_options("observer", set_option, argc, argv))
 		return -1;
-	}
-	for (i = 0; i < argc; i++) {
-		if (set_option(argv[i])) {
-			fprintf(stderr, "observer: bad option or file: %s\n", argv[i]);
-			return -1;
-		}
-	}
 	if (!conf.out || !conf.nr_syscalls) {
 		fprintf(stderr, "observer: out=FILE and syscall=ADDR (from System.map) are needed\n");
 		return -1;

@@ -15,14 +15,14 @@
  * the callback, in its own thread; the other goes on.  What ends that is in trial.c.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "decode.h"
+#include "memory.h"
 #include "park.h"
-#include "qemu_plugin.h"
+#include "plugin.h"
 
 /* QEMU 9.2 brought the reading of memory. */
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
@@ -49,17 +49,9 @@ struct ranges {
 	unsigned int count;
 };
 
-/* As in GLib, which QEMU brings. */
-struct _GByteArray {
-	uint8_t *data;
-	unsigned int len;
-};
-
 static struct {
 	FILE *out;
 	struct ranges code, quiet, deferred, hold, wait;
-	struct _GByteArray *(*new_array)(void);
-	uint8_t *(*free_array)(struct _GByteArray *array, int free_segment);
 } conf;
 
 static atomic_int target = -1;
@@ -90,13 +82,7 @@ static bool is_armed(void)
 
 bool park_read(void *to, uint64_t from, size_t size)
 {
-	struct _GByteArray *bytes = conf.new_array();
-	bool done = qemu_plugin_read_memory_vaddr(from, bytes, size) && bytes->len >= size;
-
-	if (done)
-		memcpy(to, bytes->data, size);
-	conf.free_array(bytes, 1);
-	return done;
+	return memory_read(to, from, size);
 }
 
 static void came_from_user(uint64_t pc)
@@ -294,21 +280,9 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
 					   const qemu_info_t *info, int argc,
 					   char **argv)
 {
-	int i;
-
-	if (!info->system_emulation || strcmp(info->target_name, "x86_64")) {
-		fprintf(stderr, "park: needs qemu-system-x86_64\n");
+	if (plugin_wants_x86_64("park", info) || plugin_options("park", set_option, argc, argv))
 		return -1;
-	}
-	for (i = 0; i < argc; i++) {
-		if (set_option(argv[i])) {
-			fprintf(stderr, "park: bad option or file: %s\n", argv[i]);
-			return -1;
-		}
-	}
-	conf.new_array = dlsym(RTLD_DEFAULT, "g_byte_array_new");
-	conf.free_array = dlsym(RTLD_DEFAULT, "g_byte_array_free");
-	if (!conf.out || !conf.code.count || !conf.new_array || !conf.free_array) {
+	if (!memory_init() || !conf.out || !conf.code.count) {
 		fprintf(stderr, "park: out= and code= are needed, and a QEMU with GLib\n");
 		return -1;
 	}

@@ -77,7 +77,6 @@ void park_waits(void);
 void park_block(void);
 
 void park_write(FILE *f);
-uint64_t park_now(void);
 bool park_read(void *to, uint64_t from, size_t size);
 
 #pragma GCC visibility pop

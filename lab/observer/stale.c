@@ -21,12 +21,12 @@
  * byte, as a kprobe may set, is not seen if that was put back amid the translation.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "qemu_plugin.h"
+#include "memory.h"
+#include "plugin.h"
 
 /* QEMU 9.2 brought the reading of memory; before it there is nothing to tell. */
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
@@ -37,16 +37,8 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
 /* Places of one virtual CPU whose last breakpoint was stale; more prove nothing. */
 #define MAX_PLACES	256
 
-/* As in GLib, which QEMU brings. */
-struct _GByteArray {
-	uint8_t *data;
-	unsigned int len;
-};
-
 static struct {
 	FILE *out;
-	struct _GByteArray *(*new_array)(void);
-	uint8_t *(*free_array)(struct _GByteArray *array, int free_segment);
 } conf;
 /* Each by its own thread only. */
 static struct vcpu {
@@ -105,12 +97,11 @@ static bool breakpoint(const struct qemu_plugin_insn *insn)
 
 static void on_breakpoint(unsigned int vcpu, void *place)
 {
-	struct _GByteArray *bytes = conf.new_array();
-	/* What cannot be read proves nothing. */
-	uint8_t memory = qemu_plugin_read_memory_vaddr((uintptr_t)place, bytes, 1) && bytes->len ?
-		bytes->data[0] : INT3;
+	uint8_t memory;
 
-	conf.free_array(bytes, 1);
+	/* What cannot be read proves nothing. */
+	if (!memory_read(&memory, (uintptr_t)place, sizeof(memory)))
+		memory = INT3;
 	if (vcpu >= MAX_VCPUS || !note(&vcpus[vcpu], place, memory != INT3))
 		return;
 	fprintf(conf.out, "{\"schema\": \"isolator.observer.stale\", \"version\": 1"
@@ -142,17 +133,13 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
 					   const qemu_info_t *info, int argc,
 					   char **argv)
 {
-	if (!info->system_emulation || strcmp(info->target_name, "x86_64")) {
-		fprintf(stderr, "stale: needs qemu-system-x86_64\n");
+	if (plugin_wants_x86_64("stale", info))
 		return -1;
-	}
 	if (argc != 1 || strncmp(argv[0], "out=", 4)) {
 		fprintf(stderr, "stale: out=FILE is needed, and nothing else\n");
 		return -1;
 	}
-	conf.new_array = dlsym(RTLD_DEFAULT, "g_byte_array_new");
-	conf.free_array = dlsym(RTLD_DEFAULT, "g_byte_array_free");
-	if (!conf.new_array || !conf.free_array) {
+	if (!memory_init()) {
 		fprintf(stderr, "stale: this QEMU has no GLib\n");
 		return -1;
 	}

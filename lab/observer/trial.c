@@ -5,7 +5,7 @@
  * Nothing is held for good.  Where the sender came back, or waits for the isolated CPU in the
  * kernel's own loop, that goes on; also where the sender begins block after block and gets
  * nowhere, as at a lock.  Where it begins none, the emulator itself may wait for the vCPU that is
- * held: such a trial is told apart, and shows nothing.
+ * held: such a trial is marked, and shows nothing.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "park.h"
 
 #define MS		1000000ull
@@ -48,14 +49,6 @@ static bool is_armed(void)
 	return atomic_load_explicit(&armed, memory_order_relaxed);
 }
 
-uint64_t park_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* Until something has changed, or some ms; the lock is held. */
 static void wait_a_little(void)
 {
@@ -78,7 +71,7 @@ static void arm(void)
 	seen.events[0] = 0;
 	if (!park_read(&seen.asked, PARK_PAGE, sizeof(seen.asked)))
 		seen.asked.pc = 0;
-	seen.begin_ns = park_now();
+	seen.begin_ns = now_ns();
 	own = proper_noted = release_noted = first = in_entry = false;
 	atomic_store(&settled, 0);
 	atomic_store(&sender_blocks, 0);
@@ -105,10 +98,10 @@ static bool stands(void)
 
 static void wait_for_place(void)
 {
-	uint64_t end = park_now() + LONGEST_NS;
+	uint64_t end = now_ns() + LONGEST_NS;
 
 	pthread_mutex_lock(&lock);
-	while (!stands() && park_now() < end)
+	while (!stands() && now_ns() < end)
 		wait_a_little();
 	pthread_mutex_unlock(&lock);
 }
@@ -116,9 +109,9 @@ static void wait_for_place(void)
 /* It ran in user mode for a while: what was on its way to it has come. */
 static void settle(void)
 {
-	uint64_t end = park_now() + LONGEST_NS;
+	uint64_t end = now_ns() + LONGEST_NS;
 
-	while (atomic_load(&settled) < SETTLED && park_now() < end) {
+	while (atomic_load(&settled) < SETTLED && now_ns() < end) {
 		const struct timespec moment = { .tv_nsec = 20000 };
 
 		nanosleep(&moment, NULL);
@@ -160,7 +153,7 @@ void park_mark(uint32_t what)
 /* The lock is held.  How the sender ended, once that is known. */
 static enum ending ending(uint64_t *blocks, uint64_t *since, uint64_t begin)
 {
-	uint64_t now = park_now(), done = atomic_load(&sender_blocks);
+	uint64_t now = now_ns(), done = atomic_load(&sender_blocks);
 
 	if (seen.sender == SENDER_BACK)
 		return ENDING_DONE;
@@ -179,7 +172,7 @@ static enum ending ending(uint64_t *blocks, uint64_t *since, uint64_t begin)
 
 static void stand(uint64_t pc, bool loops)
 {
-	uint64_t begin = park_now(), blocks = 0, since = begin;
+	uint64_t begin = now_ns(), blocks = 0, since = begin;
 
 	pthread_mutex_lock(&lock);
 	seen.parked = true;
@@ -200,12 +193,12 @@ static void stand(uint64_t pc, bool loops)
 
 static void wait_at_gate(void)
 {
-	uint64_t end = park_now() + LONGEST_NS;
+	uint64_t end = now_ns() + LONGEST_NS;
 
 	pthread_mutex_lock(&lock);
 	seen.place = PLACE_GATE;
 	pthread_cond_broadcast(&changed);
-	while (seen.sender < SENDER_HELD && park_now() < end && seen.waits < ENOUGH_WAITS)
+	while (seen.sender < SENDER_HELD && now_ns() < end && seen.waits < ENOUGH_WAITS)
 		wait_a_little();
 	seen.place = PLACE_PATH;
 	pthread_mutex_unlock(&lock);
@@ -306,7 +299,7 @@ void park_user(void)
 
 void park_hold(uint64_t pc)
 {
-	uint64_t end = park_now() + LONGEST_NS;
+	uint64_t end = now_ns() + LONGEST_NS;
 
 	if (seen.asked.hold != pc)
 		return;
@@ -315,7 +308,7 @@ void park_hold(uint64_t pc)
 		seen.sender = SENDER_HELD;
 		seen.held = true;
 		pthread_cond_broadcast(&changed);
-		while (seen.place != PLACE_PARKED && seen.place != PLACE_PAST && park_now() < end)
+		while (seen.place != PLACE_PARKED && seen.place != PLACE_PAST && now_ns() < end)
 			wait_a_little();
 	}
 	pthread_mutex_unlock(&lock);
@@ -349,7 +342,7 @@ void park_write(FILE *f)
 	fprintf(f, "{\"schema\": \"isolator.observer.park\", \"version\": 1, \"trial\": %" PRIu32
 		", \"ms\": %.1f, \"parked\": %s, \"loops\": %s, \"held\": %s, \"index\": %" PRIu32
 		", \"pc\": \"%" PRIx64 "\", \"ending\": \"%s\", \"events\": \"%s\", \"past\": %s",
-		seen.asked.trial, (double)(park_now() - seen.begin_ns) / 1e6,
+		seen.asked.trial, (double)(now_ns() - seen.begin_ns) / 1e6,
 		seen.parked ? "true" : "false", seen.loops ? "true" : "false",
 		seen.held ? "true" : "false", seen.parked_index, seen.parked_pc, ending_name(),
 		seen.events, seen.place == PLACE_PAST ? "true" : "false");

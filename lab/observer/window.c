@@ -12,14 +12,6 @@ struct entry entry_log[MAX_LOG];
 
 struct second second;
 
-uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* How long the observed vCPU ran, was idle, or stood still because it was asked to.  In its thread. */
 static uint64_t own_ns(void)
 {

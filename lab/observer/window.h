@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "clock.h"
 #include "heavy.h"
 
 #define MAX_VECTORS	64
@@ -85,8 +86,6 @@ extern atomic_int target;	/* the observed vCPU; -1: none */
 extern struct window win;
 extern bool win_open;
 extern struct entry entry_log[MAX_LOG];
-
-uint64_t now_ns(void);
 
 /* Seconds begin anew: what ran before is another program's. */
 void second_restart(void);

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a trial shows: nothing, because of the host or the emulator; or what is right and wrong.
 
-A request is done exactly once; it is counted as what became of it; nobody is told that it is done
-before it is, nor runs on what is stale; and nothing enters the kernel of the isolated CPU but the
-task itself.
+A request is done exactly once, and it is counted as what became of it. No sender returns before
+its request is done. No code runs on what is stale. Only the task itself enters the kernel of the
+isolated CPU.
 """
 
 from dataclasses import dataclass

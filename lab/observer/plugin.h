@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What each plugin begins with. */
+#ifndef LAB_OBSERVER_PLUGIN_H
+#define LAB_OBSERVER_PLUGIN_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "qemu_plugin.h"
+
+/* For another machine @name says so, and gives -1. */
+static inline int plugin_wants_x86_64(const char *name, const qemu_info_t *info)
+{
+	if (info->system_emulation && !strcmp(info->target_name, "x86_64"))
+		return 0;
+	fprintf(stderr, "%s: needs qemu-system-x86_64\n", name);
+	return -1;
+}
+
+/* Takes each argument by @set, which gives -1 for one that is bad; then @name says so. */
+static inline int plugin_options(const char *name, int (*set)(char *arg), int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		if (set(argv[i])) {
+			fprintf(stderr, "%s: bad option or file: %s\n", name, argv[i]);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+#endif
