@@ -9,19 +9,21 @@ PATIENCE_S = 60.0  # a hang, on the slowest machine
 Found = TypeVar("Found")
 
 
+def _look(wanted: Callable[[], Found], patience_s: float) -> Found:
+    stop = time.monotonic() + patience_s
+    while not (found := wanted()) and time.monotonic() < stop:
+        time.sleep(0.005)  # sleep: between two looks
+    return found
+
+
 def until(wanted: Callable[[], Found], what: Callable[[], Any] | str = "it did not come",
           patience_s: float = PATIENCE_S) -> Found:
     """What @wanted gives, once that is something; after @patience_s @what tells why not."""
-    stop = time.monotonic() + patience_s
-    while not (found := wanted()):
-        assert time.monotonic() < stop, what() if callable(what) else what
-        time.sleep(0.005)  # sleep: between two looks
+    found = _look(wanted, patience_s)
+    assert found, what() if callable(what) else what
     return found
 
 
 def comes(wanted: Callable[[], object], patience_s: float = PATIENCE_S) -> bool:
     """Does it come to that?"""
-    stop = time.monotonic() + patience_s
-    while not (found := wanted()) and time.monotonic() < stop:
-        time.sleep(0.005)  # sleep: between two looks
-    return bool(found)
+    return bool(_look(wanted, patience_s))
