@@ -210,7 +210,7 @@ bool __isolator_quarantine_begin(struct mm_struct *mm)
 
 	if (atomic_long_read(&q->pages))
 		isolator_reap(q, false);
-	return atomic_read(&q->users) > 0;
+	return __isolator_quarantines(mm);
 }
 
 /* A look without the lock: what is removed under the mmap lock is seen by who has it next. */
@@ -347,7 +347,6 @@ int isolator_quarantine_make(struct mm_struct *mm)
 	INIT_LIST_HEAD(&q->removals);
 	q->ranges = RB_ROOT_CACHED;
 	refcount_set(&q->refs, 1);
-	q->mm = mm;
 	mutex_lock(&isolator_quarantines_mutex);
 	if (mm->isolator_quarantine) {
 		kfree(q);

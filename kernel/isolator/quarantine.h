@@ -36,7 +36,6 @@ struct isolator_removal {
  * @pages: what it holds
  * @users: isolations that have it
  * @refs: the mm's, until it has no user, and one of each isolation
- * @mm: the mm; only to compare with, and while it has users
  * @all: of all quarantines, under isolator_quarantines_mutex
  */
 struct isolator_quarantine {
@@ -46,7 +45,6 @@ struct isolator_quarantine {
 	atomic_long_t		pages;
 	atomic_t		users;
 	refcount_t		refs;
-	struct mm_struct	*mm;
 	struct list_head	all;
 };
 
