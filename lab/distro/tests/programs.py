@@ -223,8 +223,13 @@ def isolated(program: Program, those: list[Trigger]) -> None:
     check(told["planned"] >= w.least_planned, f"{program.name}: and the report has them", told)
     check(program.ticked_by in told["ticked_by"],
           f"{program.name}: ticked by {program.ticked_by}: {told['ticked_by']}")
-    got = w.least_planned if program.batch else own.get("ticks", 0)
-    check(got > 0, f"{program.name}: {got} ticks by {program.ticked_by} in the window", own)
+    if program.ticked_by == "entries":
+        # An entry takes calls and signals itself, and is a tick for threads and timers only.
+        got = total.get("queued", 0)
+        check(got > 0, f"{program.name}: {got} requests waited for entries in the window", total)
+    else:
+        got = w.least_planned if program.batch else own.get("ticks", 0)
+        check(got > 0, f"{program.name}: {got} ticks by {program.ticked_by} in the window", own)
     # A batch that finds a system call under way interrupts nothing; a signal's end is one.
     least = 0 if program.calls else max(0, w.least_planned - w.signals)
     claim(w, program.name, program.ticked_by, least, w.most_planned, by=KICK, most_planned=allowed,
