@@ -112,6 +112,7 @@ class GuestTest:
     long: str  # yes: only in the full suites; hour: in none, as it is a step of its own
     expects: tuple[Expect, ...]
     equals: tuple[Equal, ...]
+    memory: str = "1G"
     icount: bool = False  # time follows instructions
     windows: int = 0  # windows of which the test itself says what each must hold
     smt: int = 1  # CPUs a core
@@ -192,6 +193,7 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             long=_choice(_one(keys, path, "long", "no"), ("no", "yes", "hour"), path),
             expects=_expects(keys.get("observe", []), path),
             equals=_equals(keys.get("equal", []), path),
+            memory=_one(keys, path, "memory", "1G"),
             icount=_one(keys, path, "icount", "no") == "yes",
             windows=int(_one(keys, path, "windows", "0")),
             smt=int(_one(keys, path, "smt", "1")),

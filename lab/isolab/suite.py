@@ -262,7 +262,7 @@ def _batches(tests: list[GuestTest]) -> list[list[GuestTest]]:
             lines = (test.doorbell, test.wires)
             faults = test.kernel == "isolator-faults"
             cpus = (test.cpus, test.smt)
-            key = (cpus, test.observed, test.icount, test.append, faults, *lines)
+            key = (cpus, test.memory, test.observed, test.icount, test.append, faults, *lines)
             batches.setdefault(key, []).append(test)
     return [*batches.values(), *alone]
 
@@ -308,6 +308,7 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
             ),
             cpus=left[0].cpus,
             smt=left[0].smt,
+            memory=left[0].memory,
             append=f"{distro.APPEND} {left[0].append}" if which.disk else left[0].append,
             observe=left[0].observed,
             want_kvm=True,

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: quarantine-gib-long
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 600
+ * memory: 3G
+ * alone: yes
+ * long: yes
+ * about: an munmap of 1 GiB beside a task that never ticks: at most twice the instructions
+ * equal: 1,3,5 2,4,6 kernel_instructions 100
+ */
+#include "../marker.h"
+#include "quarantine.h"
+
+#define GIB	(1UL << 30)
+
+enum { ROUNDS = 3 };
+
+MARK_WINDOW_TABLE();
+
+static char *map_gib(void)
+{
+	char *p = map(GIB);
+
+	/* The dearer case: as many pages as there can be. */
+	madvise(p, GIB, MADV_NOHUGEPAGE);
+	return p;
+}
+
+/* The window of the thread that unmaps: no other's instructions are in it. */
+static uint64_t unmap(char *p, unsigned int window)
+{
+	uint64_t before = now_ns();
+
+	mark_window_begin(window);
+	if (munmap(p, GIB))
+		bail_out("munmap");
+	mark_window_end(window);
+	return now_ns() - before;
+}
+
+int main(void)
+{
+	uint64_t alone, beside, waited, held;
+	char old[1024], text[64], *at, *p;
+	struct worker *w;
+
+	iso_require(2);
+	if (get_file(LIMIT, old, sizeof(old)) || !(at = strstr(old, "quarantine_bytes")))
+		bail_out("no limit of the quarantine");
+	*strchr(at, '\n') = 0;
+	snprintf(text, sizeof(text), "quarantine_bytes %lu", GIB + GIB / 8);
+	ok(!put_file(LIMIT, text), "the quarantine may hold 1 GiB and its books");
+	mark_target();
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		p = map_gib();
+		fill(p, GIB, 1);
+		/* As all memory is once the worker runs. */
+		if (mlock(p, GIB))
+			bail_out("mlock");
+		alone = unmap(p, 2 * i + 1);
+
+		w = reader(0);
+		waited = waits();
+		p = map_gib();
+		fill(p, GIB, i + 2);
+		if (!watch(p, 1, i + 2))
+			bail_out("the isolated thread does not read");
+		beside = unmap(p, 2 * i + 2);
+		held = quarantined();
+		ok(waits() == waited, "nobody waited for the munmap()");
+		ok(held >= GIB && held <= GIB + GIB / 8, "%lu MiB wait, no more than the limit",
+		   held >> 20);
+		diag("it took %lu us, %lu us with no task isolated", beside / 1000, alone / 1000);
+		ok(worker_tick(w, 5000) && quarantine_empties(), "the quarantine is empty after a tick");
+		worker_end(w);
+	}
+	ok(!watched.foreign && !watched.stale, "nothing wrong was read in %lu rounds", watched.reads);
+	ok(!put_file(LIMIT, at), "the limit is what it was");
+	return done_testing();
+}
