@@ -113,6 +113,7 @@ class GuestTest:
     expects: tuple[Expect, ...]
     equals: tuple[Equal, ...]
     memory: str = "1G"
+    once: bool = False  # make check runs it without PREEMPT_RT only
     icount: bool = False  # time follows instructions
     windows: int = 0  # windows of which the test itself says what each must hold
     smt: int = 1  # CPUs a core
@@ -194,6 +195,7 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             expects=_expects(keys.get("observe", []), path),
             equals=_equals(keys.get("equal", []), path),
             memory=_one(keys, path, "memory", "1G"),
+            once=_one(keys, path, "once", "no") == "yes",
             icount=_one(keys, path, "icount", "no") == "yes",
             windows=int(_one(keys, path, "windows", "0")),
             smt=int(_one(keys, path, "smt", "1")),

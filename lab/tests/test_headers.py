@@ -109,3 +109,13 @@ def test_what_the_observer_is_told_of_a_kernel(
     said += ",deliver=0xffffffff81800000"
     assert observer.arguments(ours, out, heavy=False) == ["-plugin", said]
     assert observer.arguments(ours, out, heavy=True) == ["-plugin", f"{said},heavy=on"]
+
+
+def test_a_test_that_is_run_once_is_in_every_full_suite() -> None:
+    def chosen(name: str) -> dict[str, set[str]]:
+        found = suite._choose([], [], suite.SUITES[name])
+        return {spec: {t.name for t in tests if t.once} for spec, tests in found}
+
+    once = {t.name for t in header.tests() if t.once}
+    assert chosen("check") == {"rt": set(), "nort": once}
+    assert chosen("full-rt") == {"rt": once} and chosen("full-nort") == {"nort": once}

@@ -4,6 +4,7 @@
  * cpus: 4
  * kernel: isolator
  * timeout: 60
+ * once: yes
  * alone: yes
  * about: a sender that waits for an isolated CPU has interrupted those it called before
  */

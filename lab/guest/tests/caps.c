@@ -4,6 +4,7 @@
  * cpus: 2
  * kernel: isolator
  * timeout: 30
+ * once: yes
  * about: as delivered nobody may let others wait for more than 1 s and 100 ms
  * alone: yes
  */

@@ -4,6 +4,7 @@
  * cpus: 2
  * kernel: isolator
  * timeout: 240
+ * once: yes
  * alone: yes
  * about: a million deferred requests leave no more behind than ten thousand, and cost no more
  * observe: 11 entry_SYSCALL_64 1

@@ -4,6 +4,7 @@
  * cpus: 4
  * kernel: isolator
  * timeout: 60
+ * once: yes
  * alone: yes
  * about: hostile requests beside everything that ends an isolation leave nothing behind
  */

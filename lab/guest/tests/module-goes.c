@@ -4,6 +4,7 @@
  * cpus: 4
  * kernel: isolator
  * timeout: 60
+ * once: yes
  * alone: yes
  * about: a module goes only after the calls that it left with an isolated CPU have been taken
  */

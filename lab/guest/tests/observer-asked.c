@@ -4,6 +4,7 @@
  * cpus: 2
  * kernel: any
  * timeout: 20
+ * once: yes
  * alone: yes
  * about: windows that another CPU marks hold what the observed one did between, exactly
  * observe: 1 entry_SYSCALL_64 1000

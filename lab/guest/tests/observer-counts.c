@@ -4,6 +4,7 @@
  * cpus: 2
  * kernel: any
  * timeout: 20
+ * once: yes
  * alone: yes
  * about: a known number of entries of each kind is counted exactly
  * observe: 1 entry_SYSCALL_64 1000

@@ -5,6 +5,7 @@
  * kernel: isolator
  * alone: yes
  * timeout: 60
+ * once: yes
  * about: where the size of a kernel page changes, an isolated CPU is waited for
  *
  * Alone: Linux switches a static key here with the mmap lock held, which a cpuset takes the

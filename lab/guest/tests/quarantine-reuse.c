@@ -4,6 +4,7 @@
  * cpus: 2
  * kernel: isolator
  * timeout: 120
+ * once: yes
  * alone: yes
  * about: nobody reads another mapping's data where what is unmapped waits
  */

@@ -4,6 +4,7 @@
  * cpus: 2
  * kernel: isolator
  * timeout: 60
+ * once: yes
  * about: a reboot is not held up by a task that is isolated and never ticks
  * ends: reboot
  */
