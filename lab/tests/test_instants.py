@@ -76,10 +76,14 @@ def test_other_code_ahead_of_the_catch_up_is_told() -> None:
     assert 0 in plan.as_user([10, 0, 11, 20, 12], LAYOUT)
 
 
-def test_cells_are_ways_times_sides_times_kinds_times_orders_but_for_timers() -> None:
+def test_cells_are_ways_times_sides_times_kinds_times_orders_where_senders_are_held() -> None:
     found = plan.cells()
     whole = len(plan.PATHS) * len(plan.SIDES) * len(plan.KINDS) * len(plan.ORDERS)
-    assert len(found) == whole - len(plan.PATHS) * len(plan.SIDES)
+    timers, stops = len(plan.PATHS) * len(plan.SIDES), len(plan.PATHS) * 2
+    assert len(found) == whole - timers - stops
+    assert {(c.side, c.order) for c in found if c.kind == "stop"} == {
+        (ENTRY, PARKED_FIRST), (EXIT, PARKED_FIRST), (ENTRY, SENT_FIRST), (ENTRY, DECIDED_FIRST),
+    }
     assert not [c for c in found if c.kind == "timer" and c.order == DECIDED_FIRST]
     assert len(set(found)) == len(found)
 
@@ -183,6 +187,8 @@ RIGHT = [
      deferred(results={"seen": 2**32 - 1}, entries=[["e", True], *[[f"{SYSCALL:x}", True]] * 2])),
     (trial("signal"), seen(ending="done", entries=[[f"{SYSCALL:x}", True]] * 4)),
     (trial("thread"), seen(ending="done", results={"queued": 2})),
+    # The CPU was in the kernel: the thread that stops it wakes up.
+    (trial("stop"), seen(ending="waits", results={"queued": 1})),
     (trial(), seen(results={"more_ticks": 2}, entries=[[f"{SYSCALL:x}", True]] * 5)),
 ]
 
@@ -206,6 +212,9 @@ WRONG = [
     ("missed 1 times", trial(), seen(results={"missed": 1})),
     ("immediate 1 times", trial(), seen(results={"immediate": 1})),
     ("queued 1 times", trial("excluded"), seen(results={"queued": 1})),
+    ("queued 1 times", trial("stop"), seen(ending="done", results={"excluded": 1})),
+    ("queued 2 times", trial("stop"), seen(ending="waits", results={"queued": 2})),
+    ("0 are counted as excluded", trial("stop"), seen(ending="done", results={"queued": 0})),
     ("had not answered", trial(), seen(ending="done")),
     ("0 are counted as deferred", trial("text"),
      seen(ending="done", events="|SK", results={"queued": 0})),

@@ -45,7 +45,7 @@ static const char *const path_names[PATHS] = {
 };
 
 static const char *const kind_names[INSTANTS_KINDS] = {
-	"text", "key", "tlb", "excluded", "call", "async", "irq-work", "thread", "resched",
+	"text", "key", "tlb", "excluded", "stop", "call", "async", "irq-work", "thread", "resched",
 	"timer", "signal",
 };
 

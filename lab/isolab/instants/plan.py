@@ -21,7 +21,7 @@ PATHS = {
 }
 NOTHING = "none"
 # What decides on a request, in the kernel; rounds.py knows where senders are held in it.
-QUEUE, AVOID, WAKE, TIMER = "queue", "avoid", "wake", "timer"
+QUEUE, AVOID, WAKE, TIMER, STOP = "queue", "avoid", "wake", "timer", "stop"
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class Kind:
 
     @by: what decides on it; @counts: the module or the program counts how often it has run;
     @sees: the task sees by itself whether it was done; @most: how many decisions of the kernel it
-    takes at most; @waits: it never comes back before the CPU has answered.
+    takes at most; @waits: it never comes back before the CPU has answered; @thread: it wakes one
+    up on a CPU that it finds in the kernel.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Kind:
     sees: bool = False
     most: int = 1
     waits: bool = False
+    thread: bool = False
     event: str = ""  # what the plugin sees the CPU do at its entry
 
 
@@ -50,6 +52,7 @@ KINDS = {
         Kind("key", "deferred", AVOID, counts=False, sees=True, most=3, event="S"),
         Kind("tlb", "deferred", AVOID, counts=False, sees=True, event="F"),
         Kind("excluded", "excluded", AVOID, counts=False),
+        Kind("stop", "excluded", STOP, thread=True, event="S"),
         Kind("call", "queued", waits=True),
         Kind("async", "queued"),
         Kind("irq-work", "queued"),
@@ -112,8 +115,19 @@ def cells(paths: Iterable[str] = PATHS, kinds: Iterable[str] = KINDS,
     return [
         Cell(p, s, k, o)
         for p in paths for s in SIDES for k in kinds for o in orders
-        if o != DECIDED_FIRST or KINDS[k].by != TIMER  # nothing is decided, it is put elsewhere
+        if possible(KINDS[k].by, s, o)
     ]
+
+
+def possible(by: str, side: str, order: str) -> bool:
+    """Is there a place where a sender can be held for this order?
+
+    A timer is not decided on, it is put elsewhere.  A stop looks at the CPU with all others
+    stopped, only if it was in user mode when the stop began.
+    """
+    if by == STOP:
+        return order == PARKED_FIRST or side == ENTRY
+    return by != TIMER or order != DECIDED_FIRST
 
 
 @dataclass(frozen=True)

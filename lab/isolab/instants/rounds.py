@@ -14,7 +14,20 @@ from ..guests.kernel import Kernel
 from ..judge import attempt, campaign
 from ..paths import BUILD, OUT
 from . import image, module
-from .plan import AVOID, NOTHING, QUEUE, TIMER, WAKE, WAY_OUT, Holds, Layout, Ranges, Trial, lines
+from .plan import (
+    AVOID,
+    NOTHING,
+    QUEUE,
+    STOP,
+    TIMER,
+    WAKE,
+    WAY_OUT,
+    Holds,
+    Layout,
+    Ranges,
+    Trial,
+    lines,
+)
 
 Seen = dict[str, Any]
 T = TypeVar("T")
@@ -27,8 +40,8 @@ MOST = 12000
 TAKES = ("__isolator_user_exit", "isolator_note_taken", "isolator_unmute", "isolator_prepare_user")
 QUIET = (("__entry_text_start", "__entry_text_end"), ("__noinstr_text_start", "__noinstr_text_end"))
 DEFERRED = "__isolator_run_deferred"
-# What a sender that waits for an isolated CPU calls in each round.
-WAITS = "isolator_check_deadline"
+# What who waits for an isolated CPU calls in each round: a sender; a CPU amid a stop.
+WAITS = ("isolator_check_deadline", "stop_machine_yield")
 
 
 def holds_of(of: image.Image) -> Holds:
@@ -40,8 +53,11 @@ def holds_of(of: image.Image) -> Holds:
             AVOID: image.behind_barrier(of, "isolator_avoid"),
             WAKE: image.behind_barrier(of, "__isolator_thread_waits"),
             TIMER: of.symbols["add_timer_on"],
+            STOP: image.behind_barrier(of, "isolator_gate_close"),
         },
-        queues={QUEUE: queued, AVOID: avoided, WAKE: queued},
+        # The function of a stop has run, with the gate closed.
+        queues={QUEUE: queued, AVOID: avoided, WAKE: queued,
+                STOP: of.symbols["isolator_gate_open"]},
         sends={
             QUEUE: image.at_send(of, "isolator_decide"),
             AVOID: image.at_send(of, "__isolator_queue_call"),
@@ -66,7 +82,7 @@ def options(of: image.Image, holds: Holds) -> str:
     code = [*quiet, *(of.function(name) for name in TAKES)]
     ranges = {
         "code": code, "quiet": quiet, "deferred": [of.function(DEFERRED)],
-        "wait": [(of.symbols[WAITS], of.symbols[WAITS] + 1)],
+        "wait": [(of.symbols[name], of.symbols[name] + 1) for name in WAITS],
         "hold": [(a, a + 1) for a in sorted(holds.all())],
     }
     return ",".join(

@@ -14,6 +14,7 @@
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
+#include <linux/stop_machine.h>
 #include <linux/timer.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
@@ -58,6 +59,12 @@ static void count_timer(struct timer_list *timer)
 }
 
 static DEFINE_TIMER(timer, count_timer);
+
+static int count_stop(void *unused)
+{
+	atomic_inc(&ran[INSTANTS_STOP]);
+	return 0;
+}
 
 static enum hrtimer_restart never(struct hrtimer *t)
 {
@@ -121,6 +128,8 @@ static long request(unsigned long kind)
 	case INSTANTS_EXCLUDED:
 		kick_all_cpus_sync();
 		return 0;
+	case INSTANTS_STOP:
+		return stop_machine(count_stop, NULL, NULL);
 	case INSTANTS_CALL:
 		return smp_call_function_single(cpu, count, (void *)INSTANTS_CALL, 1);
 	case INSTANTS_ASYNC:
