@@ -231,6 +231,27 @@ WRONG = [
 ]
 
 
+RT_VOID = [
+    (trial("tlb", side=EXIT), seen(ending="waits", results={"queued": 1})),
+    (trial("stop"), seen(ending="waits", results={"queued": 2})),
+    (trial("async"), seen(ending="done", results={"queued": 2})),
+    (trial("timer"), seen(ending="done", results={"queued": 3})),
+]
+
+
+@pytest.mark.parametrize(("of", "shown"), RT_VOID)
+def test_threads_that_wake_up_are_noise_with_preempt_rt(of: Trial, shown: dict[str, Any]) -> None:
+    assert "something else" in (judge.void(of, shown, rt=True) or "")
+    assert judge.void(of, shown) is None
+
+
+def test_the_thread_that_runs_timers_is_counted_with_preempt_rt() -> None:
+    shown = seen(ending="done", results={"queued": 2})
+    assert judge.void(trial("timer"), shown, rt=True) is None
+    assert judge.violations(trial("timer"), shown, SYSCALL, rt=True) == []
+    assert judge.violations(trial("timer"), shown, SYSCALL)
+
+
 @pytest.mark.parametrize(("what", "of", "shown"), WRONG)
 def test_what_is_wrong(what: str, of: Trial, shown: dict[str, Any]) -> None:
     assert any(what in text for text in judge.violations(of, shown, SYSCALL))

@@ -10,6 +10,7 @@ from .. import record, term
 from ..guests import kernel
 from ..judge import attempt
 from . import judge, patchable, plan, rounds
+from .judge import Seen
 from .plan import Cell, Instant, Trial
 
 # Of make check: one instant of so many in each cell.
@@ -25,7 +26,7 @@ FAULT_PATH = "syscall"
 FAULT_EVERY = 7
 
 
-def _way(trial: Trial, seen: judge.Seen) -> tuple[int, ...]:
+def _way(trial: Trial, seen: Seen) -> tuple[int, ...]:
     """A trace, without what of its end only repeats a loop that waits for the sender."""
     path = tuple(int(pc, 16) for pc in seen["trace"])
     return path[: len(path) - seen["rounds"]] if seen["loops"] else path
@@ -50,10 +51,14 @@ class Run:
     def syscall(self) -> int:
         return self.lab.image.symbols["entry_SYSCALL_64"]
 
+    @property
+    def rt(self) -> bool:
+        return self.lab.kernel.has("CONFIG_PREEMPT_RT")
+
     def trace(self, wanted: list[Cell]) -> None:
         """Writes down each way, and what is executed on it while the state says user mode."""
         needed = plan.traces(wanted)
-        seen, voids = self.lab.until_tried(needed, judge.void, _way, lambda shown: all(
+        seen, voids = self.lab.until_tried(needed, self.shows_nothing, _way, lambda shown: all(
             any(t.number in shown for t in needed if t.cell == c) for c in {t.cell for t in needed}
         ))
         traces: dict[Cell, list[tuple[int, ...]]] = {}
@@ -83,10 +88,13 @@ class Run:
         if self.lab.kernel.has("CONFIG_ISOLATOR_FAULTS"):
             self.planted = planted(self.trials, faults_every)
         wanted = [*self.trials, *(again for _, again in self.planted)]
-        self.seen, self.voids = self.lab.until_tried(wanted, judge.void, self.judge)
+        self.seen, self.voids = self.lab.until_tried(wanted, self.shows_nothing, self.judged)
 
-    def judge(self, trial: Trial, seen: judge.Seen) -> judge.Verdict:
-        return judge.judge(trial, seen, self.syscall)
+    def judged(self, trial: Trial, seen: Seen) -> judge.Verdict:
+        return judge.judge(trial, seen, self.syscall, self.rt)
+
+    def shows_nothing(self, trial: Trial, seen: Seen) -> str | None:
+        return judge.void(trial, seen, self.rt)
 
     def violations(self) -> list[dict[str, Any]]:
         found = []

@@ -9,7 +9,7 @@ isolated CPU.
 from dataclasses import dataclass
 from typing import Any
 
-from .plan import ENTRY, KINDS, NOTHING, PARKED_FIRST, Kind, Trial
+from .plan import ENTRY, KINDS, NOTHING, PARKED_FIRST, TIMER, Kind, Trial
 
 Seen = dict[str, Any]
 # As enum result of lab/guest/instants/instants.c.
@@ -47,13 +47,26 @@ def result(seen: Seen) -> Result:
     )
 
 
-def noisy(trial: Trial, seen: Seen) -> bool:
+def most_queued(kind: Kind, seen: Seen, rt: bool) -> int:
+    """How many of what is counted as queued may be the request's.
+
+    A thread that wakes up is counted, though it is the next to run.  So is with PREEMPT_RT the one
+    that runs timers.
+    """
+    most = kind.most if kind.treated == "queued" else 0
+    return most + int(kind.thread and seen["ending"] != DONE) + int(rt and kind.by == TIMER)
+
+
+def noisy(trial: Trial, seen: Seen, rt: bool) -> bool:
     """Was something else counted, which was requested meanwhile?
 
     So many avoided ones as no request of this kind makes; one though the sender waits, as nobody
-    waits for what is avoided; or anything beside all that it does.
+    waits for what is avoided; or anything beside all that it does.  With PREEMPT_RT a tick may
+    wake threads up, which do what softirqs do else.
     """
     kind, r = KINDS[trial.cell.kind], result(seen)
+    if rt and r.queued > most_queued(kind, seen, rt):
+        return True
     avoided = kind.treated in ("deferred", "excluded") and kind.most == 1
     if avoided and seen["ending"] == WAITS and treated(kind, r):
         return True
@@ -63,7 +76,7 @@ def noisy(trial: Trial, seen: Seen) -> bool:
     return r.queued > 0 and kind.treated != "queued" and treated(kind, r) == kind.most
 
 
-def void(trial: Trial, seen: Seen) -> str | None:
+def void(trial: Trial, seen: Seen, rt: bool = False) -> str | None:
     """Why a trial shows nothing and is made again, if so."""
     if seen["ms"] > LONGEST_MS and trial.fault == NOTHING:
         return "the host took too long"
@@ -81,7 +94,7 @@ def void(trial: Trial, seen: Seen) -> str | None:
         return "it waited for the sender ahead of the instant"
     if order != PARKED_FIRST and not seen["held"]:
         return "the sender was not held"
-    if instant and noisy(trial, seen):
+    if instant and noisy(trial, seen, rt):
         return "something else was requested meanwhile"
     return None
 
@@ -100,14 +113,14 @@ def _once(kind: Kind, r: Result) -> list[str]:
     return bad
 
 
-def _accounted(kind: Kind, seen: Seen, r: Result) -> list[str]:
+def _accounted(kind: Kind, seen: Seen, r: Result, rt: bool) -> list[str]:
     """What is avoided comes back at once and is counted; what is not waits for the CPU's answer."""
     bad = []
     counted = {n: r.values[n] for n in ("deferred", "excluded", "queued", "immediate", "missed")}
-    # One that wakes up is counted as queued, though it is the next to run.
-    threads = int(kind.thread and seen["ending"] != DONE)
     for name, value in counted.items():
-        most = kind.most if name == kind.treated else threads if name == "queued" else 0
+        most = kind.most if name == kind.treated else 0
+        if name == "queued":
+            most = most_queued(kind, seen, rt)
         if not 0 <= value <= most:
             bad.append(f"{name} {value} times")
     if seen["ending"] == DONE and kind.waits:
@@ -148,7 +161,7 @@ def _foreign(trial: Trial, seen: Seen, r: Result, syscall: int) -> list[str]:
     return bad
 
 
-def violations(trial: Trial, seen: Seen, syscall: int) -> list[str]:
+def violations(trial: Trial, seen: Seen, syscall: int, rt: bool = False) -> list[str]:
     """What must not be, of a trial that is not void; @syscall: the vector of system calls."""
     kind, r = KINDS[trial.cell.kind], result(seen)
     bad = []
@@ -159,7 +172,7 @@ def violations(trial: Trial, seen: Seen, syscall: int) -> list[str]:
     if r.due:
         bad.append(f"still due after a tick: {r.due:#x}")
     return (
-        bad + _once(kind, r) + _accounted(kind, seen, r) + _stale(trial, kind, seen, r)
+        bad + _once(kind, r) + _accounted(kind, seen, r, rt) + _stale(trial, kind, seen, r)
         + _foreign(trial, seen, r, syscall)
     )
 
@@ -174,8 +187,8 @@ class Verdict:
     events: str = ""
 
 
-def judge(trial: Trial, seen: Seen, syscall: int) -> Verdict:
+def judge(trial: Trial, seen: Seen, syscall: int, rt: bool = False) -> Verdict:
     """Of a trial that is not void."""
     user = treated(KINDS[trial.cell.kind], result(seen)) > 0
-    bad = tuple(violations(trial, seen, syscall))
+    bad = tuple(violations(trial, seen, syscall, rt))
     return Verdict(seen["ending"], user, bad, seen["events"] if bad else "")
