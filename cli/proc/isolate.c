@@ -21,7 +21,8 @@ struct isolate *isolate_new(int device, pid_t tid, int cpu, const char *found,
 	isolate->asked = (struct isolator_start_args){
 		.size = sizeof(isolate->asked),
 		.mask = ISOLATOR_MASK_ALL,
-		.flags = ISOLATOR_START_AUTO_TICK | ISOLATOR_START_LOCK,
+		.flags = ISOLATOR_START_AUTO_TICK | ISOLATOR_START_LOCK |
+			 (wish->quarantine ? ISOLATOR_START_QUARANTINE : 0),
 		.deadline_ns = wish->deadline_ns,
 		.spin_ns = wish->spin_ns,
 		.yield_ns = wish->yield_ns,

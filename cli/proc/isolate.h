@@ -44,12 +44,13 @@ struct isolate {
 /* What is asked of the kernel for any task of one command. */
 struct isolate_wish {
 	uint64_t deadline_ns, spin_ns, yield_ns, batch_ns;	/* 0: the kernel's default, or none */
+	bool quarantine;	/* siblings unmap memory without waiting */
 };
 
-/* Was any time asked for that has no default here? */
+/* Was anything asked for that has no default here? */
 static inline bool isolate_wish_given(const struct isolate_wish *wish)
 {
-	return wish->batch_ns || wish->deadline_ns || wish->spin_ns;
+	return wish->batch_ns || wish->deadline_ns || wish->spin_ns || wish->quarantine;
 }
 
 /* A new one, to be freed by isolate_free(). */

@@ -220,6 +220,8 @@ static void tell(const struct run *run, const struct task *task, const struct is
 	if (isolate->asked.batch_ns)
 		fprintf(folded.stream, "; it has a batch period of %s",
 			term_time(time, isolate->asked.batch_ns));
+	if (run->wish.quarantine)
+		fputs("; what other threads unmap waits in a quarantine", folded.stream);
 	fprintf(folded.stream, "\nisolator detach %s ends that, and restores its CPUs (%s) and %zu settings\n",
 		task->tid, list, run->nr_settings);
 	term_folded_close(&folded, stdout);
@@ -241,6 +243,7 @@ static void put_json(const struct run *run, const struct task *task,
 	json_number(&json, "spin_ns", isolate->asked.spin_ns);
 	json_number(&json, "yield_ns", isolate->asked.yield_ns);
 	json_number(&json, "batch_ns", isolate->asked.batch_ns);
+	json_bool(&json, "quarantine", run->wish.quarantine);
 	json_open(&json, "before", '{');
 	json_cpus(&json, "cpus", &task->cpus);
 	json_number(&json, "policy", task->policy);

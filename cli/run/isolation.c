@@ -49,6 +49,8 @@ void run_isolation_begin(FILE *out, const struct run *run)
 		term_time(time, run->wish.yield_ns));
 	if (run->wish.batch_ns)
 		fprintf(out, "; a batch period of %s", term_time(time, run->wish.batch_ns));
+	if (run->wish.quarantine)
+		fputs("; what other threads unmap waits in a quarantine", out);
 	fputc('\n', out);
 }
 
@@ -380,6 +382,7 @@ void run_isolation_json(struct json *json, const struct run *run)
 	json_number(json, "spin_ns", run->wish.spin_ns);
 	json_number(json, "yield_ns", run->wish.yield_ns);
 	json_number(json, "batch_ns", run->wish.batch_ns);
+	json_bool(json, "quarantine", run->wish.quarantine);
 	proc_json_deadline(json, run->wish.deadline_ns);
 	json_bool(json, "counted", run->sampled);
 	loaded = run_preload_ticks(run, &preloaded);

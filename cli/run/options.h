@@ -18,7 +18,7 @@
 	{ "priority", 0, OPTION_NUMBER, "N", "priority of fifo and rr, 1 to 99 (default 50)", \
 	  .to.number = &(run).priority, .min = 1 }
 
-/* Four of them; @whom is a string: whom the kernel leaves alone. */
+/* Five of them; @whom is a string: whom the kernel leaves alone. */
 #define RUN_OPTIONS_ISOLATION(run, whom) \
 	{ "deadline", 0, OPTION_TIME, "TIME|never", "work still pending after this time interrupts the " whom " (a deadline miss; default 1s)", \
 	  .to.ns = &(run).wish.deadline_ns, .unit = "ms" }, \
@@ -27,7 +27,9 @@
 	{ "yield", 0, OPTION_TIME, "TIME", "a system call or fault may yield the CPU to tasks that wait for it, for this long (default 50us)", \
 	  .to.ns = &(run).wish.yield_ns, .unit = "us", .rare = true }, \
 	{ "batch", 0, OPTION_TIME, "TIME", "if the " whom " makes no system calls: interrupt it once in this time when work is pending, and do all of it (default: never)", \
-	  .to.ns = &(run).wish.batch_ns, .unit = "ms", .rare = true }
+	  .to.ns = &(run).wish.batch_ns, .unit = "ms", .rare = true }, \
+	{ "quarantine", 0, OPTION_FLAG, NULL, "other threads of the program unmap memory without waiting for the " whom ": it is freed later", \
+	  .to.flag = &(run).wish.quarantine, .rare = true }
 
 /*
  * Does the priority that was given fit the policy, which is a @real_time one or not?  Fills

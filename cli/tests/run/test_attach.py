@@ -86,11 +86,13 @@ def test_attach_and_detach(kernel: Path, lay: Lay) -> None:
 def test_attach_text(kernel: Path, lay: Lay) -> None:
     """What it says names how it is undone; a policy that is not asked for stays."""
     root = lay({**files(), **task(priority=30, policy=2)})
-    done = subprocess.run([kernel, "attach", "--root", root, "4711", "-c", "3", "--lock"],
+    done = subprocess.run([kernel, "attach", "--root", root, "4711", "-c", "3", "--lock",
+                           "--quarantine"],
                           capture_output=True, text=True, check=True)
     assert "4711 (control) is isolated on CPU 3" in done.stdout
+    assert "what other threads unmap waits in a quarantine" in " ".join(done.stdout.split())
     assert "isolator detach 4711 ends that, and restores its CPUs (0-2)" in done.stdout
-    assert " flags 3 " in asked(root)[0] and shown(root, "stat").endswith(" 1 30 2 0 0\n")
+    assert " flags 7 " in asked(root)[0] and shown(root, "stat").endswith(" 1 30 2 0 0\n")
     done = subprocess.run([kernel, "detach", "4711", "--root", root], capture_output=True,
                           text=True, check=True)
     assert "4711 (control) runs as before\n  isolation of CPU 3: " in done.stdout

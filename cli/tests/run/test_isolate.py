@@ -65,6 +65,14 @@ def test_times(kernel: Path, lay: Lay, arguments: list[str], want: str) -> None:
                     f"batch {isolation['batch_ns']}")
 
 
+@pytest.mark.parametrize(("arguments", "flags"), [([], 3), (["--quarantine"], 7)])
+def test_quarantine(kernel: Path, lay: Lay, arguments: list[str], flags: int) -> None:
+    root = lay(files())
+    done = Done(kernel, root, *arguments, "--", "true")
+    assert done.code == 0 and f" flags {flags} " in asked(root)[0]
+    assert done.document["isolation"]["quarantine"] == bool(arguments)
+
+
 @pytest.mark.parametrize("option", ["--yield", "--batch", "--deadline", "--spin"])
 @pytest.mark.parametrize("value", ["", "0", "x", "1d", "-1", "1e3", "ms", "1e300s", "20m"])
 def test_wrong_times(kernel: Path, lay: Lay, option: str, value: str) -> None:
@@ -319,6 +327,7 @@ def test_preload_is_kept_whole(kernel: Path, lay: Lay) -> None:
     (["--thread", "x=3", "--thread", "y=3", "--rest", "1"], "another thread's already"),
     (["--thread", "x=3"], "--thread needs --rest"),
     (["--batch", "20", "--no-isolation"], "leave --no-isolation out"),
+    (["--quarantine", "--no-isolation"], "leave --no-isolation out"),
     (["--preload", "/nowhere/x"], "--preload /nowhere/x: No such file")])
 def test_wrong_arguments(kernel: Path, lay: Lay, arguments: list[str], why: str) -> None:
     """Said, with what is right, and nothing is changed."""
