@@ -282,9 +282,11 @@ def test_where_it_runs(isolator: Path, environment: dict[str, str], place: Path)
                 name == "stress-ng" and not seen)
         return {"stress-ng-get", "interfere"} <= set(seen)
 
-    until(look, lambda: seen)
-    process.send_signal(signal.SIGINT)
-    process.wait(PATIENCE_S)
+    try:
+        until(look, lambda: seen)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(PATIENCE_S)
 
 
 @pytest.mark.parametrize("how", ["KILL", "TERM", "INT", "HUP"])
