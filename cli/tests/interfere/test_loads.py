@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from clitest import PATIENCE_S, flat, valid
+from processes import parents, worked
 from waiting import comes, until
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -41,14 +42,8 @@ def marked(mark: str) -> list[int]:
 
 def family(mark: str) -> set[int]:
     """They, and what descends from them: stress-ng writes its title over its environment."""
-    found, parents = set(marked(mark)), {}
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            state = (process / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        parents[int(process.name)] = int(state[1])
-    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+    found, parent_of = set(marked(mark)), parents()
+    while more := {pid for pid, parent in parent_of.items() if parent in found} - found:
         found |= more
     return found
 
@@ -331,8 +326,7 @@ def worker_of(process: subprocess.Popen[Any]) -> int:
     """The only process of its load, once that has worked for a while."""
     first = keeper(process, 1)
     worker = int(Path(f"/proc/{first}/task/{first}/children").read_text())
-    until(lambda: sum(map(int, Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2]
-                          .split()[11:13])) >= os.sysconf("SC_CLK_TCK") / 5)
+    until(lambda: worked(worker) >= os.sysconf("SC_CLK_TCK") / 5)
     return worker
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from clitest import NOBODY, PATIENCE_S, ROOT, flat, valid
 from isolab.rivals import attribution
+from processes import parents, worked
 from waiting import until
 
 CPU = max(os.sched_getaffinity(0))
@@ -42,13 +42,8 @@ def _setting(document: dict[str, Any], name: str) -> dict[str, Any]:
 def _children(pid: int) -> list[int]:
     """All that descend from @pid."""
     found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(stat.read_text().rpartition(")")[2].split()[1])
-        except (FileNotFoundError, ProcessLookupError):
-            continue
+    for child, parent in parents().items():
         if parent == pid:
-            child = int(stat.parent.name)
             found += [child, *_children(child)]
     return found
 
@@ -57,12 +52,7 @@ def _loaded(run: subprocess.Popen[str]) -> list[int]:
     """The keeper, and what it began, once that works."""
     def working() -> list[int]:
         children = _children(run.pid)
-        # What was asked before, such as a load's program for its version, may end amid this.
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            times = [Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[11:13]
-                     for child in children[1:]]
-            return children if any(map(int, sum(times, []))) else []
-        return []
+        return children if any(map(worked, children[1:])) else []
 
     return until(working, run.poll)
 
