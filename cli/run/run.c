@@ -82,7 +82,7 @@ static int check_options(struct run *run)
 		return -1;
 	}
 	if (run->no_isolation && (run->preload || isolate_wish_given(&run->wish))) {
-		error_say("--batch, --deadline, --spin and --preload need isolation: leave --no-isolation out");
+		error_say("--batch, --deadline, --spin, --quarantine and --preload need isolation: leave --no-isolation out");
 		return -1;
 	}
 	run->own = run->cpus;

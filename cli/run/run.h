@@ -20,7 +20,7 @@
 #include "run/group.h"
 
 /* What the options for isolation do where the kernel has no Isolator. */
-#define RUN_WISH_IDLE "--batch, --deadline and --spin do nothing, --thread only pins"
+#define RUN_WISH_IDLE "--batch, --deadline, --spin and --quarantine do nothing, --thread only pins"
 
 struct json;
 
