@@ -31,25 +31,22 @@ static char *map_gib(void)
 /* The window of the thread that unmaps: no other's instructions are in it. */
 static uint64_t unmap(char *p, unsigned int window)
 {
-	uint64_t before = now_ns();
+	uint64_t took;
 
 	mark_window_begin(window);
-	if (munmap(p, GIB))
-		bail_out("munmap");
+	took = unmap_ns(p, GIB);
 	mark_window_end(window);
-	return now_ns() - before;
+	return took;
 }
 
 int main(void)
 {
 	uint64_t alone, beside, waited, held;
-	char old[1024], text[64], *at, *p;
+	char text[64], *old, *p;
 	struct worker *w;
 
 	iso_require(2);
-	if (get_file(LIMIT, old, sizeof(old)) || !(at = strstr(old, "quarantine_bytes")))
-		bail_out("no limit of the quarantine");
-	*strchr(at, '\n') = 0;
+	old = limit_now();
 	snprintf(text, sizeof(text), "quarantine_bytes %lu", GIB + GIB / 8);
 	ok(!put_file(LIMIT, text), "the quarantine may hold 1 GiB and its books");
 	mark_target();
@@ -77,6 +74,6 @@ int main(void)
 		worker_end(w);
 	}
 	ok(!watched.foreign && !watched.stale, "nothing wrong was read in %lu rounds", watched.reads);
-	ok(!put_file(LIMIT, at), "the limit is what it was");
+	ok(!put_file(LIMIT, old), "the limit is what it was");
 	return done_testing();
 }

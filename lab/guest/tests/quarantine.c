@@ -13,15 +13,6 @@ enum { BIG = 64 << 20, SMALL = 64 << 10 };
 static struct worker *w;
 static uint64_t number;
 
-static uint64_t unmap_ns(char *p, size_t size)
-{
-	uint64_t before = now_ns();
-
-	if (munmap(p, size))
-		bail_out("munmap");
-	return now_ns() - before;
-}
-
 /*
  * One page of it is read all the time: it stays in the TLB, as would not all of them, and
  * where it has to be looked up again after it is gone the thread would fault and enter the kernel.
@@ -59,21 +50,15 @@ static void big(uint64_t alone)
 
 static void bounded(void)
 {
-	char text[64], old[1024], *p = map_watched(BIG), *at;
+	char text[64], *p = map_watched(BIG), *old = limit_now();
 	uint64_t waited = waits();
 
-	if (get_file(LIMIT, old, sizeof(old)))
-		bail_out("no limits");
-	at = strstr(old, "quarantine_bytes");
-	if (!at)
-		bail_out("no limit");
-	*strchr(at, '\n') = 0;
 	snprintf(text, sizeof(text), "quarantine_bytes %d", BIG / 2);
 	ok(!put_file(LIMIT, text), "the quarantine may hold half of that");
 	unmap_ns(p, BIG);
 	ok(waits() > waited, "munmap() waits for what is more than its limit");
 	ok(quarantined() <= BIG / 2, "and it holds no more: %lu MiB", quarantined() >> 20);
-	ok(!put_file(LIMIT, at), "the limit is what it was");
+	ok(!put_file(LIMIT, old), "the limit is what it was");
 	ok(put_file(LIMIT, "quarantine_bytes 100000000000000") == -ERANGE, "half of the memory at most");
 	worker_tick(w, 5000);
 	ok(quarantine_empties(), "the quarantine is empty");

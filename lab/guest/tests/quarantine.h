@@ -106,6 +106,27 @@ static inline char *map(size_t size)
 	return p;
 }
 
+static inline uint64_t unmap_ns(char *p, size_t size)
+{
+	uint64_t before = now_ns();
+
+	if (munmap(p, size))
+		bail_out("munmap");
+	return now_ns() - before;
+}
+
+/* What all quarantines may hold: the line that sets it again. */
+static inline char *limit_now(void)
+{
+	static char old[1024];
+	char *at;
+
+	if (get_file(LIMIT, old, sizeof(old)) || !(at = strstr(old, "quarantine_bytes")))
+		bail_out("no limit of the quarantine");
+	*strchr(at, '\n') = 0;
+	return at;
+}
+
 /* A number of one callback of CPU 1 in stats, 0 if it is not there. */
 static inline uint64_t counted(const char *callback, const char *what)
 {
