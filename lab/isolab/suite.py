@@ -374,10 +374,9 @@ def _choose(kernels: list[str], only: list[str], suite: Suite) -> list[tuple[str
     else:
         everything = [t for t in everything if t.long in (("no", "yes") if suite.long else ("no",))]
     if not kernels:
-        short = not suite.long and len(suite.runs) > 1
         return [
             (spec, [t for t in everything
-                    if t.kernel in which and not (t.once and short and spec == "rt")])
+                    if t.kernel in which and not (t.once and spec == "rt" and not suite.long)])
             for spec, which in suite.runs
         ]
     chosen = []

@@ -115,11 +115,11 @@ def cells(paths: Iterable[str] = PATHS, kinds: Iterable[str] = KINDS,
     return [
         Cell(p, s, k, o)
         for p in paths for s in SIDES for k in kinds for o in orders
-        if possible(KINDS[k].by, s, o)
+        if can_be_held(KINDS[k].by, s, o)
     ]
 
 
-def possible(by: str, side: str, order: str) -> bool:
+def can_be_held(by: str, side: str, order: str) -> bool:
     """Is there a place where a sender can be held for this order?
 
     A timer is not decided on, it is put elsewhere.  A stop looks at the CPU with all others

@@ -40,7 +40,7 @@ MOST = 12000
 TAKES = ("__isolator_user_exit", "isolator_note_taken", "isolator_unmute", "isolator_prepare_user")
 QUIET = (("__entry_text_start", "__entry_text_end"), ("__noinstr_text_start", "__noinstr_text_end"))
 DEFERRED = "__isolator_run_deferred"
-# What who waits for an isolated CPU calls in each round: a sender; a CPU amid a stop.
+# Called in each round of a wait for an isolated CPU: by a sender; by a CPU amid a stop.
 WAITS = ("isolator_check_deadline", "stop_machine_yield")
 
 
