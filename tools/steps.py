@@ -32,13 +32,16 @@ from child import Child
 
 ROOT = Path(__file__).resolve().parent.parent
 SKIPPED = 77
-VERSION = 2  # of the results' schema; what an earlier one wrote is not gone on with
+VERSION = 3  # of the results' schema; what an earlier one wrote is not gone on with
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$")
 TAP = re.compile(r"^(not )?ok\b(.*)$")
 HEARTBEAT_S = 30.0
 NAME_WIDTH = 19  # columns: the longest name of a step, and a space
 FAILED_LINES = 80  # of the log of a step that failed: who reads it may have no more
 RECAP = "failed: "  # a line of the lab that begins so begins its recap of what failed
+BROKEN = re.compile(rf"^({RECAP}|does not hold: |not ok\b)")  # a line that names what failed
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+BROKEN_NAMES = 20  # of one step: who reads more reads its log
 
 
 class Parser(argparse.ArgumentParser):
@@ -74,7 +77,8 @@ class Result:
     """What one step of `group` came to.
 
     `cpu_s` is what it computed, on however many CPUs; `commit` is what was checked out when it
-    began, with a + where the tree differed from that; `ended` is when it ended, in UTC.
+    began, with a + where the tree differed from that; `ended` is when it ended, in UTC; `broken`
+    names what failed, the first BROKEN_NAMES.
     """
 
     name: str
@@ -88,6 +92,7 @@ class Result:
     group: str = ""
     commit: str = ""
     ended: str = ""
+    broken: list[str] = field(default_factory=list)
 
 
 def count_line(lines: list[str]) -> tuple[int, int, int]:
@@ -131,6 +136,18 @@ def count_junit(path: Path) -> tuple[int, int, int]:
     return passed, failed, skipped
 
 
+def broken_junit(path: Path) -> list[str]:
+    """Tests of a JUnit file that failed, each with the first line of what it said."""
+    found = []
+    for case in ElementTree.parse(path).iter("testcase") if path.is_file() else ():
+        for said in (case.find("failure"), case.find("error")):
+            if said is not None:
+                why = said.get("message", "").strip().splitlines()
+                place = "::".join(filter(None, (case.get("classname"), case.get("name"))))
+                found.append(f"{place}: {why[0]}" if why else place)
+    return found
+
+
 def tally(step: Step, code: int, lines: list[str]) -> Result:
     """The result of a step that ended with `code` after printing `lines`."""
     result = Result(step.name, exit=code, group=step.group)
@@ -155,6 +172,10 @@ def tally(step: Step, code: int, lines: list[str]) -> Result:
     elif total == 0:
         result.failed = 1
         result.note = "it ran no test"
+    if result.failed:
+        names = (broken_junit(ROOT / step.junit) if step.count == "junit" else
+                 [text for text in (COLOUR.sub("", line) for line in lines) if BROKEN.match(text)])
+        result.broken = [name[:200] for name in names[:BROKEN_NAMES]]
     return result
 
 
@@ -361,5 +382,10 @@ def conclude(results: list[Result], results_dir: Path, out: TextIO, whole: bool)
     guests = sum(result.passed for result in results if result.group == "guest")
     out.write(f"passed in guests: {guests}, on the host: {passed - guests}; CPU time: "
               f"{sum(result.cpu_s for result in results) / 60:.0f} min\n")
+    # Again, at the end: of a long output who reads it may have the end only.
+    for result in results:
+        if result.failed:
+            out.write(f"{verdict_line(result)}\n")
+            out.writelines(f"        | {name}\n" for name in result.broken)
     out.write(f"{closing}\n")
     return 1 if failed else 0

@@ -94,7 +94,33 @@ def test_failure_does_not_stop_the_others(results: Path) -> None:
 def shown(results: Path, script: str) -> list[str]:
     """What is printed of the log of a step that failed."""
     _, text = run([Step("bad", "", ["sh", "-c", f"{script}; exit 1"], "t")], results)
-    return [line[10:] for line in text.splitlines() if line.startswith("        | ")]
+    first = text[:text.index("passed in guests: ")]
+    return [line[10:] for line in first.splitlines() if line.startswith("        | ")]
+
+
+@pytest.mark.parametrize(("count", "script", "names"), [
+    ("tap", "echo not ok 1 - a; echo ok 2 - b; echo 1..2", ["not ok 1 - a"]),
+    ("line", r"printf '\033[31mdoes not hold: x: 9 of 39\033[0m\n3 passed, 1 failed\n'",
+     ["does not hold: x: 9 of 39"]),
+    ("line", "seq -f 'failed: %g on b' 30; echo 0 passed, 30 failed",
+     [f"failed: {n} on b" for n in range(1, 21)]),
+    ("exit", "echo why", []),
+    ("junit", """echo "<t><testcase classname='a.b' name='c'><failure message='x is y&#10;and more'/></testcase><testcase name='d'><error/></testcase><testcase name='e'/></t>" >a.xml""",
+     ["a.b::c: x is y", "d"]),
+])
+def test_what_failed_is_named_again_at_the_end(results: Path, count: str, script: str,
+                                               names: list[str]) -> None:
+    """Of a long output somebody may have the end only."""
+    todo = [Step("good", "", ["true"], "t"),
+            Step("bad", "", ["sh", "-c", f"{script}; exit 1"], "t", count=count, junit="a.xml"),
+            Step("last", "", ["true"], "t")]
+    _, text = run(todo, results)
+    end = text[text.index("passed in guests: "):].splitlines()[1:]
+    assert end[0].startswith("FAILED  bad ")
+    assert [line[10:] for line in end[1:-1]] == names
+    document = json.loads((results / "result.json").read_text())
+    jsonschema.validate(document, SCHEMA)
+    assert document["steps"][1]["broken"] == names
 
 
 def test_recap_comes_first(results: Path) -> None:
