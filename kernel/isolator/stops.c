@@ -40,8 +40,6 @@ static void isolator_stops_rewrite(u32 value) { }
 #elif defined(CONFIG_X86)
 #define ISOLATOR_STOPS_SHOWN	U32_MAX
 
-extern u8 isolator_stops_site[];
-
 /* Returns the value that is part of the instruction. */
 static noinline u32 isolator_stops_text(void)
 {
@@ -60,8 +58,6 @@ static void isolator_stops_rewrite(u32 value)
 #else
 /* So much of a value is part of an instruction. */
 #define ISOLATOR_STOPS_SHOWN	U16_MAX
-
-extern u32 isolator_stops_site[];
 
 static noinline u32 isolator_stops_text(void)
 {
