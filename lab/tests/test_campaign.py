@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from boots import of_job
+from boots import of_job, ready
 from isolab import header
 from isolab.guests import kernel, observer
 from isolab.guests.guest import Outcome
@@ -207,3 +207,17 @@ def test_user_instructions_a_second(
 def test_tick_per_s() -> None:
     w = window(1, entries_by_vector={attempt.TIMER: 500})
     assert attempt.tick_per_s(w) == 250
+
+
+def test_a_load_that_died_is_none() -> None:
+    died = event("died", "load-stress", returned=True, exit=127, out="sh: nice: not found\n")
+    ended = event("killed", "load-stress", returned=True)
+    quiet = {campaign.QUIET: window(campaign.QUIET, 0)}
+
+    def judged(config: campaign.Config, load: dict[str, Any]) -> attempt.Attempt:
+        of = outcome(events=[*ready(), load], windows=quiet, ours=config.isolates)
+        return campaign.judge(config, of)
+
+    assert judged(STOCK, died).void == "load-stress died: sh: nice: not found"
+    assert judged(ISOLATOR, died).ended == "load-stress died: sh: nice: not found"
+    assert not judged(STOCK, ended).over and not judged(ISOLATOR, ended).over

@@ -37,6 +37,9 @@ TUNED_SETTINGS = (
 )
 STRESS = "stress-ng --quiet --cpu 1 --vm 1 --vm-bytes 48M --pipe 1 --fork 1"
 HACKBENCH = "while :; do hackbench -l 100 -g 1 -f 4; done"
+LOADS = ("load-stress", "load-hackbench")
+# Of the shell that runs it: Debian's busybox has no `nice`.
+YIELDING = "renice -n 5 -p $$"
 # A booting guest changes its clock over for two seconds, at last by a stop_machine(); on a busy
 # host longer.  Waited for in the open; where the kernel has given its timer up, it is no use.
 # What the kernel says of its clocks is reported: see attempt.clocks().
@@ -111,8 +114,8 @@ def fire(trigger: Trigger, prefix: str = "") -> str:
 
 def _load() -> list[str]:
     return [
-        f"start load-stress exec nice -n 5 {STRESS}",
-        f"start load-hackbench exec nice -n 5 sh -c '{HACKBENCH}'",
+        f"start {LOADS[0]} {YIELDING}; exec {STRESS}",
+        f"start {LOADS[1]} {YIELDING}; {HACKBENCH}",
     ]
 
 
@@ -165,7 +168,7 @@ def job(config: Config, triggers: list[Trigger], no_tick_s: float) -> str:
             "file deliveries-no-tick /proc/isolator/deliveries", "ctl probe 5000 probe",
             "ctl quit 5000 quit", "kill spinner 5000",
         ]
-    lines += ["kill load-stress 5000", "kill load-hackbench 5000"]
+    lines += [f"kill {load} 5000" for load in LOADS]
     return "\n".join(lines) + "\n"
 
 
@@ -186,8 +189,19 @@ def guest(
 
 
 def judge(config: Config, outcome: Outcome) -> attempt.Attempt:
-    """What a boot of this configuration is good for."""
-    return attempt.judge_compared(outcome, QUIET, tickless=config.name == "tuned")
+    """What a boot of this configuration is good for; without its load it shows nothing."""
+    found = attempt.judge_compared(outcome, QUIET, tickless=config.name == "tuned")
+    if found.over or not (died := unloaded(outcome)):
+        return found
+    if config.isolates:
+        return attempt.Attempt(ended=died, log=found.log)
+    return attempt.Attempt(died, log=found.log)
+
+
+def unloaded(outcome: Outcome) -> str | None:
+    """What of the load ended before it was told to, and what it said."""
+    died = (e for e in outcome.events if e["event"] == "died" and e["name"] in LOADS)
+    return next((f"{e['name']} died: {(e.get('out') or '').strip()}" for e in died), None)
 
 
 def last_json(text: str | None) -> dict[str, Any]:
