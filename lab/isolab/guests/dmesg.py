@@ -9,6 +9,7 @@ from . import races
 # Each of these is a failure of the run that shows it.
 BAD = re.compile(
     r"WARNING: |\bBUG: |\bOops\b|kernel BUG at|Kernel panic|general protection fault"
+    r"|Internal error: |Unable to handle kernel"
     r"|INFO: rcu|rcu: INFO|self-detected stall|detected stalls|soft lockup|hard LOCKUP|hung_task"
     r"|blocked for more than|possible recursive locking|possible circular locking"
     r"|suspicious RCU usage|inconsistent lock state|Invalid wait context"
@@ -72,13 +73,13 @@ _KCSAN = re.compile(
 _ASKED = "sysrq: Show backtrace of all active CPUs\n"
 _OWN = (
     r"(?:[^\n]*\b(?:Tainted|Hardware name|Workqueue|Stopper|Code|R[A-Z\d]{2}|[FGC]S|CR2|DR[03]"
-    r"|PKRU): [^\n]*\n)"
+    r"|PKRU|pstate|(?:pc|lr|sp) |x[\d ]{2}): [^\n]*\n)"
 )
 # Another CPU may get a line in between.
 _OTHER = rf"(?:(?![^\n]*(?i:{BAD.pattern}))[^\n]*\n)"
 _BACKTRACE = re.compile(
     r"^[^\n]*(NMI backtrace for cpu (\d+)\n)[^\n]*\bCPU: \2 [^\n]*\n"
-    rf"{_OWN}*(?:{_OTHER}{_OWN}+)?[^\n]*Call Trace:$",
+    rf"{_OWN}*(?:{_OTHER}{_OWN}+)?[^\n]*Call [Tt]race:$",
     re.MULTILINE,
 )
 
