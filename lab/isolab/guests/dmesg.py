@@ -71,8 +71,9 @@ _KCSAN = re.compile(
 # Passed over only behind that, once a CPU, until the lab's next mark; the trace of anything else is
 # one too many.
 _ASKED = "sysrq: Show backtrace of all active CPUs\n"
+# A line in one way only: that has three of these names, and there are a dozen such lines.
 _OWN = (
-    r"(?:[^\n]*\b(?:Tainted|Hardware name|Workqueue|Stopper|Code|R[A-Z\d]{2}|[FGC]S|CR2|DR[03]"
+    r"(?>[^\n]*\b(?:Tainted|Hardware name|Workqueue|Stopper|Code|R[A-Z\d]{2}|[FGC]S|CR2|DR[03]"
     r"|PKRU|pstate|(?:pc|lr|sp) |x[\d ]{2}): [^\n]*\n)"
 )
 # Another CPU may get a line in between.
