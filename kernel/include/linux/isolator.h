@@ -30,6 +30,7 @@
 #define _LINUX_ISOLATOR_H
 
 #include <linux/isolator_cpu.h>
+#include <linux/isolator_fault.h>
 #include <linux/types.h>
 #include <uapi/linux/isolator.h>
 
@@ -70,28 +71,6 @@ enum isolator_count {
 	ISOLATOR_COUNTS,
 };
 
-/* Planted faults: each one must make a test fail. */
-enum isolator_fault {
-	ISOLATOR_FAULT_NONE,
-	ISOLATOR_FAULT_SKIP_DEFERRED,
-	ISOLATOR_FAULT_DROP_QUEUED,
-	ISOLATOR_FAULT_LOSE_WAKEUP,
-	ISOLATOR_FAULT_NO_YIELD,
-	ISOLATOR_FAULT_LEAVE_CALLBACK,
-	ISOLATOR_FAULT_QUEUE_EXCLUDED,
-	ISOLATOR_FAULT_KEEP_REMOTE,
-	ISOLATOR_FAULT_ALLOW_READERS,
-	ISOLATOR_FAULT_QUEUE_IMMEDIATE,
-	ISOLATOR_FAULT_SLOW_START,
-	ISOLATOR_FAULT_IGNORE_GATE,
-	ISOLATOR_FAULT_OPEN_GATE,
-	ISOLATOR_FAULT_FENCE_KERNEL,
-	ISOLATOR_FAULT_FREE_REMOVED,
-	ISOLATOR_FAULT_REUSE_REMOVED,
-	ISOLATOR_FAULT_NO_ENTRY_SYNC,
-	ISOLATOR_FAULTS,
-};
-
 #ifdef CONFIG_ISOLATOR
 
 #include <linux/atomic.h>
@@ -99,19 +78,6 @@ enum isolator_fault {
 #include <linux/percpu.h>
 
 #include <asm/isolator.h>
-
-#ifdef CONFIG_ISOLATOR_FAULTS
-extern enum isolator_fault isolator_planted_fault;
-static __always_inline bool isolator_fault(enum isolator_fault fault)
-{
-	return READ_ONCE(isolator_planted_fault) == fault;
-}
-#else
-static __always_inline bool isolator_fault(enum isolator_fault fault)
-{
-	return false;
-}
-#endif
 
 /* Bits of isolator_hot.work. */
 #define ISOLATOR_WORK_TEXT	BIT(0)	/* serialise before any other text */
@@ -505,7 +471,6 @@ static inline void isolator_gate_open(void) { }
 static inline void isolator_gate_count(void *func) { }
 static __always_inline bool isolator_gate_pass(bool pass) { return false; }
 static inline int isolator_timekeeper(void) { return -1; }
-static inline bool isolator_fault(enum isolator_fault fault) { return false; }
 
 #endif /* CONFIG_ISOLATOR */
 
