@@ -20,7 +20,7 @@ help: ## this list
 	@echo 'Caches: $${ISOLATOR_CACHE:-~/.cache/isolator}; builds: build/; results: out/'
 
 run: ## stock, tuned and isolator side by side: table, out/run.json, out/run.html
-	@tools/isolab run
+	@tools/isolab run $(if $(ARCH),--arch $(ARCH))
 
 check: ## linters, unit tests, the model, guest tests; closes with "N passed, N failed"
 	@tools/check

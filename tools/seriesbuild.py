@@ -16,8 +16,8 @@ from seriesform import Patch, Series
 from seriesgit import Repository
 
 OPTION = "kernel/isolator/Kconfig"
-FRAGMENTS = {"with": ["base", "nort", "isolator", "isolator-faults"],
-             "without": ["base", "nort", "stock"]}
+FRAGMENTS = {"with": ["base", "x86_64", "nort", "isolator", "isolator-faults"],
+             "without": ["base", "x86_64", "nort", "stock"]}
 SAID = 25  # lines of a failed make
 
 

@@ -3,7 +3,6 @@
  * Isolator: the isolated CPU's side.  Kernel entry catches up and takes what was
  * queued; the return to user mode makes the CPU quiet again.
  */
-#include <linux/entry-common.h>
 #include <linux/irq_work.h>
 #include <linux/isolator.h>
 #include <linux/jiffies.h>
@@ -180,7 +179,8 @@ void isolator_start_tick(struct isolator_cpu *ic)
 
 /*
  * Take, in the kernel, what was sent to this CPU while it was in the kernel: wait
- * until it has arrived.  Interrupts are off before and after.
+ * until it has arrived, be it from others or from itself.  Each one was sent, and a
+ * CPU with interrupts on gets it.  Interrupts are off before and after.
  */
 static void isolator_take_latched(void)
 {
@@ -188,8 +188,8 @@ static void isolator_take_latched(void)
 
 	local_irq_enable();
 	do {
-		cpu_relax(); /* sti takes effect after the next instruction */
-	} while (atomic_read(&hot->kick));
+		arch_isolator_take_irqs();
+	} while (atomic_read(&hot->kick) || (ARCH_ISOLATOR_LATE_SELF && READ_ONCE(hot->raised)));
 	local_irq_disable();
 }
 

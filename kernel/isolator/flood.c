@@ -11,7 +11,12 @@
 #include <linux/seq_file.h>
 #include <linux/timekeeping.h>
 
+#ifdef CONFIG_X86
 #include <asm/text-patching.h>
+#else
+#include <linux/smp.h>
+#define text_poke_sync kick_all_cpus_sync
+#endif
 
 #include "internal.h"
 

@@ -375,6 +375,8 @@ int isolator_flood_write(char *text);
 int isolator_flood_show(struct seq_file *m, void *v);
 
 /* stops.c */
+/* An instruction that stops.c changes. */
+extern char isolator_stops_site[];
 int isolator_stops_write(char *text);
 int isolator_stops_show(struct seq_file *m, void *v);
 

@@ -320,6 +320,7 @@ static const char *const isolator_fault_names[ISOLATOR_FAULTS] = {
 	[ISOLATOR_FAULT_FENCE_KERNEL]	= "fence_kernel",
 	[ISOLATOR_FAULT_FREE_REMOVED]	= "free_removed",
 	[ISOLATOR_FAULT_REUSE_REMOVED]	= "reuse_removed",
+	[ISOLATOR_FAULT_NO_ENTRY_SYNC]	= "no_entry_sync",
 };
 
 static int isolator_fault_show(struct seq_file *m, void *v)

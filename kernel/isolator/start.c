@@ -34,6 +34,7 @@ static void isolator_local_on(struct isolator_cpu *ic)
 	}
 	/* One from before the key was on is not heard; at worst one more is sent. */
 	atomic_set(&hot->kick, 0);
+	hot->raised = false;
 	vtime_isolator(true);
 	ct_isolator(true);
 }

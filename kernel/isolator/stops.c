@@ -12,7 +12,11 @@
 #include <linux/smp.h>
 #include <linux/stop_machine.h>
 
+#ifdef CONFIG_X86
 #include <asm/text-patching.h>
+#else
+#include <asm/patching.h>
+#endif
 
 #include "internal.h"
 
@@ -23,16 +27,18 @@
 static u32 isolator_stops_begun, isolator_stops_done;
 static atomic_t isolator_stops_halfway, isolator_stops_stale, isolator_stops_reads;
 
-#ifdef CONFIG_PREEMPT_RT
+#if defined(CONFIG_X86) && defined(CONFIG_PREEMPT_RT)
 /* Text is changed under a lock that sleeps there. */
+#define ISOLATOR_STOPS_SHOWN	U32_MAX
+
 static u32 isolator_stops_text(void)
 {
 	return READ_ONCE(isolator_stops_done);
 }
 
 static void isolator_stops_rewrite(u32 value) { }
-#else
-extern u8 isolator_stops_site[];
+#elif defined(CONFIG_X86)
+#define ISOLATOR_STOPS_SHOWN	U32_MAX
 
 /* Returns the value that is part of the instruction. */
 static noinline u32 isolator_stops_text(void)
@@ -48,6 +54,25 @@ static void isolator_stops_rewrite(u32 value)
 {
 	/* Behind the operation code; the machine is stopped, as for the debugger. */
 	text_poke_kgdb(isolator_stops_site + 1, &value, sizeof(value));
+}
+#else
+/* So much of a value is part of an instruction. */
+#define ISOLATOR_STOPS_SHOWN	U16_MAX
+
+static noinline u32 isolator_stops_text(void)
+{
+	register u32 value asm("w0");
+
+	asm volatile(".globl isolator_stops_site\n"
+		     "isolator_stops_site: movz %w0, #0" : "=r" (value));
+	return value;
+}
+
+static void isolator_stops_rewrite(u32 value)
+{
+	/* movz w0, #value; nobody else runs the kernel meanwhile. */
+	aarch64_insn_patch_text_nosync(isolator_stops_site,
+				       0x52800000 | (value & ISOLATOR_STOPS_SHOWN) << 5);
 }
 #endif
 
@@ -121,7 +146,7 @@ int isolator_stops_show(struct seq_file *m, void *v)
 	atomic_inc(&isolator_stops_reads);
 	if (begun != done)
 		atomic_inc(&isolator_stops_halfway);
-	else if (now != done)
+	else if (now != (done & ISOLATOR_STOPS_SHOWN))
 		atomic_inc(&isolator_stops_stale);
 	seq_printf(m, "stops %u reads %d halfway %d stale %d\n", done,
 		   atomic_read(&isolator_stops_reads), atomic_read(&isolator_stops_halfway),

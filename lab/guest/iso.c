@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/membarrier.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -10,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "iso.h"
+#include "machine.h"
 #include "marker.h"
 #include "tap.h"
-#include "tsc.h"
 
 _Atomic uint64_t handled;
 static double ns_per_cycle;
@@ -20,7 +21,7 @@ static uint64_t first_cycle;
 
 uint64_t now_ns(void)
 {
-	return (uint64_t)((double)(__rdtsc() - first_cycle) * ns_per_cycle);
+	return (uint64_t)((double)(cycles() - first_cycle) * ns_per_cycle);
 }
 
 void sleep_ms(unsigned int ms)
@@ -117,6 +118,12 @@ bool ask_kworker(void)
 		!put_file(SIZE_KB, atoi(old) > 300 ? "200" : "400");
 }
 
+#ifndef __x86_64__
+bool ask_flush(void)
+{
+	return !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+}
+#else
 bool ask_flush(void)
 {
 	char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
@@ -127,6 +134,7 @@ bool ask_flush(void)
 	p[0] = 1;
 	return !munmap(p, 4096);
 }
+#endif
 
 /* A start begins with one; wants a CPU beside 0 and the worker's. */
 bool ask_rcu_barrier(void)
@@ -136,6 +144,24 @@ bool ask_rcu_barrier(void)
 
 	iso_close(&iso);
 	return !iso_pin(0) && done;
+}
+
+/* Is it the row that x86 calls @name?  @text: what comes behind the row's own name. */
+static bool is_row(const char *row, const char *text, const char *name)
+{
+#ifndef __x86_64__
+	static const struct { const char *name, *text; } own[] = {
+		{ "LOC", " arch_timer" }, { "RES", "Rescheduling interrupts" },
+		{ "CAL", "Function call interrupts" }, { "IWI", "IRQ work interrupts" },
+		{ "NMI", "CPU backtrace interrupts" },
+	};
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (!strcmp(name, own[i].name))
+			return strstr(text, own[i].text);
+#endif
+	(void)text;
+	return !strcmp(row, name);
 }
 
 static long long interrupt_rows(const char *name, int cpu)
@@ -153,7 +179,7 @@ static long long interrupt_rows(const char *name, int cpu)
 		if (!at)
 			continue;
 		*at++ = 0;
-		if (name && strcmp(row, name))
+		if (name && !is_row(row, at, name))
 			continue;
 		for (int i = 0; i <= cpu; i++, at = end) {
 			long long n = strtoll(at, &end, 10);
@@ -200,8 +226,8 @@ void iso_require(int cpus)
 	char list[32];
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	first_cycle = __rdtsc();
-	ns_per_cycle = 1e9 / (double)tsc_hz();
+	first_cycle = cycles();
+	ns_per_cycle = 1e9 / (double)cycles_hz();
 	if (access("/proc/isolator/cpus", F_OK))
 		skip_all("no /proc/isolator: this kernel has no Isolator");
 	if (sysconf(_SC_NPROCESSORS_ONLN) < cpus) {
@@ -215,6 +241,8 @@ void iso_require(int cpus)
 		bail_out("cannot write /proc/isolator/limits");
 	if (iso_pin(0))
 		bail_out("cannot run on CPU 0");
+	if (!IS_X86)	/* for ask_flush(): it calls all CPUs itself, so before a worker runs */
+		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 }
 
 int iso_pin(int cpu)

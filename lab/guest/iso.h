@@ -53,10 +53,18 @@ int get_file(const char *path, char *text, size_t size);
 bool file_has(const char *path, const char *first, ...) __attribute__((sentinel));
 /*
  * Requests that reach every CPU, for checks of what becomes of them: a flush of
- * the caller's own translations; work that a kernel thread of each CPU does
+ * the caller's own translations, and on arm64, which flushes without a call, a barrier that calls
+ * as a flush does; work that a kernel thread of each CPU does
  * while the caller sleeps; rcu_barrier(), by isolating CPU 2.  Each says whether it was done.
  */
 bool ask_flush(void);
+#ifdef __x86_64__
+#define FLUSH_CALLBACK	"flush_tlb_func"
+#define FLUSH_SYSCALL	"munmap"
+#else
+#define FLUSH_CALLBACK	"ipi_mb"
+#define FLUSH_SYSCALL	"membarrier"
+#endif
 bool ask_kworker(void);
 bool ask_rcu_barrier(void);
 /* Is there what ask_kworker() needs? */

@@ -1,18 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Marks that a guest program makes in its own instruction stream, for the
- * observer outside to see: a NOP whose displacement carries a payload.  It
+ * observer outside to see: an instruction without effect that carries a payload.  It
  * needs no privilege, enters no kernel and does nothing on real hardware.
  *
- *   0f 1f 84 00 disp32    nopl disp32(%rax,%rax,1)
- *   disp32 = MARK_BASE | op << MARK_OP_SHIFT | id
+ *   x86-64   0f 1f 84 00 disp32    nopl disp32(%rax,%rax,1)
+ *            disp32 = 0x15000000 | op << 20 | id
+ *   arm64    movz xzr, #imm16, lsl #48
+ *            imm16 = op << 12 | id
  */
 #ifndef LAB_MARKER_H
 #define LAB_MARKER_H
 
+#ifdef __x86_64__
 #define MARK_BASE	0x15000000
 #define MARK_OP_SHIFT	20
-#define MARK_ID_MASK	0xfffff
+#define MARK_ID_SHIFT	0
+#define MARK_INSN	".byte 0x0f, 0x1f, 0x84, 0x00\n\t.long "
+#else
+#define MARK_BASE	0xd2e0001f
+#define MARK_OP_SHIFT	17
+#define MARK_ID_SHIFT	5
+#define MARK_INSN	".inst "
+#endif
+#define MARK_ID_MASK	0xfff
 
 enum mark_op {
 	MARK_WINDOW_BEGIN = 1,	/* from here on every kernel entry counts */
@@ -27,13 +38,13 @@ enum mark_op {
 	MARK_PARK = 10,		/* for the plugin park: park.h */
 };
 
-#define MARK_PAYLOAD(op, id) \
-	(MARK_BASE | ((op) << MARK_OP_SHIFT) | ((id) & MARK_ID_MASK))
+#define MARK_PAYLOAD(op, id)						\
+	((long)MARK_BASE | ((long)(op) << MARK_OP_SHIFT) |		\
+	 ((long)((id) & MARK_ID_MASK) << MARK_ID_SHIFT))
 
 /* The payload is an immediate: op and id must be constants. */
 #define MARK(op, id)							\
-	__asm__ volatile(".byte 0x0f, 0x1f, 0x84, 0x00\n\t"		\
-			 ".long %c0"					\
+	__asm__ volatile(MARK_INSN "%c0"				\
 			 :: "i" (MARK_PAYLOAD(op, id)) : "memory")
 
 static inline void mark_tick_begin(void)
@@ -72,10 +83,10 @@ extern const char mark_begin_table[], mark_end_table[];
 	".globl " name "\n\t.balign 16\n" name ":\n\t"			\
 	".set mark_id, 0\n\t"						\
 	".rept " MARK_STR(MARK_WINDOWS) "\n\t"				\
-	".byte 0x0f, 0x1f, 0x84, 0x00\n\t"				\
-	".long " MARK_STR(MARK_BASE) " + (" op " << "			\
-	MARK_STR(MARK_OP_SHIFT) ") + mark_id\n\tret\n\t"		\
-	".balign 16, 0xcc\n\t.set mark_id, mark_id + 1\n\t.endr\n"
+	MARK_INSN MARK_STR(MARK_BASE) " + (" op " << "			\
+	MARK_STR(MARK_OP_SHIFT) ") + (mark_id << "			\
+	MARK_STR(MARK_ID_SHIFT) ")\n\tret\n\t"				\
+	".balign 16\n\t.set mark_id, mark_id + 1\n\t.endr\n"
 
 #define MARK_WINDOW_TABLE()						\
 	__asm__(".pushsection .text\n"					\

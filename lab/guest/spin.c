@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The thread that fills a CPU: in user mode it only reads the TSC, shared
+ * The thread that fills a CPU: in user mode it only reads a counter, shared
  * memory and the due word, so that whatever enters the kernel there is an
  * interruption, or a tick between its two marks.
  */
@@ -16,10 +16,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include <x86intrin.h>
+#include "machine.h"
 #include "marker.h"
 #include "spin.h"
-#include "tsc.h"
 
 MARK_WINDOW_TABLE();
 
@@ -83,7 +82,7 @@ static void count(uint64_t now)
 {
 	const volatile struct isolator_page *p = spin.page;
 
-	spin.now.tsc = now;
+	spin.now.cycles = now;
 	if (!p)
 		return;
 	spin.now.page[0] = p->ticks;
@@ -124,17 +123,17 @@ static void control(void)
 {
 	mark_window_begin(spin.window);
 	for (unsigned int i = 0; i < spin.breakpoints; i++)
-		__asm__ volatile("int3");
+		breakpoint();
 	mark_window_end(spin.window);
 }
 
 /* Runs until told to quit; the probes stand outside of the window. */
 static void loop(void)
 {
-	uint64_t next = __rdtsc() + spin.tick_tsc;
+	uint64_t next = cycles() + spin.tick_cycles;
 
 	for (;;) {
-		uint64_t now = __rdtsc();
+		uint64_t now = cycles();
 		uint32_t asked = atomic_load(&spin.asked);
 		const volatile char *look = atomic_load(&spin.look);
 
@@ -146,13 +145,13 @@ static void loop(void)
 			case SPIN_BEGIN:
 				probe();
 				tick();
-				count(__rdtsc());
+				count(cycles());
 				spin.begin = spin.now;
 				mark_window_begin(spin.window);
 				break;
 			case SPIN_END:
 				mark_window_end(spin.window);
-				count(__rdtsc());
+				count(cycles());
 				spin.notick = false;
 				probe();
 				break;
@@ -168,9 +167,9 @@ static void loop(void)
 				break;
 			}
 			atomic_store(&spin.done, asked);
-			next = now + spin.tick_tsc;
+			next = now + spin.tick_cycles;
 		} else if (now >= next && !spin.notick) {
-			next = now + spin.tick_tsc;
+			next = now + spin.tick_cycles;
 			tick();
 		}
 	}
@@ -184,9 +183,11 @@ static void handler(int sig)
 }
 
 /* A breakpoint of control(): it has done its work by entering the kernel. */
-static void trapped(int sig)
+static void trapped(int sig, siginfo_t *info, void *context)
 {
 	(void)sig;
+	(void)info;
+	breakpoint_over(context);
 }
 
 static void *body(void *arg)
@@ -241,10 +242,11 @@ int spin_start(void)
 	int error;
 
 	sigaction(SIGUSR1, &sa, NULL);
-	sa.sa_handler = trapped;
+	sa.sa_sigaction = trapped;
+	sa.sa_flags |= SA_SIGINFO;
 	sigaction(SIGTRAP, &sa, NULL);
-	spin.tsc_hz = tsc_hz();
-	spin.tick_tsc = (uint64_t)(spin.opt.tick_ms * 1e-3 * (double)spin.tsc_hz);
+	spin.cycles_hz = cycles_hz();
+	spin.tick_cycles = (uint64_t)(spin.opt.tick_ms * 1e-3 * (double)spin.cycles_hz);
 	/* Locked memory is populated whole: a stack of 8 MiB takes its time. */
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, SPIN_STACK);

@@ -25,7 +25,7 @@ enum spin_command { SPIN_NONE, SPIN_BEGIN, SPIN_END, SPIN_PROBE, SPIN_CONTROL, S
 
 /* What the spinning thread counts, all in user mode. */
 struct spin_count {
-	uint64_t tsc;
+	uint64_t cycles;
 	uint64_t loops;
 	uint64_t ticks;		/* looked at the due word */
 	uint64_t ticks_due;	/* and found something: entered the kernel */
@@ -44,8 +44,8 @@ struct spin_shared {
 	unsigned int window;
 	unsigned int breakpoints;	/* of the control */
 	bool notick;
-	uint64_t tick_tsc;	/* tick period in TSC cycles */
-	uint64_t tsc_hz;
+	uint64_t tick_cycles;	/* tick period in cycles() */
+	uint64_t cycles_hz;
 	struct spin_count now, begin;
 	_Atomic uint64_t signals;	/* handlers that ran in the spinning thread */
 	_Atomic int state;		/* 0 starting, 1 spinning, -errno failed, 2 over */

@@ -130,7 +130,7 @@ static void command_endwindow(FILE *out)
 	fprintf(out, "{\"window\":%u,\"notick\":%s,\"seconds\":%.6f,\"loops\":%lu,"
 		"\"ticks\":%lu,\"ticks_due\":%lu,\"tick_errors\":%lu",
 		spin.window, notick ? "true" : "false",
-		(double)(spin.now.tsc - spin.begin.tsc) / (double)spin.tsc_hz,
+		(double)(spin.now.cycles - spin.begin.cycles) / (double)spin.cycles_hz,
 		spin.now.loops - spin.begin.loops,
 		spin.now.ticks - spin.begin.ticks,
 		spin.now.ticks_due - spin.begin.ticks_due,

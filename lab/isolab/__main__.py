@@ -9,6 +9,7 @@ from . import term
 
 EXAMPLES = """examples:
   tools/isolab run                           the comparison: out/run.json, out/run.html
+  tools/isolab run --arch arm64              the same on arm64: out/run-arm64.json, .html
   tools/isolab matrix                        the whole matrix: out/matrix.json, .html
   tools/isolab matrix static-keys 28         two rows of it
   tools/isolab hunt --minutes 5              a short hunt: out/hunt.json
@@ -26,7 +27,8 @@ EXAMPLES = """examples:
   tools/isolab live                          its latencies beside cyclictest's, no host in them
 
 exit codes: 0 pass, 1 error, 2 a claim does not hold, 3 inconclusive, 77 skipped
-environment: ISOLAB_QEMU=trixie|system, ISOLAB_THREADS=multi|single, ISOLATOR_CACHE
+environment: ISOLAB_QEMU=trixie|system, ISOLAB_THREADS=multi|single, ISOLATOR_CACHE;
+arm64: ISOLAB_CPU=cortex-a72|cortex-a57|neoverse-n1|max, ISOLAB_GIC=3|2
 """
 
 
@@ -40,6 +42,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--trigger", action="append", default=[], metavar="NAME",
                      help="only these triggers (the claims are then not judged)")
     run.add_argument("--seconds", type=float, default=30, help="length of the window without ticks")
+    run.add_argument("--arch", default="x86_64", choices=("x86_64", "arm64"),
+                     help="of the guests (x86_64); arm64: out/run-arm64.json, .html")
+    run.add_argument("--preemption", default="rt", choices=("rt", "nort"))
     matrix = commands.add_parser("matrix", help="every row of the catalogue, all configurations")
     matrix.add_argument(
         "rows", nargs="*", metavar="ROW", help="triggers by name, or numbers of docs/catalogue.md"
@@ -64,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         default="check",
         help="check (default), full-rt, full-nort, "
         "full-debug, kasan, kcsan, distro, distro-check, full-distro, "
-        "programs, deb, arm64",
+        "programs, deb, arm64, full-arm64",
     )
     test.add_argument(
         "--kernel",
@@ -72,7 +77,8 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="rt, nort, debug, stock-rt, stock-nort, debug+kasan, debug+kcsan, "
         "distro-plain, distro-rt, distro-isolator-rt, distro-isolator-nort, distro-deb-cloud, "
-        "distro-deb-cloud-rt or of another name that tools/deb-kernel was given, arm64",
+        "distro-deb-cloud-rt or of another name that tools/deb-kernel was given, arm64, "
+        "arm64-rt, arm64-nort, arm64-stock-rt and so on: built for that machine",
     )
     test.add_argument("--only", action="append", default=[], metavar="NAME",
                       help="only tests of this name; * stands for anything")
@@ -171,7 +177,8 @@ def main() -> int:
         if arguments.command == "run":
             from . import run
 
-            return run.main(arguments.config, arguments.trigger, arguments.seconds)
+            return run.main(arguments.config, arguments.trigger, arguments.seconds,
+                            arguments.arch, arguments.preemption)
         if arguments.command == "scope-live":
             from .scope import live as scopelive
 

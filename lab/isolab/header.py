@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import term
+from .guests import machine
 from .paths import LAB
 
 _LINE = re.compile(r"^(?:#|//|/?\s*\*)\s*([a-z0-9-]+):\s*(.*?)\s*$")
@@ -18,7 +19,8 @@ KERNELS = (
     "isolator", "isolator-faults", "isolator-debug", "any", "distro", "distro-stock",
     "distro-isolator", "distro-deb", "arm64",
 )
-# What "observe:" may name beside a vector: all entries; calls that Isolator did not send.
+# What "observe:" may name beside a vector and a kind (guests/machine.py): all entries; calls that
+# Isolator did not send.
 COUNTERS = {"any": "kernel_entries", "others": "kicks_of_others"}
 TESTS = LAB / "guest" / "tests"
 DISTRO_TESTS = LAB / "distro" / "tests"
@@ -64,6 +66,7 @@ class Trigger:
     user: bool = False  # run by somebody without privilege
     used_in: tuple[str, ...] = ()  # beside the matrix: run, check
     allows: tuple[str, ...] = ()  # lines of the kernel log that are wanted while it runs
+    arch: tuple[str, ...] = machine.NAMES  # machines that have what it needs
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -119,6 +122,7 @@ class GuestTest:
     smt: int = 1  # CPUs a core
     doorbell: bool = False  # of a generator, for the driver of isolator-scope
     wires: str = ""  # a generator on its GPIO lines, the driver's device in the tree or not
+    arch: tuple[str, ...] = machine.NAMES  # machines that have what it needs
 
     @property
     def observed(self) -> bool:
@@ -127,6 +131,11 @@ class GuestTest:
 
 def _name(path: Path) -> str:
     return path.stem if path.suffix in SUFFIXES else path.name
+
+
+def _arch(keys: dict[str, list[str]], path: Path) -> tuple[str, ...]:
+    words = _one(keys, path, "arch", " ".join(machine.NAMES)).split()
+    return tuple(_choice(word, machine.NAMES, path) for word in words)
 
 
 def triggers() -> list[Trigger]:
@@ -143,7 +152,7 @@ def triggers() -> list[Trigger]:
             timeout_s=float(_one(keys, path, "timeout", "20").rstrip("s")),
             cpus=int(_one(keys, path, "cpus", "2")), memory=_one(keys, path, "memory", "1G"),
             append=_one(keys, path, "append", ""), user=_one(keys, path, "user", "no") == "yes",
-            allows=tuple(keys.get("dmesg", [])),
+            allows=tuple(keys.get("dmesg", [])), arch=_arch(keys, path),
             used_in=tuple(_choice(w, USES, path) for w in _one(keys, path, "in", "").split()),
         )
         if trigger.name != _name(path):
@@ -201,6 +210,7 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             smt=int(_one(keys, path, "smt", "1")),
             doorbell=_one(keys, path, "doorbell", "no") == "yes",
             wires=_choice(_one(keys, path, "wires", ""), ("", *WIRES), path),
+            arch=_arch(keys, path),
         )
         if test.name != _name(path):
             raise term.LabError(f"{path}: name: {test.name} is not the file's name")

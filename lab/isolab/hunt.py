@@ -262,8 +262,9 @@ def _hunt(
         slower = attempt.slower(threads)
         if not again:
             batch = [next(source) for _ in range(max(1, int(min(left, BOOT_S) / (SLICE_S + 2))))]
-        guest = Guest(built, _job(batch, slower), append=campaign.COMMON, memory="2G", extra=extra,
-                      boot_s=30 * slower, silence_s=(SLICE_S + 100) * slower,
+        guest = Guest(built, _job(batch, slower), append=campaign.common(built.machine),
+                      memory="2G", extra=extra, boot_s=30 * slower,
+                      silence_s=(SLICE_S + 100) * slower,
                       total_s=(60 + len(batch) * (SLICE_S + 20)) * slower, threads=threads)
         outcome = boot(guest, OUT / "hunt" / f"boot-{len(attempts) + 1}", on_event)
         got, said = _attempt(batch, outcome)

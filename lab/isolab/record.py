@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 from isolator_report import schemafile
 
-from .guests import qemu
+from .guests import machine, qemu
 from .paths import OUT, SCHEMAS
 
 
@@ -22,14 +22,14 @@ def head(name: str) -> dict[str, Any]:
     }
 
 
-def emulator() -> str:
-    picked = qemu.pick()
+def emulator(target: str = machine.X86_64.target) -> str:
+    picked = qemu.pick(target)
     return f"QEMU {picked.version}, thread={picked.threads}"
 
 
-def where() -> dict[str, str]:
+def where(target: str = machine.X86_64.target) -> dict[str, str]:
     """On what it was measured."""
-    return {"host": platform.platform(), "emulator": emulator()}
+    return {"host": platform.platform(), "emulator": emulator(target)}
 
 
 def write(report: dict[str, Any], name: str | None = None) -> None:

@@ -8,9 +8,10 @@ import jsonschema
 from isolator_report import schemafile
 
 from . import header, html, record, table, term
-from .guests import kernel, observer, qemu
+from .guests import kernel, machine, observer, qemu
 from .guests.guest import Event, Outcome, boot
 from .guests.kernel import Kernel
+from .guests.machine import Machine
 from .header import Trigger
 from .judge import attempt, campaign, claims
 from .judge.campaign import CONFIGS, Config
@@ -27,7 +28,8 @@ class NoResult(Exception):
 
 def _boot(config: Config, built: Kernel, triggers: list[Trigger], no_tick_s: float,
           attempts: list[attempt.Record]) -> Outcome:
-    where = OUT / "run" / f"{config.name}-{len(attempts) + 1}"
+    prefix = "" if built.machine is machine.X86_64 else f"{built.machine.name}-"
+    where = OUT / "run" / f"{prefix}{config.name}-{len(attempts) + 1}"
     log = where / "observer.json"
 
     early = Outcome(ours=config.isolates)
@@ -78,7 +80,7 @@ def _measure(
                 f"the last: {last['void']} (see {OUT}/run)",
                 attempts,
             )
-    found = campaign.result(config, triggers, outcome)
+    found = campaign.result(config, triggers, outcome, built.machine)
     found["attempts"] = attempts
     found["kernel"] = {
         "name": built.name, "release": built.version, "build": built.path.name, "hz": built.hz,
@@ -86,33 +88,45 @@ def _measure(
     return found
 
 
-def _pick(names: list[str]) -> list[Trigger]:
+def _pick(names: list[str], of: Machine) -> tuple[list[Trigger], list[Trigger]]:
+    """The triggers of a run, and those that are left out as @of has not what they need."""
     everything = header.triggers()
     unknown = set(names) - {t.name for t in everything}
     if unknown:
         raise term.LabError(
             f"no trigger {', '.join(sorted(unknown))}; they are the files of lab/triggers"
         )
-    if names:
-        return [t for t in everything if t.name in names]
     # The rest of them is the matrix.
-    return [t for t in everything if "run" in t.used_in]
+    wanted = [t for t in everything if (t.name in names if names else "run" in t.used_in)]
+    return [t for t in wanted if of.name in t.arch], [t for t in wanted if of.name not in t.arch]
 
 
-def main(only: list[str] | None, trigger_names: list[str], no_tick_s: float) -> int:
-    triggers = _pick(trigger_names)
+def _of(name: str) -> tuple[Machine, str]:
+    """The machine, and what is added to the names of files."""
+    of = machine.named(name)
+    return of, "" if of is machine.X86_64 else f"-{name}"
+
+
+def main(
+    only: list[str] | None, trigger_names: list[str], no_tick_s: float,
+    arch: str = machine.X86_64.name, preemption: str = "rt",
+) -> int:
+    of, suffix = _of(arch)
+    triggers, left_out = _pick(trigger_names, of)
     configs = [c for c in CONFIGS if not only or c.name in only]
     kernels = {
-        stock: kernel.build("rt", stock)
+        stock: kernel.build(preemption, stock, of=of)
         for stock in sorted({c.stock for c in configs}, reverse=True)
     }
-    emulator = qemu.pick()
+    emulator = qemu.pick(of.target)
+    for trigger in left_out:
+        term.say(f"left out: {trigger.name} is for {', '.join(trigger.arch)} only")
     term.say(
         f"QEMU {emulator.version} ({emulator.name}), emulation with thread={emulator.threads}: "
         "the observer needs emulation"
     )
     term.say(f"{len(configs)} configurations, {len(triggers)} triggers each")
-    report: dict[str, Any] = {**record.head("run"), **record.where(), "configs": {}}
+    report: dict[str, Any] = {**record.head("run"), **record.where(of.target), "configs": {}}
     inconclusive = None
     broken: list[str] = []
     for config in configs:
@@ -136,8 +150,8 @@ def main(only: list[str] | None, trigger_names: list[str], no_tick_s: float) -> 
     OUT.mkdir(exist_ok=True)
     if complete:
         jsonschema.validate(report, schemafile.read(SCHEMAS / "run.json"))
-    (OUT / "run.json").write_text(json.dumps(report, indent=1) + "\n")
-    (OUT / "run.html").write_text(html.page(report))
+    (OUT / f"run{suffix}.json").write_text(json.dumps(report, indent=1) + "\n")
+    (OUT / f"run{suffix}.html").write_text(html.page(report))
     print(table.text(report))
     for claim in broken:
         print(term.colour(f"does not hold: {claim}", "31"))
@@ -146,5 +160,5 @@ def main(only: list[str] | None, trigger_names: list[str], no_tick_s: float) -> 
         return term.EXCEEDED if broken else term.INCONCLUSIVE
     if complete and not broken:
         print(term.colour("Every claim holds.", "32"))
-    print(f"out/run.json, out/run.html; {report['seconds']:.0f} s")
+    print(f"out/run{suffix}.json, out/run{suffix}.html; {report['seconds']:.0f} s")
     return term.EXCEEDED if broken else term.PASS

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from . import header, term
-from .guests import arm64, distro, dmesg, kernel, packaged, qemu
+from .guests import arm64, distro, dmesg, kernel, machine, packaged, qemu
 from .guests.guest import ENDED, Event, Guest, Outcome, boot
 from .header import GuestTest
-from .judge import attempt, campaign, windows
+from .judge import attempt, campaign, counted, windows
 from .paths import OUT
 from .scope import generator as scopegenerator
 
@@ -48,6 +48,8 @@ _DISTRO = ("distro", "distro-stock")
 _DISTRO_OURS = ("distro", "distro-isolator")
 _DISTRO_DEB = ("distro-deb",)
 _ARM64 = ("arm64",)
+# What --kernel takes before the name of one of our kernels for that machine.
+_FOREIGN = f"{machine.ARM64.name}-"
 SUITES = {
     "check": Suite((("rt", _NORMAL), ("nort", _FAULTS))),
     "full-rt": Suite((("rt", _NORMAL),), long=True),
@@ -57,6 +59,7 @@ SUITES = {
     "kcsan": Suite((("debug+kcsan", _DEBUG),), long=True),
     "distro": Suite((("distro-plain", _DISTRO),)),
     "arm64": Suite(((arm64.NAME, _ARM64),)),
+    "full-arm64": Suite((("arm64-rt", _NORMAL), ("arm64-nort", _FAULTS)), long=True),
     "distro-check": Suite((("distro-isolator-rt", _DISTRO_OURS),), only=("programs",)),
     "full-distro": Suite(
         (
@@ -142,34 +145,9 @@ def _judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | Non
             result.why += [what, *re.findall(r"^not ok.*", result.out, re.MULTILINE)]
     logged = [f for f in dmesg.scan(log) if not any(a.search(f.text) for a in allowed)]
     result.blame(log, logged)
-    for expect in test.expects if event and event["exit"] == 0 else ():
-        window = outcome.windows.get(expect.window)
-        if not window:
-            result.why.append(f"the observer saw no window {expect.window}")
-            continue
-        if not window["probes"] or window["probes"] != window["probes_seen"]:
-            result.why.append(
-                f"the observer missed probes: {window['probes_seen']} of {window['probes']}"
-            )
-        seen = (
-            window[header.COUNTERS[expect.vector]]
-            if expect.vector in header.COUNTERS
-            else window["entries_by_vector"].get(expect.vector, 0)
-        )
-        if seen != expect.count:
-            result.why.append(
-                f"window {expect.window}: {seen} entries by {expect.vector}, "
-                f"not {expect.count}: {window['entries_by_vector']}"
-            )
-    for equal in test.equals if event and event["exit"] == 0 else ():
-        sets = [[outcome.windows.get(n) for n in each] for each in (equal.first, equal.second)]
-        one, other = (min(int(w[equal.what]) if w else 0 for w in each) for each in sets)
-        if not one or not other or abs(other - one) > one * equal.percent / 100:
-            names = [",".join(map(str, each)) for each in (equal.first, equal.second)]
-            result.why.append(
-                f"windows {names[0]} and {names[1]}: {equal.what} is {one} and {other}, "
-                f"not the same within {equal.percent:g} %"
-            )
+    result.why += counted.misplaced(outcome.observer_end)
+    if event and event["exit"] == 0:
+        result.why += counted.judge(test, outcome.windows)
     if test.windows and event and result.status != "skipped":
         result.windows, bad = windows.judge(
             test.windows, result.out, outcome.windows, outcome.observer_end
@@ -348,16 +326,23 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
 
 
 def _kernel(spec: str) -> kernel.Kernel:
-    """rt, nort, debug, stock-rt, debug+kasan, distro-plain, arm64: what --kernel takes."""
+    """What --kernel takes: rt, stock-rt, debug+kasan, distro-plain, arm64-rt, arm64 and so on."""
     if spec == arm64.NAME:
         arm64.build()
         return arm64.kernel()
     if spec.startswith(distro.PREFIX):
         return distro.kernel(spec.removeprefix(distro.PREFIX))
-    flavour, _, sanitizer = spec.partition("+")
+    of = _machine(spec)
+    flavour, _, sanitizer = spec.removeprefix(_FOREIGN).partition("+")
     stock = flavour.startswith("stock-")
     flavour = flavour.removeprefix("stock-")
-    return kernel.build(flavour, stock, (f"--{sanitizer}",) if sanitizer else ())
+    return kernel.build(flavour, stock, (f"--{sanitizer}",) if sanitizer else (), of)
+
+
+def _machine(spec: str) -> machine.Machine:
+    """On what a kernel runs that --kernel takes."""
+    foreign = spec == arm64.NAME or spec.startswith(_FOREIGN)
+    return machine.ARM64 if foreign else machine.X86_64
 
 
 def _choose(kernels: list[str], only: list[str], suite: Suite) -> list[tuple[str, list[GuestTest]]]:
@@ -391,11 +376,11 @@ def _choose(kernels: list[str], only: list[str], suite: Suite) -> list[tuple[str
             else _ARM64
             if spec == arm64.NAME
             else ("any",)
-            if spec.startswith("stock-")
+            if spec.removeprefix(_FOREIGN).startswith("stock-")
             else _DEBUG
             if "debug" in spec
             else _FAULTS
-            if spec == "nort"
+            if spec.removeprefix(_FOREIGN) == "nort"
             else _NORMAL
         )
         chosen.append((spec, [t for t in everything if t.kernel in which]))
@@ -405,7 +390,7 @@ def _choose(kernels: list[str], only: list[str], suite: Suite) -> list[tuple[str
 @functools.cache
 def _say_emulator(arch: str) -> None:
     emulator = qemu.pick(arch)
-    kvm = "KVM usable" if arch == "x86_64" and qemu.kvm_usable() else "emulation"
+    kvm = "KVM usable" if arch == machine.X86_64.target and qemu.kvm_usable() else "emulation"
     term.say(f"QEMU {emulator.version} ({emulator.name}), threads {emulator.threads}, {kvm}")
 
 
@@ -422,6 +407,12 @@ def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) ->
     attempts: list[attempt.Record] = []
     begin = time.monotonic()
     for spec, tests in chosen:
+        of = _machine(spec)
+        for test in (t for t in tests if of.name not in t.arch):
+            elsewhere = f"it is for {', '.join(test.arch)} only"
+            results.append(Result(test, spec, status="skipped", why=[elsewhere]))
+            _show(results[-1])
+        tests = [t for t in tests if of.name in t.arch]
         if not tests:
             continue
         try:
@@ -430,9 +421,9 @@ def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) ->
             # What it takes is not there; the other kernels' tests are run.
             if e.code != term.SKIPPED:
                 raise
-            results += [Result(t, spec, status="skipped", why=[str(e)]) for t in tests]
-            for result in results[-len(tests) :]:
-                _show(result)
+            for test in tests:
+                results.append(Result(test, spec, status="skipped", why=[str(e)]))
+                _show(results[-1])
             continue
         _say_emulator(built.arch)
         slower = max((f for name, f in SLOWER.items() if name in spec), default=1.0)

@@ -4,6 +4,7 @@
 from typing import Any
 
 from . import term
+from .guests import machine
 from .judge import attempt
 
 SHORT = {
@@ -11,6 +12,10 @@ SHORT = {
     "entry_SYSCALL_64": "syscall", "sysvec_call_function_single": "call1",
     "sysvec_reschedule_ipi": "resched", "exc_page_fault": "fault", "sysvec_irq_work": "irq_work",
     "exc_nmi": "nmi", "sysvec_reboot": "reboot",
+    **dict.fromkeys(machine.ARM64.kinds["timers"], "timer"), "el0_svc": "syscall",
+    **dict.fromkeys(machine.ARM64.kinds["page_faults"], "fault"),
+    "generic_smp_call_function_single_interrupt": "call", "ipi_handler": "resched",
+    "irq_work_run": "irq_work", "el0_brk64": "breakpoint",
 }
 
 
@@ -88,13 +93,13 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, ...]]:
 def ticking(c: dict[str, Any]) -> float | None:
     """How often its tick interrupts it, a second; None: it is stopped."""
     quiet = c["quiet"]
-    rate = quiet["entries_by_vector"].get(attempt.TIMER, 0) / max(quiet["window_s"], 0.001)
+    rate = machine.count(quiet["entries_by_vector"], "timers") / max(quiet["window_s"], 0.001)
     return rate if rate > attempt.STOPPED_TICK_PER_S else None
 
 
 def interrupting(c: dict[str, Any]) -> int:
     """How many triggers interrupt it, by more than its tick."""
-    tick = {attempt.TIMER} if ticking(c) else set()
+    tick = set(attempt.TIMERS) if ticking(c) else set()
     return sum(bool(set(t["entries_by_vector"]) - tick) for t in c["triggers"])
 
 

@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MAX_BYTES	16
 #define MARK_MAGIC	0x15u
 
 static inline bool is_return(const uint8_t *b, size_t size)

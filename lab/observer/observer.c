@@ -4,15 +4,18 @@
  * kernel and how many instructions it executes there.  A QEMU TCG plugin.
  *
  *	-plugin observer.so,out=FILE,syscall=ADDR[:ADDR...][,kick=ADDR[,deliver=ADDR]][,log=N][,heavy=on]
+ *	arm64 besides: ,vectors=ADDR[:ADDR...][,cause=...][,interrupt=...][,source=...][,handler=...]
  *
  * The guest marks what is to be counted by NOPs that carry a payload
  * (lab/guest/marker.h).  For each window, and each pause, one JSON line is written to FILE.
  *
  * Kernel and user mode are told apart by the address of a translation block: the
- * kernel is in the upper half.  An interrupt that comes together with the
+ * kernel's have the top bit.  An interrupt that comes together with the
  * return to user mode, before one user instruction ran, has no user block before
- * it and would go unseen; the plugin therefore follows swapgs, which tells whether
- * an iret goes to user mode, and counts such an entry too.
+ * it and would go unseen.  On x86-64 the plugin therefore follows swapgs, which tells whether
+ * an iret goes to user mode, and counts such an entry too.  On arm64 an entry from user mode
+ * begins in a vector's slot of its own, which is enough; what entered is told later there, by the
+ * functions that are reached (cause.h).
  *
  * Instructions are counted per translation block begun; a fault in the middle of
  * one counts its rest too.
@@ -36,8 +39,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "decode.h"
-#include "heavy.h"
+#include "cause.h"
+#include "machine.h"
 #include "plugin.h"
 #include "window.h"
 
@@ -56,14 +59,21 @@ enum { OP_WINDOW_BEGIN = 1, OP_WINDOW_END, OP_TICK_BEGIN, OP_TICK_END,
 /* How many blocks pass between two looks at the clock. */
 #define CLOCK_EVERY	256
 
-/* What a block's callback needs to know, packed into its user data. */
+/*
+ * What a block's callback needs to know, packed into its user data.  The kernel is no bit of the
+ * address that is left: user space of arm64 has all 48.
+ */
 #define TB_INSNS_BITS	10
 #define TB_SWAPGS	(1ULL << 10)
 #define TB_RETURNS	(1ULL << 11)
-#define TB_ADDR_SHIFT	12
+#define TB_KERNEL	(1ULL << 12)
+#define TB_SLOT		(1ULL << 13)	/* of a vector, if one of its bases is known to be there */
+#define TB_CAUSE	(1ULL << 14)
+#define TB_ADDR_SHIFT	16
 #define ADDR_BITS	48
 
 struct conf conf = { .log_cap = 256 };
+static const struct machine *machine;
 struct cpu cpu;
 atomic_int target = -1;
 /* A mark from another vCPU, 0 when it was taken; those that came too soon after it. */
@@ -86,23 +96,25 @@ static bool is_syscall(uint64_t pc)
 	return false;
 }
 
-/* The CPU came from user mode to @pc, its first kernel instruction. */
-static void enter_kernel(uint64_t pc, bool zero)
+/* What entered is known, or never will be. */
+static void count_entry(void)
 {
 	static struct entry unlogged;
 	struct entry *e = &unlogged;
-	bool tick = cpu.in_tick && is_syscall(pc);
+	bool call = is_syscall(cpu.arriving.pc);
 
+	cpu.unsettled = false;
 	/* What comes between the mark and its call is an interruption like others. */
-	if (cpu.probe && is_syscall(pc)) {
+	if (cpu.probe && call) {
 		cpu.probe = false;
 		cpu.probes_seen++;
 		win.probe_entries++;
 		cpu.entry = NULL;
 		return;
 	}
-	win.zero_insn_entries += zero;
-	if (tick)
+	cpu.arriving.tick = cpu.in_tick && call;
+	win.zero_insn_entries += cpu.zero;
+	if (cpu.arriving.tick)
 		win.tick_entries++;
 	else
 		win.entries++;
@@ -110,15 +122,54 @@ static void enter_kernel(uint64_t pc, bool zero)
 		e = &entry_log[win.nr_log++];
 	else
 		win.log_dropped++;
-	*e = (struct entry){ .pc = pc, .at = win.user, .tick = tick };
+	*e = cpu.arriving;
 	cpu.entry = e;
+}
+
+/* The CPU came from user mode to @pc, its first kernel instruction. */
+static void enter_kernel(uint64_t pc, bool zero)
+{
+	cpu.arriving = (struct entry){ .pc = pc, .at = win.user };
+	cpu.entry = &cpu.arriving;
+	cpu.zero = zero;
+	cpu.cause = CAUSE_NONE;
+	cpu.unsettled = true;
+	if (machine->vector_tells)
+		count_entry();
+}
+
+/* The function at @pc begins: is it what entered?  The last that there is to know is counted. */
+static bool reached(uint64_t pc)
+{
+	enum cause cause = cause_at(pc);
+
+	if (!cpu.unsettled || !cause_follows(cpu.cause, cause))
+		return false;
+	cpu.cause = cause;
+	cpu.arriving.pc = pc;
+	if (cause_is_last(cause))
+		count_entry();
+	return true;
 }
 
 static void leave_kernel(void)
 {
+	if (cpu.unsettled)
+		count_entry();
 	if (cpu.entry && !cpu.entry->tick)
 		add_to_vector(cpu.entry, 1);
 	cpu.entry = NULL;
+}
+
+/* A block of the kernel begins where a vector's slot may be: was that entered from user mode? */
+static bool enters_by_slot(uint64_t pc)
+{
+	enum slot slot = slot_at(pc, !cpu.in_kernel);
+
+	/* Interrupted itself: what follows is that one's. */
+	if (slot == SLOT_KERNEL && cpu.unsettled)
+		count_entry();
+	return slot == SLOT_USER;
 }
 
 static void take_mark(uint32_t payload);
@@ -147,13 +198,13 @@ static void on_block(unsigned int vcpu, void *userdata)
 	uint64_t tb = (uint64_t)(uintptr_t)userdata;
 	uint64_t n = tb & ((1u << TB_INSNS_BITS) - 1);
 	uint64_t pc = tb >> TB_ADDR_SHIFT;
-	bool kernel = pc >> (ADDR_BITS - 1), of_other;
+	bool of_other, entered;
 
 	if ((int)vcpu != atomic_load_explicit(&target, memory_order_relaxed))
 		return;
-	if (atomic_load_explicit(&asked, memory_order_relaxed))
+	if (atomic_load_explicit(&asked, memory_order_relaxed) && !cpu.unsettled)
 		take_mark(atomic_exchange(&asked, 0));
-	if (!kernel) {
+	if (!(tb & TB_KERNEL)) {
 		if (cpu.in_kernel) {
 			leave_kernel();
 			cpu.in_kernel = false;
@@ -171,13 +222,19 @@ static void on_block(unsigned int vcpu, void *userdata)
 	}
 	pc |= ~0ULL << ADDR_BITS;
 	of_other = pc == conf.kick && !atomic_exchange(&delivered, false);
-	if (!cpu.in_kernel || cpu.returning) {
+	entered = (tb & TB_SLOT) && enters_by_slot(pc);
+	if (!cpu.in_kernel && machine->slots && !entered)
+		cpu.misplaced++;
+	entered |= !cpu.in_kernel || cpu.returning;
+	if (entered) {
 		leave_kernel();
 		enter_kernel(pc, cpu.in_kernel);
-		win.kicks_of_others += of_other;
 		cpu.in_kernel = true;
 		cpu.user_gs = true;
 	}
+	if (tb & TB_CAUSE)
+		entered |= reached(pc);
+	win.kicks_of_others += of_other && entered;
 	if (tb & TB_SWAPGS)
 		cpu.user_gs = !cpu.user_gs;
 	cpu.returning = (tb & TB_RETURNS) && cpu.user_gs;
@@ -255,6 +312,7 @@ static void on_mark(unsigned int vcpu, void *userdata)
 		cpu.in_kernel = false;
 		cpu.returning = false;
 		cpu.in_tick = false;
+		cpu.unsettled = false;
 		cpu.entry = NULL;
 		second_restart();
 		return;
@@ -319,8 +377,7 @@ static size_t insn_bytes(const struct qemu_plugin_insn *insn, uint8_t *bytes)
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb), i, size = 0;
-	uint64_t pc = qemu_plugin_tb_vaddr(tb), at = pc;
-	uint64_t data = (pc & ((1ULL << ADDR_BITS) - 1)) << TB_ADDR_SHIFT;
+	uint64_t pc = qemu_plugin_tb_vaddr(tb), at = pc, data = pc << TB_ADDR_SHIFT;
 	uint8_t b[MAX_BYTES] = { 0 };
 	bool kernel = pc >> 63;
 
@@ -335,22 +392,28 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 				QEMU_PLUGIN_CB_NO_REGS, NULL);
 		at += qemu_plugin_insn_size(insn);
 		size = insn_bytes(insn, b);
-		if (kernel && is_swapgs(b, size))
+		if (kernel && machine->swaps && machine->swaps(b, size))
 			data ^= TB_SWAPGS;
-		if (!kernel && is_mark(b, size)) {
-			memcpy(&payload, b + 4, sizeof(payload));
+		if (!kernel && machine->mark(b, size, &payload)) {
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_mark,
 				QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)payload);
 		}
 		if (!conf.heavy)
 			continue;
-		kind = heavy_kind(b, size);
+		kind = machine->heavy_kind(b, size);
 		if (kind >= 0)
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_heavy,
 				QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)kind);
 	}
-	if (kernel && is_return(b, size))
-		data |= TB_RETURNS;
+	if (kernel) {
+		data |= TB_KERNEL;
+		if (machine->returns && machine->returns(b, size))
+			data |= TB_RETURNS;
+		if (machine->slots && may_be_slot(pc))
+			data |= TB_SLOT;
+		if (cause_at(pc) != CAUSE_NONE)
+			data |= TB_CAUSE;
+	}
 	data |= n;
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS,
 					     (void *)(uintptr_t)data);
@@ -363,23 +426,20 @@ static void on_exit_qemu(qemu_plugin_id_t id, void *userdata)
 	(void)userdata;
 	fprintf(conf.out, "{\"schema\": \"isolator.observer.end\", \"version\": 1"
 		", \"vcpu\": %d, \"open_window\": %" PRId64 ", \"probes\": %" PRIu64
-		", \"probes_seen\": %" PRIu64 ", \"asked_in_vain\": %u}\n",
+		", \"probes_seen\": %" PRIu64 ", \"misplaced\": %" PRIu64
+		", \"asked_in_vain\": %u}\n",
 		atomic_load(&target), win_open ? (int64_t)win.id : -1, cpu.probes,
-		cpu.probes_seen,
+		cpu.probes_seen, cpu.misplaced,
 		atomic_load(&asked_in_vain) + !!atomic_load(&asked) +
 		!!atomic_load(&pause_asked));
 	fflush(conf.out);
 }
 
-static int set_syscalls(char *list)
+static int add_syscall(uint64_t address)
 {
-	char *save = NULL, *word;
-
-	for (word = strtok_r(list, ":", &save); word; word = strtok_r(NULL, ":", &save)) {
-		if (conf.nr_syscalls == MAX_SYSCALLS)
-			return -1;
-		conf.syscall[conf.nr_syscalls++] = strtoull(word, NULL, 0);
-	}
+	if (conf.nr_syscalls == MAX_SYSCALLS)
+		return -1;
+	conf.syscall[conf.nr_syscalls++] = address;
 	return 0;
 }
 
@@ -395,13 +455,9 @@ static int set_option(char *arg)
 		return conf.out ? 0 : -1;
 	}
 	if (!strcmp(arg, "syscall"))
-		return set_syscalls(value);
-	if (!strcmp(arg, "kick")) {
-		conf.kick = strtoull(value, NULL, 0);
-		return 0;
-	}
-	if (!strcmp(arg, "deliver")) {
-		conf.deliver = strtoull(value, NULL, 0);
+		return each_address(value, add_syscall);
+	if (!strcmp(arg, "kick") || !strcmp(arg, "deliver")) {
+		*(*arg == 'k' ? &conf.kick : &conf.deliver) = strtoull(value, NULL, 0);
 		return 0;
 	}
 	if (!strcmp(arg, "log")) {
@@ -412,17 +468,23 @@ static int set_option(char *arg)
 		conf.heavy = !strcmp(value, "on");
 		return 0;
 	}
-	return -1;
+	return cause_option(arg, value);
 }
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
 					   const qemu_info_t *info, int argc,
 					   char **argv)
 {
-	if (plugin_wants_x86_64("observer", info) || plugin_options("observer", set_option, argc, argv))
+	machine = machine_of(info->target_name);
+	if (!info->system_emulation || !machine) {
+		fprintf(stderr, "observer: no machine that it knows: %s\n", info->target_name);
 		return -1;
-	if (!conf.out || !conf.nr_syscalls) {
-		fprintf(stderr, "observer: out=FILE and syscall=ADDR (from System.map) are needed\n");
+	}
+	if (plugin_options("observer", set_option, argc, argv))
+		return -1;
+	if (!conf.out || !conf.nr_syscalls || (machine->slots && !slots_known())) {
+		fprintf(stderr, "observer: out=FILE and syscall=ADDR%s (from System.map) are needed\n",
+			machine->slots ? ", vectors=ADDR" : "");
 		return -1;
 	}
 	conf.copies = info->version.cur >= 3;

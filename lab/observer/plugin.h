@@ -8,6 +8,9 @@
 
 #include "qemu_plugin.h"
 
+/* Of an instruction that is looked at; those of arm64 have four. */
+#define MAX_BYTES	16
+
 /* For another machine @name says so, and gives -1. */
 static inline int plugin_wants_x86_64(const char *name, const qemu_info_t *info)
 {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "cause.h"
 #include "clock.h"
 #include "heavy.h"
 
@@ -61,8 +62,12 @@ struct cpu {
 	bool returning;		/* the last block ends in a return to user mode */
 	bool in_tick;
 	bool probe;		/* the next entry is a deliberate one */
+	bool unsettled;		/* what entered is not known yet: arriving is not counted */
+	bool zero;		/* it came before one user instruction ran */
+	enum cause cause;
 	uint64_t tick_insns;
-	struct entry *entry;
+	struct entry *entry, arriving;
+	uint64_t misplaced;	/* ways into the kernel that are no slot of a vector */
 	unsigned int until_clock;
 	uint64_t probes, probes_seen;
 	uint64_t idle_ns, idle_since_ns, held_ns;

@@ -29,7 +29,7 @@ def ready() -> list[dict[str, Any]]:
 
 
 def control() -> dict[int, dict[str, Any]]:
-    counted = {instrument.BREAKPOINT: 5, "entry_SYSCALL_64": 5}
+    counted = {instrument.BREAKPOINT[0]: 5, "entry_SYSCALL_64": 5}
     return {4: window(4, 10, entries_by_vector=counted)}
 
 
@@ -90,11 +90,11 @@ def planner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[list[B
 
     for module in (run, matrix, hunt, suite):
         monkeypatch.setattr(module, "OUT", tmp_path)
-    monkeypatch.setattr(run.kernel, "build", lambda *_: KERNEL)
+    monkeypatch.setattr(run.kernel, "build", lambda *_, **__: KERNEL)
     monkeypatch.setattr(type(KERNEL), "version", "6.12", raising=False)
     monkeypatch.setattr(type(KERNEL), "hz", 250)
     for name in ("where", "emulator"):
-        monkeypatch.setattr(run.record, name, lambda: {"host": "h", "emulator": "q"})
+        monkeypatch.setattr(run.record, name, lambda *_: {"host": "h", "emulator": "q"})
     monkeypatch.setattr(run.record, "OUT", tmp_path)
     monkeypatch.setattr(run.qemu, "pick", lambda *_: run.qemu.Emulator("t", ("q",), "10", "multi"))
     monkeypatch.setattr(hunt.selftests, "directory", lambda: None)

@@ -9,6 +9,7 @@ import pytest
 from isolab import header, suite, term
 from isolab.guests import arm64, guest, packages, qemu
 from isolab.guests.kernel import Kernel
+from isolab.guests.machine import ARM64
 from isolab.paths import LAB
 from newc import unpack
 
@@ -155,7 +156,7 @@ def test_how_it_is_booted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, icoun
     assert "console=ttyAMA0" in line and "console=ttyS0" not in line
     assert command.count("-serial") == 1
     assert "pci-serial,chardev=report" in line
-    assert f"{arm64.BASE} nohz_full=1" in command
+    assert f"{ARM64.parameters} nohz_full=1" in command
 
 
 def test_every_test_is_in_the_suite_and_nowhere_else() -> None:

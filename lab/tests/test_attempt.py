@@ -206,7 +206,7 @@ def test_which_boots_are_thrown_away(what: dict[str, Any], isolates: str, compar
 
 @pytest.mark.parametrize(("ticks", "void"), [(101, True), (100, False)])
 def test_tuned_is_worth_something_with_its_tick_stopped(ticks: int, void: bool) -> None:
-    quiet = window(campaign.QUIET, ticks, entries_by_vector={attempt.TIMER: ticks})
+    quiet = window(campaign.QUIET, ticks, entries_by_vector={attempt.TIMERS[0]: ticks})
     windows = {campaign.QUIET: quiet}
     assert bool(campaign.judge(TUNED, outcome(ours=False, windows=windows)).void) == void
     assert not campaign.judge(STOCK, outcome(ours=False, windows=windows)).void

@@ -180,9 +180,18 @@ def test_a_task_that_hardly_runs_breaks_a_claim(report: dict[str, Any]) -> None:
     assert len(claims.broken(configs)) == 1
 
 
-@pytest.mark.parametrize(("cls", "count"), [("defer", "deferred"), ("queue", "queued")])
-def test_a_class_is_treated_as_it_says(report: dict[str, Any], cls: str, count: str) -> None:
+@pytest.mark.parametrize(
+    ("arch", "cls", "count"),
+    [
+        ("x86_64", "defer", "deferred"), ("x86_64", "queue", "queued"),
+        ("arm64", "defer", "excluded"), ("arm64", "queue", "queued"),
+    ],
+)
+def test_a_class_is_treated_as_it_says(
+    report: dict[str, Any], arch: str, cls: str, count: str
+) -> None:
     configs = report["configs"]
+    configs["isolator"]["arch"] = arch
     triggers = configs["isolator"]["triggers"]
     for t in triggers:
         t.update({"class": cls, "deferred": 0, "queued": 0, "excluded": 0})

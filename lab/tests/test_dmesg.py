@@ -192,6 +192,27 @@ def test_backtraces_that_were_asked_for() -> None:
     assert len(dmesg.scan(ASKED + "[   13.0] isolab: end t\n" + _backtrace(1))) == 1
 
 
+def test_backtraces_of_arm64_that_were_asked_for() -> None:
+    registers = (
+        "[   12.5] Hardware name: linux,dummy-virt (DT)\n"
+        "[   12.5] pstate: 40000000 (nZcv daif -PAN -UAO -TCO -DIT -SSBS BTYPE=--)\n"
+        "[   12.5] pc : 00000000004018e8\n[   12.5] lr : 0000000000401924\n"
+        "[   12.5] sp : 0000fffff16a9810\n"
+        "[   12.5] x29: 0000fffff16a9810 x28: 0000ffff91321000 x27: 0000ffff91321038\n"
+        "[   12.5] x8 : 00000000000000e6 x7 : 7f7f7f7f7f7f7f7f x6 : 78722e626e716f2e\n"
+    )
+    trace = "[   12.5] Call trace:\n[   12.5]  show_stack+0x18/0x30 (C)\n"
+    assert dmesg.scan(ASKED + _backtrace(0, trace) + _backtrace(1, registers + trace)) == []
+    assert len(dmesg.scan(ASKED + _backtrace(1, registers) + "[   12.5] x: what\n" + trace)) == 1
+    assert len(dmesg.scan(_backtrace(1, registers + trace))) == 1
+    # Of a CPU in user mode there is no trace; to see that takes no time.
+    many = registers + registers.splitlines(keepends=True)[-2] * 24
+    assert dmesg.scan(ASKED + _backtrace(1, many) + ASKED + _backtrace(0, trace)) == []
+    oops = "[    1.0] Internal error: Oops: 0000000096000004 [#1] SMP\n"
+    assert len(dmesg.scan(oops)) == 1
+    assert len(dmesg.scan("[    1.0] Unable to handle kernel paging request at ffff\n")) == 1
+
+
 def test_no_other_trace_is_passed_over() -> None:
     for log, lines in (
         # Nobody asked; or asked for one of each CPU.

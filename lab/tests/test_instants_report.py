@@ -157,7 +157,7 @@ def a_run() -> check.Run:
 
 @pytest.fixture(autouse=True)
 def _no_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check.record, "emulator", lambda: "QEMU")
+    monkeypatch.setattr(check.record, "emulator", lambda *_: "QEMU")
 
 
 def report(run: check.Run) -> dict[str, Any]:

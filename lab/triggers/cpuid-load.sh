@@ -4,6 +4,7 @@
 # row: 103
 # class: yield
 # kind: script
+# arch: x86_64
 # notick: no
 # about: a module with hot-plug callbacks is loaded and unloaded: each CPU's thread runs them
 # shellcheck source=lab/guest/trigger.sh

@@ -4,6 +4,7 @@
  * row: 70
  * class: refuse
  * kind: program
+ * arch: x86_64
  * notick: no
  * about: what the isolated CPU is gets read through its device file
  */

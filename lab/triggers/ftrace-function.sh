@@ -15,7 +15,11 @@ grep -q '\bfunction\b' "$tracing/available_tracers" || missing "function tracer"
 put nop "$tracing/current_tracer"
 echo >"$tracing/trace"
 # Some hundred functions show all of it and take seconds less under emulation.
-put '__x64_sys_*' "$tracing/set_ftrace_filter"
+case $(uname -m) in
+aarch64) prefix=__arm64_sys_ ;;
+*) prefix=__x64_sys_ ;;
+esac
+put "$prefix*" "$tracing/set_ftrace_filter"
 patched=$(wc -l <"$tracing/set_ftrace_filter")
 put function "$tracing/current_tracer"
 cat /proc/uptime >/dev/null

@@ -4,6 +4,7 @@
 # row: 13
 # class: queue
 # kind: script
+# arch: x86_64
 # notick: no
 # about: huge pages whose page descriptors are given back: the kernel's map of these changes
 # shellcheck source=lab/guest/trigger.sh

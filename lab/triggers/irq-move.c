@@ -4,6 +4,7 @@
  * row: 123, 64
  * class: immediate
  * kind: program
+ * arch: x86_64
  * notick: no
  * about: a device's interrupt is sent to the isolated CPU, and to nothing else, and back
  */

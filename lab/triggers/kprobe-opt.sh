@@ -4,6 +4,7 @@
 # row: 8
 # class: defer
 # kind: script
+# arch: x86_64
 # notick: no
 # about: a probe inside a kernel function becomes a jump, a breakpoint, and a jump again
 # shellcheck source=lab/guest/trigger.sh

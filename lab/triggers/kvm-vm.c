@@ -4,6 +4,7 @@
  * row: 84
  * class: yield
  * kind: program
+ * arch: x86_64
  * notick: no
  * timeout: 40
  * about: a virtual machine runs for a moment: every CPU is prepared for that, and again after

@@ -4,6 +4,7 @@
 # row: 45, 4, 109
 # class: queue
 # kind: script
+# arch: x86_64
 # notick: no
 # timeout: 40
 # about: a kernel function is replaced by a live patch, every task goes over to it, and back

@@ -4,6 +4,7 @@
 # row: 63
 # class: queue
 # kind: script
+# arch: x86_64
 # notick: no
 # about: corrected memory errors are ignored and looked for again: each CPU is told
 # shellcheck source=lab/guest/trigger.sh

@@ -4,6 +4,7 @@
 # row: 63, 77
 # class: queue
 # kind: script
+# arch: x86_64
 # notick: no
 # about: the time between looks for machine checks is changed: each CPU starts its timer again
 # shellcheck source=lab/guest/trigger.sh

@@ -4,6 +4,7 @@
  * row: 120
  * class: refuse
  * kind: program
+ * arch: x86_64
  * notick: no
  * about: registers of the isolated CPU are read through its device file
  */

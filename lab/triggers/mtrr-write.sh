@@ -4,6 +4,7 @@
 # row: 41
 # class: immediate
 # kind: script
+# arch: x86_64
 # notick: no
 # about: a range of memory where nothing lies gets another caching type: all CPUs stop for that
 # shellcheck source=lab/guest/trigger.sh

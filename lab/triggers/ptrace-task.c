@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include "machine.h"
 #include "task.h"
 
 enum { ROUNDS = 3 };
@@ -29,7 +30,7 @@ int main(void)
 		need(waitpid(tid, &status, __WALL) == tid);
 		need(!ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &iov));
 		stopped += WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP &&
-			regs.rip && task_state() == 't';
+			regs.USER_PC && task_state() == 't';
 		need(!ptrace(PTRACE_DETACH, tid, NULL, NULL));
 		resumed += task_goes_on();
 	}

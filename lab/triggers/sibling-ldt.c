@@ -4,6 +4,7 @@
  * row: 19
  * class: queue
  * kind: self
+ * arch: x86_64
  * notick: no
  * about: a sibling thread writes segment descriptors, which all threads share
  */

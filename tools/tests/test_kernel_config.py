@@ -9,8 +9,9 @@ import pytest
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 CACHE = pathlib.Path(os.environ.get("ISOLATOR_CACHE") or pathlib.Path.home() / ".cache/isolator")
-NEEDED = ["X86_64", "SMP", "HIGH_RES_TIMERS", "NO_HZ_FULL", "PROC_FS", "STACKTRACE", "HOTPLUG_CPU",
+NEEDED = ["SMP", "HIGH_RES_TIMERS", "NO_HZ_FULL", "PROC_FS", "STACKTRACE", "HOTPLUG_CPU",
           "POSIX_TIMERS"]
+ARCHITECTURES = ["X86_64", "ARM64"]
 HARMFUL = {"STACKLEAK_RUNTIME_DISABLE": "security/Kconfig.hardening"}
 
 
@@ -34,7 +35,7 @@ def configuration_program(
 
 def has_isolator(conf: pathlib.Path, where: pathlib.Path, options: list[str]) -> bool:
     kconfig = where / "Kconfig"
-    symbols = [*NEEDED, *HARMFUL, "DEBUG_KERNEL", "KUNIT", "KUNIT_ALL_TESTS"]
+    symbols = [*ARCHITECTURES, *NEEDED, *HARMFUL, "DEBUG_KERNEL", "KUNIT", "KUNIT_ALL_TESTS"]
     kconfig.write_text(
         "".join(f'config {name}\n\tbool "{name}"\n' for name in symbols)
         + f'source "{TOP}/kernel/isolator/Kconfig"\n'
@@ -46,8 +47,15 @@ def has_isolator(conf: pathlib.Path, where: pathlib.Path, options: list[str]) ->
     return "CONFIG_ISOLATOR=y" in wanted.read_text().splitlines()
 
 
-def test_isolator_with_what_it_needs(conf: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    assert has_isolator(conf, tmp_path, NEEDED)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_isolator_with_what_it_needs(
+    architecture: str, conf: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    assert has_isolator(conf, tmp_path, [architecture, *NEEDED])
+
+
+def test_no_isolator_elsewhere(conf: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    assert not has_isolator(conf, tmp_path, NEEDED)
 
 
 @pytest.mark.parametrize("option", HARMFUL)
@@ -55,4 +63,4 @@ def test_no_isolator_with(
     option: str, source: pathlib.Path, conf: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     assert f"config {option}\n" in (source / HARMFUL[option]).read_text()
-    assert not has_isolator(conf, tmp_path, [*NEEDED, option])
+    assert not has_isolator(conf, tmp_path, ["X86_64", *NEEDED, option])

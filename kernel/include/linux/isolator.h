@@ -30,6 +30,7 @@
 #define _LINUX_ISOLATOR_H
 
 #include <linux/isolator_cpu.h>
+#include <linux/isolator_fault.h>
 #include <linux/types.h>
 #include <uapi/linux/isolator.h>
 
@@ -70,32 +71,13 @@ enum isolator_count {
 	ISOLATOR_COUNTS,
 };
 
-/* Planted faults: each one must make a test fail. */
-enum isolator_fault {
-	ISOLATOR_FAULT_NONE,
-	ISOLATOR_FAULT_SKIP_DEFERRED,
-	ISOLATOR_FAULT_DROP_QUEUED,
-	ISOLATOR_FAULT_LOSE_WAKEUP,
-	ISOLATOR_FAULT_NO_YIELD,
-	ISOLATOR_FAULT_LEAVE_CALLBACK,
-	ISOLATOR_FAULT_QUEUE_EXCLUDED,
-	ISOLATOR_FAULT_KEEP_REMOTE,
-	ISOLATOR_FAULT_ALLOW_READERS,
-	ISOLATOR_FAULT_QUEUE_IMMEDIATE,
-	ISOLATOR_FAULT_SLOW_START,
-	ISOLATOR_FAULT_IGNORE_GATE,
-	ISOLATOR_FAULT_OPEN_GATE,
-	ISOLATOR_FAULT_FENCE_KERNEL,
-	ISOLATOR_FAULT_FREE_REMOVED,
-	ISOLATOR_FAULT_REUSE_REMOVED,
-	ISOLATOR_FAULTS,
-};
-
 #ifdef CONFIG_ISOLATOR
 
 #include <linux/atomic.h>
 #include <linux/context_tracking_state.h>
 #include <linux/percpu.h>
+
+#include <asm/isolator.h>
 
 /* Bits of isolator_hot.work. */
 #define ISOLATOR_WORK_TEXT	BIT(0)	/* serialise before any other text */
@@ -122,6 +104,7 @@ enum isolator_fault {
  * @ticks: each kernel entry of the isolated task looks whether a tick is due
  * @pending: deferred work taken from @work and not done yet: an NMI does it too
  * @pass: a machine check enters, which waits at no gate
+ * @raised: an interrupt that this CPU sent to itself is under way, and may come late
  * @flushed: the last removal, by its number, that had been made when this CPU flushed all
  *	user translations
  */
@@ -134,6 +117,7 @@ struct isolator_hot {
 	bool		muted;
 	bool		ticks;
 	bool		pass;
+	bool		raised;
 	int		pending;
 	atomic_long_t	flushed;
 };
@@ -172,6 +156,14 @@ static __always_inline void isolator_kernel_enter(void)
 		if (unlikely((raw_atomic_read(&hot->work) & ISOLATOR_WORK_ENTRY) ||
 			     hot->pending))
 			__isolator_run_deferred();
+		/*
+		 * Where text changes without a work bit.  Armed, or nobody left this CPU out
+		 * since it was here last: @armed is still what it was in user mode, as only this
+		 * CPU writes it, and not before here.  So an entry of any other task pays nothing.
+		 */
+		if (ARCH_ISOLATOR_SYNC_ENTRY && hot->armed &&
+		    !isolator_fault(ISOLATOR_FAULT_NO_ENTRY_SYNC))
+			arch_isolator_sync_text();
 	}
 }
 
@@ -239,7 +231,27 @@ static __always_inline bool isolator_exit_raced(void)
 	while (raw_atomic_read_acquire(&hot->senders))
 		cpu_relax();
 	return (raw_atomic_read(&hot->work) & ISOLATOR_WORK_QUEUED) ||
-	       raw_atomic_read(&hot->kick);
+	       raw_atomic_read(&hot->kick) || arch_isolator_irq_pending();
+}
+
+/**
+ * isolator_raise_self - this CPU is about to send an interrupt to itself
+ *
+ * Where such a one may come late.  The way to user mode waits until it has come.
+ * Context: interrupts off until it is sent, or another one for the same purpose could
+ * arrive in between, and take the note of this one along.
+ */
+static __always_inline void isolator_raise_self(void)
+{
+	if (isolator_enabled())
+		this_cpu_write(isolator_hot.raised, true);
+}
+
+/** isolator_self_arrived - it is here; called before what it is for is looked at */
+static __always_inline void isolator_self_arrived(void)
+{
+	/* The key may have been switched off since. */
+	this_cpu_write(isolator_hot.raised, false);
 }
 
 /**
@@ -380,19 +392,6 @@ void isolator_gate_count(void *func);
 /* For the time code: kernel/isolator/entry.c */
 int isolator_timekeeper(void);
 
-#ifdef CONFIG_ISOLATOR_FAULTS
-extern enum isolator_fault isolator_planted_fault;
-static __always_inline bool isolator_fault(enum isolator_fault fault)
-{
-	return READ_ONCE(isolator_planted_fault) == fault;
-}
-#else
-static __always_inline bool isolator_fault(enum isolator_fault fault)
-{
-	return false;
-}
-#endif
-
 /**
  * isolator_remote - the CPU that does what was meant for @cpu
  *
@@ -421,6 +420,8 @@ static __always_inline void isolator_user_exit(void) { }
 static inline void isolator_left(int cpu) { }
 static inline void isolator_prepare_user(void) { }
 static __always_inline bool isolator_exit_raced(void) { return false; }
+static inline void isolator_raise_self(void) { }
+static inline void isolator_self_arrived(void) { }
 static inline void isolator_arrived(void) { }
 static inline void isolator_switch(struct task_struct *prev) { }
 static inline const struct isolator_rule *isolator_rule(void *func) { return NULL; }
@@ -470,7 +471,6 @@ static inline void isolator_gate_open(void) { }
 static inline void isolator_gate_count(void *func) { }
 static __always_inline bool isolator_gate_pass(bool pass) { return false; }
 static inline int isolator_timekeeper(void) { return -1; }
-static inline bool isolator_fault(enum isolator_fault fault) { return false; }
 
 #endif /* CONFIG_ISOLATOR */
 

@@ -31,6 +31,7 @@
 
 #include <isolator.h>
 
+#include "../machine.h"
 #include "../marker.h"
 
 MARK_WINDOW_TABLE();
@@ -55,14 +56,6 @@ static void pin(int cpu)
 		die("cost: sched_setaffinity");
 }
 
-static inline long enter(void)
-{
-	long ret = SYS_getpid;
-
-	__asm__ volatile("syscall" : "+a" (ret) : : "rcx", "r11", "memory");
-	return ret;
-}
-
 static void op_empty(void)
 {
 	__asm__ volatile("" : : : "memory");
@@ -70,7 +63,7 @@ static void op_empty(void)
 
 static void op_getpid(void)
 {
-	enter();
+	kernel_call(SYS_getpid);
 }
 
 static void op_switch(void)
@@ -201,7 +194,7 @@ int main(int argc, char **argv)
 	}
 	mark_target();
 	mark_probe();
-	enter();
+	kernel_call(SYS_getpid);
 	for (i = 0; i < 20; i++)	/* warm: caches, first faults, lazy set-up */
 		op();
 	for (j = 0; j < rounds; j++) {

@@ -3,6 +3,7 @@
  * name: avoided
  * cpus: 2
  * kernel: isolator
+ * arch: x86_64
  * timeout: 60
  * about: what user mode has no need of is never queued, also when it is asked for at a system call
  */

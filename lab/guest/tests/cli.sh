@@ -3,6 +3,7 @@
 # name: cli
 # cpus: 2
 # kernel: isolator
+# arch: x86_64
 # timeout: 60
 # about: the isolator command names who wanted an isolated CPU, on the real kernel
 # shellcheck source=lab/guest/tap.sh

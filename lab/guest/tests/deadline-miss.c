@@ -69,10 +69,10 @@ static void by_munmap(void)
 	uint64_t start = now_ns();
 
 	ask_flush();
-	named(w, "munmap", now_ns() - start, D_SPIN, "kind call", "callback flush_tlb_func");
+	named(w, "munmap", now_ns() - start, D_SPIN, "kind call", "callback " FLUSH_CALLBACK);
 	ok(file_has(DELIVERIES, "sender_cpu 0", "comm deadline-miss", NULL),
 	   "munmap: the sender's CPU and name");
-	ok(file_has(DELIVERIES, "  ", "munmap", NULL), "munmap: the waiting sender's stack");
+	ok(file_has(DELIVERIES, "  ", FLUSH_SYSCALL, NULL), "munmap: the waiting sender's stack");
 	worker_end(w);
 }
 

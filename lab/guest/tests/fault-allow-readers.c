@@ -3,6 +3,7 @@
  * name: fault-allow-readers
  * cpus: 2
  * kernel: isolator-faults
+ * arch: x86_64
  * timeout: 60
  * about: planted fault: counters and registers of an isolated CPU are read all the same
  */

@@ -3,6 +3,7 @@
  * name: fault-drop-queued
  * cpus: 2
  * kernel: isolator-faults
+ * arch: x86_64
  * timeout: 60
  * alone: yes
  * about: planted fault: a queued request is dropped

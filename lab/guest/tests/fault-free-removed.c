@@ -3,6 +3,7 @@
  * name: fault-free-removed
  * cpus: 2
  * kernel: isolator-faults
+ * arch: x86_64
  * timeout: 120
  * alone: yes
  * about: planted fault: what is unmapped is freed before the isolated CPU has flushed

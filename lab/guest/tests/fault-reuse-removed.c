@@ -3,6 +3,7 @@
  * name: fault-reuse-removed
  * cpus: 2
  * kernel: isolator-faults
+ * arch: x86_64
  * timeout: 120
  * alone: yes
  * about: planted fault: addresses are used again before the isolated CPU has flushed

@@ -3,6 +3,7 @@
  * name: fault-skip-deferred
  * cpus: 2
  * kernel: isolator-faults
+ * arch: x86_64
  * timeout: 60
  * alone: yes
  * about: planted fault: the deferred work at kernel entry is skipped

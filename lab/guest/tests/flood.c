@@ -3,6 +3,7 @@
  * name: flood
  * cpus: 2
  * kernel: isolator
+ * arch: x86_64
  * timeout: 240
  * once: yes
  * alone: yes

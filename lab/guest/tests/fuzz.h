@@ -11,6 +11,7 @@
 #define LAB_FUZZ_H
 
 #include <sys/ptrace.h>
+#include "../machine.h"
 #include "../test.h"
 
 enum { FUZZERS = 4, VICTIMS = 6, ANSWERS = 134 };
@@ -438,7 +439,7 @@ static inline int fuzz(unsigned int seconds)
 
 	iso_require(2);
 	fuzz_cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
-	fuzz_seed = given ? strtoull(given, NULL, 0) : now_ns() ^ __builtin_ia32_rdtsc();
+	fuzz_seed = given ? strtoull(given, NULL, 0) : now_ns() ^ cycles();
 	diag("seed %lu", fuzz_seed);
 	seeded(999);
 	sigaction(SIGUSR1, &sa, NULL);	/* without SA_RESTART: it ends a wait */

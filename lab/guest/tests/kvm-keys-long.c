@@ -3,6 +3,7 @@
  * name: kvm-keys-long
  * cpus: 2
  * kernel: isolator
+ * arch: x86_64
  * timeout: 3000
  * long: hour
  * about: 1000 rounds of it: RCU watches an ordinary CPU that runs a virtual machine while the keys go on and off

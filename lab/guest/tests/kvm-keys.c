@@ -3,6 +3,7 @@
  * name: kvm-keys
  * cpus: 2
  * kernel: isolator
+ * arch: x86_64
  * timeout: 120
  * about: RCU watches an ordinary CPU that runs a virtual machine while the keys go on and off
  */

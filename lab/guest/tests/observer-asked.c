@@ -7,10 +7,11 @@
  * once: yes
  * alone: yes
  * about: windows that another CPU marks hold what the observed one did between, exactly
- * observe: 1 entry_SYSCALL_64 1000
- * observe: 2 entry_SYSCALL_64 0
- * observe: 3 entry_SYSCALL_64 7
+ * observe: 1 syscalls 1000
+ * observe: 2 syscalls 0
+ * observe: 3 syscalls 7
  */
+#include "../machine.h"
 #include "../marker.h"
 #include "../test.h"
 
@@ -22,13 +23,6 @@ enum { WAIT_US = 20000, ROUNDS = 3 };
 static const int calls[ROUNDS] = { 1000, 0, 7 };
 static atomic_int asked, done;
 
-static void enter(void)
-{
-	long ret = SYS_getppid;
-
-	__asm__ volatile("syscall" : "+a" (ret) : : "rcx", "r11", "memory");
-}
-
 /* Between two requests it makes no system call. */
 static void *observed(void *unused)
 {
@@ -38,13 +32,13 @@ static void *observed(void *unused)
 
 	mark_target();
 	mark_probe();
-	enter();
+	enter_kernel();
 	atomic_store(&done, pinned ? 0 : -1);
 	for (int round = 1; pinned && round <= ROUNDS; round++) {
 		while (atomic_load(&asked) != round)
 			;
 		for (int i = 0; i < calls[round - 1]; i++)
-			enter();
+			enter_kernel();
 		atomic_store(&done, round);
 	}
 	while (pinned && atomic_load(&asked) <= ROUNDS)

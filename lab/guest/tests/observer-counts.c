@@ -7,54 +7,67 @@
  * once: yes
  * alone: yes
  * about: a known number of entries of each kind is counted exactly
- * observe: 1 entry_SYSCALL_64 1000
- * observe: 2 exc_page_fault 500
- * observe: 3 entry_SYSCALL_64 3
- * observe: 4 exc_int3 25
- * observe: 5 entry_SYSCALL_64 0
- * observe: 5 exc_page_fault 0
- * observe: 6 sysvec_call_function_single 20
+ * observe: 1 syscalls 1000
+ * observe: 1 page_faults 0
+ * observe: 1 breakpoints 0
+ * observe: 1 unknown 0
+ * observe: 2 page_faults 500
+ * observe: 2 syscalls 0
+ * observe: 2 breakpoints 0
+ * observe: 2 unknown 0
+ * observe: 3 syscalls 3
+ * observe: 3 unknown 0
+ * observe: 4 breakpoints 25
+ * observe: 4 syscalls 25
+ * observe: 4 page_faults 0
+ * observe: 4 unknown 0
+ * observe: 5 syscalls 0
+ * observe: 5 page_faults 0
+ * observe: 5 breakpoints 0
+ * observe: 5 unknown 0
+ * observe: 6 calls 20
  * observe: 6 others 20
  */
 #include <linux/membarrier.h>
 #include "../test.h"
+#include "../machine.h"
 #include "../marker.h"
 
 MARK_WINDOW_TABLE();
 
-enum { PAGES = 500, IPIS = 20 };
+enum { PAGES = 500, IPIS = 20, BEATS = 1000 };
 
 static volatile unsigned long spins;
 
-/* A system call that no library answers without the kernel. */
-static long enter(void)
-{
-	long ret = SYS_getppid;
-
-	__asm__ volatile("syscall" : "+a" (ret) : : "rcx", "r11", "memory");
-	return ret;
-}
-
-static volatile bool begin, over;
+static volatile bool over;
+static volatile unsigned long beats;
 static int asked;
 
-/* Interrupts the CPU of the other thread by a call of its own each time, and waits for it. */
+/*
+ * Interrupts the CPU of the other thread by a call of its own each time, and waits for it.  A call
+ * that finds the other one in the kernel enters nothing: so that is seen to go on before each.
+ */
 static void *interrupt(void *arg)
 {
-	while (!begin)
-		;
-	for (int i = 0; i < IPIS; i++)
+	for (int i = 0; i < IPIS; i++) {
+		unsigned long begin = beats;
+
+		while (beats < begin + BEATS)
+			;
 		asked += !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	}
 	over = true;
 	return NULL;
 }
 
-static void on_trap(int sig)
+static void on_trap(int sig, siginfo_t *info, void *context)
 {
+	breakpoint_over(context);
 }
 
 int main(void)
 {
+	struct sigaction trap = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
 	struct sched_param fifo = { .sched_priority = 1 };
 	pthread_t other;
 	cpu_set_t set;
@@ -85,7 +98,7 @@ int main(void)
 	pages = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	madvise(pages, PAGES * 4096, MADV_NOHUGEPAGE);
-	signal(SIGTRAP, on_trap);
+	sigaction(SIGTRAP, &trap, NULL);
 	mlockall(MCL_CURRENT);	/* no faults but those below */
 	munmap(pages, PAGES * 4096);
 	pages = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE,
@@ -94,11 +107,11 @@ int main(void)
 
 	mark_target();
 	mark_probe();
-	enter();
+	enter_kernel();
 
 	mark_window_begin(1);
 	for (i = 0; i < 1000; i++)
-		enter();
+		enter_kernel();
 	mark_window_end(1);
 
 	mark_window_begin(2);
@@ -109,16 +122,16 @@ int main(void)
 	mark_window_begin(3);
 	for (i = 0; i < 50; i++) {
 		mark_tick_begin();
-		enter();
+		enter_kernel();
 		mark_tick_end();
 	}
 	for (i = 0; i < 3; i++)
-		enter();
+		enter_kernel();
 	mark_window_end(3);
 
 	mark_window_begin(4);
 	for (i = 0; i < 25; i++)
-		__asm__ volatile("int3");
+		breakpoint();
 	mark_window_end(4);
 
 	mark_window_begin(5);
@@ -127,13 +140,12 @@ int main(void)
 	mark_window_end(5);
 
 	mark_window_begin(6);
-	begin = true;
 	while (!over)
-		;
+		beats++;
 	mark_window_end(6);
 
 	mark_probe();
-	enter();
+	enter_kernel();
 	pthread_join(other, NULL);
 	printf("%sok 1 - all windows were walked through, %d interrupts asked for\n",
 	       asked == IPIS ? "" : "not ", asked);

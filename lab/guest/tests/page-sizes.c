@@ -3,6 +3,7 @@
  * name: page-sizes
  * cpus: 2
  * kernel: isolator
+ * arch: x86_64
  * alone: yes
  * timeout: 60
  * once: yes

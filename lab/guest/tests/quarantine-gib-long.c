@@ -3,6 +3,7 @@
  * name: quarantine-gib-long
  * cpus: 2
  * kernel: isolator
+ * arch: x86_64
  * timeout: 600
  * memory: 3G
  * alone: yes

@@ -3,6 +3,7 @@
  * name: quarantine-reuse-long
  * cpus: 2
  * kernel: isolator
+ * arch: x86_64
  * timeout: 3000
  * long: hour
  * alone: yes

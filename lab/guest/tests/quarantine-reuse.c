@@ -3,6 +3,7 @@
  * name: quarantine-reuse
  * cpus: 2
  * kernel: isolator
+ * arch: x86_64
  * timeout: 120
  * once: yes
  * alone: yes

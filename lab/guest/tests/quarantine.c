@@ -3,6 +3,7 @@
  * name: quarantine
  * cpus: 2
  * kernel: isolator
+ * arch: x86_64
  * timeout: 120
  * about: what siblings unmap waits for the isolated thread's tick, and they do not
  */

@@ -7,6 +7,7 @@
  * about: a page that a sibling unmaps is never read again with somebody else's data
  */
 #include <setjmp.h>
+#include "../machine.h"
 #include "../test.h"
 
 enum { ROUNDS = 10, OURS = 0x11, FOREIGN = 0x77, REUSE = 2 << 20 };
@@ -107,6 +108,7 @@ int main(void)
 	never->each = read_page;
 	never->spin_ns = 200 * MS;
 	check(never, "never ticking", 2);
-	ok(never->missed >= 2, "never ticking: %lu deadline misses did it", never->missed);
+	ok(IS_X86 ? never->missed >= 2 : !never->missed,
+	   "never ticking: %lu deadline misses did it", never->missed);
 	return done_testing();
 }

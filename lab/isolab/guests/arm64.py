@@ -12,18 +12,17 @@ from .. import term
 from ..paths import BUILD, LAB, TOP, cache
 from . import initramfs, packages
 from .kernel import Kernel
+from .machine import ARM64
 
 NAME = "arm64"
-CROSS = "aarch64-linux-gnu-"
 # Where the cross compiler's package has the C and C++ libraries.
 LIBRARIES = Path("/usr/aarch64-linux-gnu/lib")
 SHARED = ("ld-linux-aarch64.so.1", "libc.so.6", "libgcc_s.so.1", "libm.so.6", "libstdc++.so.6")
 # Suite and package, each alone.
 KERNEL = ("bookworm-security", "linux-image-6.12-arm64")
 BUSYBOX = ("bookworm", "busybox-static")
-BASE = "console=ttyAMA0 panic=-1 oops=panic nokaslr"
 BUILT = BUILD / "arm64"
-AGENT, GUEST = BUILD / "lab" / "arm64" / "agent", BUILD / "lab" / "arm64" / "guest"
+AGENT, GUEST = BUILD / "lab" / "arm64" / "agent", BUILD / "lab" / "arm64" / "tests"
 # The driver of isolator-scope, built for Debian's kernel as its users would.
 DRIVER = BUILD / "lab" / "arm64" / "scope" / "driver"
 MODULE = "isolator_scope.ko"
@@ -100,8 +99,8 @@ def build() -> None:
                 "building the library and the command for arm64 failed, see above",
                 code=done.returncode if done.returncode == term.SKIPPED else term.ERROR,
             )
-        initramfs.make(LAB / "guest" / "agent", AGENT, "the guest agent", cross=CROSS)
-        initramfs.make(LAB / "arm64", GUEST, "the guest programs", cross=CROSS)
+        initramfs.make(LAB / "guest" / "agent", AGENT, "the guest agent", of=ARM64)
+        initramfs.make(LAB / "arm64", GUEST, "the guest programs", of=ARM64)
         _build_driver(kernel())
 
 
@@ -118,7 +117,8 @@ def _build_driver(which: Kernel) -> None:
     done = subprocess.run(
         [
             *("make", "-s", "-C", f"{headers.as_posix().removesuffix(NAME)}common"),
-            *(f"O={headers}", f"M={DRIVER}", f"ARCH={NAME}", f"CROSS_COMPILE={CROSS}", "modules"),
+            *(f"O={headers}", f"M={DRIVER}", f"ARCH={NAME}", f"CROSS_COMPILE={ARM64.cross}"),
+            "modules",
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -9,6 +9,7 @@ from . import races
 # Each of these is a failure of the run that shows it.
 BAD = re.compile(
     r"WARNING: |\bBUG: |\bOops\b|kernel BUG at|Kernel panic|general protection fault"
+    r"|Internal error: |Unable to handle kernel"
     r"|INFO: rcu|rcu: INFO|self-detected stall|detected stalls|soft lockup|hard LOCKUP|hung_task"
     r"|blocked for more than|possible recursive locking|possible circular locking"
     r"|suspicious RCU usage|inconsistent lock state|Invalid wait context"
@@ -70,15 +71,16 @@ _KCSAN = re.compile(
 # Passed over only behind that, once a CPU, until the lab's next mark; the trace of anything else is
 # one too many.
 _ASKED = "sysrq: Show backtrace of all active CPUs\n"
+# A line in one way only: that has three of these names, and there are a dozen such lines.
 _OWN = (
-    r"(?:[^\n]*\b(?:Tainted|Hardware name|Workqueue|Stopper|Code|R[A-Z\d]{2}|[FGC]S|CR2|DR[03]"
-    r"|PKRU): [^\n]*\n)"
+    r"(?>[^\n]*\b(?:Tainted|Hardware name|Workqueue|Stopper|Code|R[A-Z\d]{2}|[FGC]S|CR2|DR[03]"
+    r"|PKRU|pstate|(?:pc|lr|sp) |x[\d ]{2}): [^\n]*\n)"
 )
 # Another CPU may get a line in between.
 _OTHER = rf"(?:(?![^\n]*(?i:{BAD.pattern}))[^\n]*\n)"
 _BACKTRACE = re.compile(
     r"^[^\n]*(NMI backtrace for cpu (\d+)\n)[^\n]*\bCPU: \2 [^\n]*\n"
-    rf"{_OWN}*(?:{_OTHER}{_OWN}+)?[^\n]*Call Trace:$",
+    rf"{_OWN}*(?:{_OTHER}{_OWN}+)?[^\n]*Call [Tt]race:$",
     re.MULTILINE,
 )
 

@@ -19,16 +19,11 @@ from .. import term
 from ..paths import cache
 from . import arm64, distro, dmesg, initramfs, observer, qemu, wires
 from .kernel import Kernel
+from .machine import ARM64
 
 Event = dict[str, Any]
 ENDED = "the guest ended before its job did"
 STOPPED = "it was told to end"
-# Of every guest.  tsc=reliable: emulated, TSC and HPET drift apart on a busy host; the kernel then
-# takes the TSC for broken and stops all CPUs to change over, which no real machine does.
-# no_timer_check, as the kernel has it under every hypervisor that it knows: there too an emulated
-# timer may be late on a busy host, and the kernel would take it for missing and panic.
-BASE = "console=ttyS0 panic=-1 oops=panic nokaslr tsc=reliable no_timer_check"
-MACHINES = {"x86_64": "pc", "aarch64": "virt,gic-version=3"}
 # What a guest knows the port as that orders come on; QEMU's address of it is in _command().
 ORDERS = "/dev/ttyS3"
 
@@ -109,12 +104,15 @@ def monitor() -> Path:
 
 
 def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
-    arm = guest.kernel.arch == "aarch64"
+    machine = guest.kernel.machine
+    arm = machine is ARM64
+    if arm and (guest.spare_port or guest.orders):
+        raise term.LabError(f"{guest.kernel.name}: the board has no place for that device")
     emulator = qemu.pick(guest.kernel.arch)
     threads = guest.threads or emulator.threads
     use_kvm = guest.want_kvm and not guest.observe and not arm and qemu.kvm_usable()
     disk = guest.kernel.disk
-    if arm:
+    if guest.kernel.name == arm64.NAME:
         initrd = arm64.with_job(guest.kernel, guest.job, where / "initrd")
     elif disk:
         initrd = distro.with_job(guest.kernel, guest.job, where / "initrd", guest.files)
@@ -128,7 +126,7 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         "-display",
         "none",
         "-machine",
-        MACHINES[guest.kernel.arch],
+        machine.board,
         *emulator.accel(use_kvm, guest.icount, threads),
         "-smp",
         f"{guest.cpus},threads={guest.smt}",
@@ -139,7 +137,7 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         "-initrd",
         str(initrd),
         "-append",
-        f"{arm64.BASE if arm else BASE} {guest.append}".strip(),
+        f"{machine.parameters} {guest.append}".strip(),
         "-serial",
         f"file:{where / 'console'}",
         "-qmp",

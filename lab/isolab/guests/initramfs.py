@@ -5,6 +5,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from .. import term
 from ..paths import BUILD, LAB, TOP
-from . import packages, selftests
+from . import machine, packages, selftests
 from .kernel import Kernel
 
 LOAD_PACKAGES = ("stress-ng", "rt-tests")
@@ -100,9 +101,11 @@ def building(build: Path) -> Iterator[None]:
         yield
 
 
-def make(directory: Path, out: Path, what: str, *targets: Path, cross: str = "") -> None:
+def make(
+    directory: Path, out: Path, what: str, *targets: Path, of: machine.Machine = machine.X86_64
+) -> None:
     """Builds @what, the whole of @directory or only some @targets, in @out."""
-    compilers = (f"CC={cross}gcc", f"CXX={cross}g++") if cross else ()
+    compilers = (f"ARCH={of.name}", f"CC={of.cross}gcc", f"CXX={of.cross}g++") if of.cross else ()
     done = subprocess.run(
         ["make", "-s", "-C", str(directory), f"O={out}", *compilers, *map(str, targets)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
@@ -111,26 +114,60 @@ def make(directory: Path, out: Path, what: str, *targets: Path, cross: str = "")
         raise term.LabError(f"building {what} failed:\n{done.stdout}")
 
 
-def load_tree() -> Path:
+def _fetch(name: str, wanted: tuple[str, ...], of: machine.Machine, *options: str) -> Path:
+    """Packages of Debian's for another machine lie beside those for this one."""
+    foreign = of is not machine.X86_64
+    return packages.unpack(
+        f"{name}-{of.debian}" if foreign else name, "bookworm", wanted,
+        options=(*(("--arch", of.debian) if foreign else ()), *options),
+    )
+
+
+def load_tree(of: machine.Machine = machine.X86_64) -> Path:
     """stress-ng, hackbench and cyclictest with their libraries, from Debian's packages."""
-    return packages.unpack("load", "bookworm", LOAD_PACKAGES)
+    return _fetch("load", LOAD_PACKAGES, of)
 
 
-def _libraries(root: Path, program: Path) -> list[Path]:
-    """The shared libraries of @program, all from @root."""
-    loader = root / "lib64" / "ld-linux-x86-64.so.2"
-    real = loader.resolve()
-    if not real.is_file():
-        real = root / "lib" / "x86_64-linux-gnu" / "ld-linux-x86-64.so.2"
-    where = f"{root}/lib/x86_64-linux-gnu:{root}/usr/lib/x86_64-linux-gnu"
-    text = subprocess.run([str(real), "--library-path", where, "--list", str(program)],
-                          capture_output=True, text=True, check=True).stdout
-    found = [
-        Path(w[2])
-        for w in (line.split() for line in text.splitlines())
-        if len(w) > 2 and w[1] == "=>"
-    ]
-    return [*found, real]
+def _busybox(of: machine.Machine) -> Path:
+    """The machine's own; another one's of the same release, which has the same applets."""
+    if of is not machine.X86_64:
+        return _fetch("busybox", ("busybox-static",), of, "--alone") / "bin" / "busybox"
+    found = shutil.which("busybox")
+    if not found:
+        raise term.LabError("busybox is missing: apt-get install busybox-static")
+    return Path(found)
+
+
+def _libraries(root: Path, program: Path, triplet: str) -> list[Path]:
+    """The shared libraries of @program and theirs, all from @root; its loader is one of them.
+
+    They are read, as what runs on another machine cannot be asked.
+    """
+    found: dict[str, Path] = {}
+    left = [program]
+    while left:
+        said = subprocess.run(["readelf", "-d", str(left.pop())], capture_output=True, text=True,
+                              check=True).stdout
+        for name in re.findall(r"\(NEEDED\)[^\[]*\[([^\]]+)\]", said):
+            if name in found:
+                continue
+            places = (root / base / triplet / name for base in ("lib", "usr/lib"))
+            found[name] = next((place for place in places if place.exists()), root / name)
+            if not found[name].exists():
+                raise term.LabError(f"{program}: no {name} below {root}")
+            left.append(found[name])
+    return list(found.values())
+
+
+def _cross_compiler(of: machine.Machine) -> None:
+    done = subprocess.run(
+        [TOP / "tools" / "install-packages", "--optional", of.name], stdout=2, check=False
+    )
+    if done.returncode:
+        raise term.LabError(
+            f"what compiles for {of.name} is missing, see above",
+            code=done.returncode if done.returncode == term.SKIPPED else term.ERROR,
+        )
 
 
 def base(kernel: Kernel) -> Path:
@@ -140,19 +177,24 @@ def base(kernel: Kernel) -> Path:
 
 
 def _base(kernel: Kernel) -> Path:
-    guest, agent = BUILD / "lab" / "guest", BUILD / "lab" / "agent"
-    make(LAB / "guest", guest, "the guest programs")
-    make(LAB / "guest" / "agent", agent, "the guest agent")
-    make(LAB / "guest" / "cost", guest / "root" / "lab" / "bin", "what measures costs in a guest")
-    make(LAB / "guest" / "causes", guest / "root" / "lab" / "bin", "the guest's causes")
-    make(LAB / "guest" / "instants", guest / "root" / "lab" / "bin", "the guest's requests")
-    busybox = shutil.which("busybox")
-    if not busybox:
-        raise term.LabError("busybox is missing: apt-get install busybox-static")
-    load = load_tree()
+    of = kernel.machine
+    native = of is machine.X86_64
+    built = BUILD / "lab" if native else BUILD / "lab" / of.name
+    guest, agent = built / "guest", built / "agent"
+    programs = guest / "root" / "lab" / "bin"
+    if not native:
+        _cross_compiler(of)
+    make(LAB / "guest", guest, "the guest programs", of=of)
+    make(LAB / "guest" / "agent", agent, "the guest agent", of=of)
+    make(LAB / "guest" / "cost", programs, "what measures costs in a guest", of=of)
+    make(LAB / "guest" / "causes", programs, "the guest's causes", of=of)
+    if native:  # what parks a CPU knows the ways into the kernel of that machine only
+        make(LAB / "guest" / "instants", programs, "the guest's requests")
+    busybox = _busybox(of)
+    load = load_tree(of)
     key = hashlib.sha256()
-    own = [agent / "agent", *sorted(p for p in (guest / "root").rglob("*") if p.is_file())]
-    for path in own:
+    parts = [agent / "agent", *sorted(p for p in (guest / "root").rglob("*") if p.is_file())]
+    for path in parts:
         key.update(str(path.relative_to(TOP)).encode() + path.read_bytes())
     for text in (kernel.path, (load / ".packages").read_text(), Path(__file__).read_text()):
         key.update(str(text).encode())
@@ -162,16 +204,19 @@ def _base(kernel: Kernel) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     for old in target.parent.glob(f"{kernel.name}-*.cpio"):
         old.unlink()
-    applets = subprocess.run([busybox, "--list"], capture_output=True, text=True, check=True)
-    archive = skeleton(agent / "agent", Path(busybox), tuple(applets.stdout.split()))
-    seen: set[str] = set()
+    own = _busybox(machine.X86_64)
+    applets = subprocess.run([own, "--list"], capture_output=True, text=True, check=True)
+    archive = skeleton(agent / "agent", busybox, tuple(applets.stdout.split()))
+    loader = Path(of.loader)
+    real = load / "lib" / of.triplet / loader.name
+    archive.file(of.loader, real.read_bytes(), 0o755)
+    seen = {loader.name}
     for program in LOAD_PROGRAMS:
         archive.file(program, (load / program).read_bytes(), 0o755)
-        for library in _libraries(load, load / program):
+        for library in _libraries(load, load / program, of.triplet):
             if library.name not in seen:
                 seen.add(library.name)
-                at = "lib64" if library.name.startswith("ld-linux") else "lib/x86_64-linux-gnu"
-                archive.file(f"{at}/{library.name}", library.read_bytes(), 0o755)
+                archive.file(f"lib/{of.triplet}/{library.name}", library.read_bytes(), 0o755)
     archive.tree(guest / "root", "")
     modules = kernel.path / "modules" / "lib" / "modules" / kernel.version
     if modules.is_dir():

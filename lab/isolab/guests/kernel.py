@@ -4,15 +4,18 @@
 import bisect
 import functools
 import os
+import re
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .. import term
 from ..paths import TOP
+from . import machine
+from .machine import Machine
 
-# The kernel's first instruction after an entry by a system call.
-SYSCALL_ENTRIES = ("entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER_compat")
+# An entry by a system call, as the observer names it.
+SYSCALL_ENTRIES = machine.KINDS["syscalls"]
 # Where x86-64 has modules begin at the earliest, above an image of 512 MiB.
 MODULES, A_MODULE = 0xFFFF_FFFF_A000_0000, "a module"
 # A call of one CPU by another.  Isolator's own interruptions of user mode come by it, sent here.
@@ -20,14 +23,28 @@ KICK, DELIVER = "sysvec_call_function_single", "isolator_deliver"
 # The interrupt stubs that the kernel lays out as a table: first vector, stub size.
 STUB_TABLES = {"irq_entries_start": 0x20, "spurious_entries_start": 0xEC}
 STUB_SIZES = (8, 16)
+# arm64: what enters the kernel, by the functions that it reaches; the options of the observer and
+# what they stand for are in lab/observer/cause.h.  A name may have a suffix of the compiler's.
+CAUSES = {
+    "interrupt": re.compile(r"el0_interrupt"),
+    "cause": re.compile(r"el0_(?!interrupt)\w+|__el0_error_handler_common"),
+    "source": re.compile(r"ipi_handler|handle_(?:fasteoi|level|edge)_irq"),
+    "handler": re.compile(
+        r"arch_timer_handler_(?:virt|phys)|generic_smp_call_function_single_interrupt|irq_work_run"
+    ),
+}
+# arm64's vector tables and how many there are in a row: the kernel's, and one for each way to
+# clear the branch history that user mode leaves (arch/arm64/kernel/entry.S).
+VECTORS = {"vectors": 1, "__bp_harden_el1_vectors": 3}
+VECTORS_SIZE = 0x800
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """What kernel/build leaves: a directory with bzImage, System.map, modules/, config.
+    """What kernel/build leaves: a directory with bzImage or Image, System.map, modules/, config.
 
     A distribution's has a @disk too, with what is process 1 there; Debian's own for arm64
-    has an Image instead, and no modules.
+    has no modules and no symbols.  @arch is QEMU's word for its machine.
     """
 
     name: str
@@ -38,7 +55,11 @@ class Kernel:
 
     @property
     def image(self) -> Path:
-        return self.path / ("bzImage" if self.arch == "x86_64" else "Image")
+        return self.path / self.machine.image
+
+    @property
+    def machine(self) -> Machine:
+        return machine.MACHINES[self.arch]
 
     @functools.cached_property
     def symbols(self) -> tuple[list[int], list[str], dict[str, int]]:
@@ -59,8 +80,8 @@ class Kernel:
 
     @property
     def ours(self) -> bool:
-        """Has it Isolator?  It exists for x86-64 only."""
-        return self.arch == "x86_64" and self.has("CONFIG_ISOLATOR")
+        """Has it Isolator?  Debian's own for arm64, which has no such file, has not."""
+        return (self.path / "config").exists() and self.has("CONFIG_ISOLATOR")
 
     @property
     def hz(self) -> int:
@@ -75,9 +96,32 @@ class Kernel:
     def config(self) -> frozenset[str]:
         return frozenset((self.path / "config").read_text().splitlines())
 
-    def syscall_entries(self) -> list[int]:
+    @functools.cached_property
+    def causes(self) -> dict[str, dict[int, str]]:
+        """By the observer's option: addresses of functions, and their names as they are written."""
+        found: dict[str, dict[int, str]] = {option: {} for option in CAUSES}
+        for address, symbol in zip(*self.symbols[:2], strict=True):
+            name = symbol.partition(".")[0]
+            for option, wanted in CAUSES.items():
+                if self.machine is machine.ARM64 and wanted.fullmatch(name):
+                    found[option][address] = name
+        return found
+
+    def vectors(self) -> list[int]:
+        """arm64: where vector tables begin."""
         by_name = self.symbols[2]
-        found = [by_name[n] for n in SYSCALL_ENTRIES if n in by_name]
+        return [
+            by_name[name] + i * VECTORS_SIZE
+            for name, many in VECTORS.items()
+            if name in by_name
+            for i in range(many)
+        ]
+
+    def syscall_entries(self) -> list[int]:
+        by_name = self.symbols[2] | {
+            name: address for named in self.causes.values() for address, name in named.items()
+        }
+        found = [by_name[n] for n in self.machine.kinds["syscalls"] if n in by_name]
         if not found:
             raise term.LabError(f"{self.path}/System.map names no system call entry")
         return found
@@ -85,6 +129,9 @@ class Kernel:
     def symbol_at(self, pc: int) -> str:
         """The name of a first kernel PC: a vector if it is a known stub."""
         addrs, names, by_name = self.symbols
+        for causes in self.causes.values():
+            if pc in causes:
+                return causes[pc]
         for table, first in STUB_TABLES.items():
             start = by_name.get(table)
             if start is None or not start <= pc < start + 16 * 256:
@@ -116,17 +163,21 @@ class Kernel:
         return [f"{names[i]}+{pc - addrs[i]:#x}" for i in range(begin, end)]
 
 
-def build(flavour: str, stock: bool = False, extra: tuple[str, ...] = ()) -> Kernel:
+def build(flavour: str, stock: bool = False, extra: tuple[str, ...] = (),
+          of: Machine = machine.X86_64) -> Kernel:
     """Has kernel/build make the kernel, if its content is not built yet."""
     command = [str(TOP / "kernel" / "build"), "--flavour", flavour, *extra]
+    if of is not machine.X86_64:
+        command += ["--arch", of.name]
     if stock:
         command.append("--stock")
-    name = f"{'stock' if stock else 'isolator'}-{flavour}" + "".join(e[1:] for e in extra)
+    prefix = "" if of is machine.X86_64 else f"{of.name}-"
+    name = f"{prefix}{'stock' if stock else 'isolator'}-{flavour}" + "".join(e[1:] for e in extra)
     given = os.environ.get("ISOLAB_KERNEL_" + name.upper().replace("-", "_"))
     if given:
         term.say(f"kernel {name}: {given}, as the environment says")
-        return Kernel(name, Path(given))
+        return Kernel(name, Path(given), arch=of.target)
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise term.LabError(f"building the kernel failed: {' '.join(command)}")
-    return Kernel(name, Path(done.stdout.strip().splitlines()[-1]))
+    return Kernel(name, Path(done.stdout.strip().splitlines()[-1]), arch=of.target)

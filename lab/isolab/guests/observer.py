@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import term
 from ..paths import BUILD, LAB
+from . import machine
 from .kernel import DELIVER, KICK, Kernel
 
 Window = dict[str, Any]
@@ -31,9 +32,14 @@ def arguments(kernel: Kernel, out: Path, heavy: bool, log: int = 64) -> list[str
     entries = ":".join(hex(a) for a in kernel.syscall_entries())
     options = f"{_built() / 'observer.so'},out={out},syscall={entries},log={log}"
     by_name = kernel.symbols[2]
-    for option, symbol in (("kick", f"asm_{KICK}"), ("deliver", DELIVER)):
+    arm = kernel.machine is machine.ARM64
+    kick = kernel.machine.kinds["calls"][0] if arm else f"asm_{KICK}"
+    for option, symbol in (("kick", kick), ("deliver", DELIVER)):
         if symbol in by_name:
             options += f",{option}={by_name[symbol]:#x}"
+    lists = {"vectors": kernel.vectors(), **kernel.causes} if arm else {}
+    for option, addresses in lists.items():
+        options += f",{option}=" + ":".join(map(hex, addresses)) if addresses else ""
     return ["-plugin", options + (",heavy=on" if heavy else "")]
 
 

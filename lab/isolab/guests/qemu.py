@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import term
-from . import kvm, packages
+from . import kvm, machine, packages
 
 # One thread for all CPUs, which take turns.  By itself a turn lasts 100 ms, and a guest whose CPUs
 # are busy gets stalls of RCU from that.  With a clock that follows the instructions a turn ends
@@ -51,12 +51,6 @@ def _version(command: tuple[str, ...]) -> str:
     return found.group(1) if found else "unknown"
 
 
-# What emulates each kind of machine: its package, its CPU.
-TARGETS = {"x86_64": ("qemu-system-x86", "max"), "aarch64": ("qemu-system-arm", "cortex-a72")}
-# Below the cache, beside those of other versions.
-UNPACKED = {"x86_64": "qemu10", "aarch64": "qemu10-arm"}
-
-
 def _unpacked(root: Path, target: str) -> tuple[str, ...]:
     """A QEMU below @root, run with the loader and libraries that lie there."""
     loader = root / "usr" / "lib64" / "ld-linux-x86-64.so.2"
@@ -79,20 +73,20 @@ def _unpacked(root: Path, target: str) -> tuple[str, ...]:
 
 
 def _newer(target: str) -> Emulator:
-    package, cpu = TARGETS[target]
-    into = packages.unpack(UNPACKED[target], "trixie", (package,),
+    of = machine.MACHINES[target]
+    into = packages.unpack(of.unpacked, "trixie", (of.package,),
                            "ISOLAB_QEMU=system takes the installed one")
     command = _unpacked(into, target)
-    return Emulator("trixie", command, _version(command), "multi", cpu, tells_stale=True)
+    return Emulator("trixie", command, _version(command), "multi", of.cpu, tells_stale=True)
 
 
 def _system(target: str) -> Emulator:
-    package, cpu = TARGETS[target]
+    of = machine.MACHINES[target]
     path = shutil.which(f"qemu-system-{target}")
     if not path:
-        raise term.LabError(f"qemu-system-{target} is missing: apt-get install {package}")
+        raise term.LabError(f"qemu-system-{target} is missing: apt-get install {of.package}")
     # QEMU 7.2 under thread=multi executes stale translations of patched kernel text.
-    return Emulator("system", (path,), _version((path,)), "single", cpu)
+    return Emulator("system", (path,), _version((path,)), "single", of.cpu)
 
 
 @functools.cache

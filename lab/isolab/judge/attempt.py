@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import term
-from ..guests import dmesg, observer
+from ..guests import dmesg, machine, observer
 from ..guests.guest import Outcome, back
 from ..guests.kernel import A_MODULE
 from ..guests.qemu import SINGLE
@@ -27,7 +27,7 @@ MAX_EXCUSED = 1
 MAX_EXCUSED_OF_SUITE = 2
 # How much slower a guest is whose CPUs take turns.
 SINGLE_SLOWER = 5.0
-TIMER = "sysvec_apic_timer_interrupt"
+TIMERS = machine.KINDS["timers"]
 # A stopped tick leaves no timer interrupt but those of timers that are due.
 STOPPED_TICK_PER_S = 50
 # So many triggers that did not come back say that stock Linux hangs: no base to compare with.
@@ -167,7 +167,7 @@ def judge_base(outcome: Outcome) -> Attempt:
 
 def tick_per_s(window: observer.Window) -> float:
     """How often the CPU's timer interrupted it, a second."""
-    return float(window["entries_by_vector"].get(TIMER, 0) / max(window["seconds"], 0.001))
+    return machine.count(window["entries_by_vector"], "timers") / max(window["seconds"], 0.001)
 
 
 def judge_compared(outcome: Outcome, quiet: int, tickless: bool) -> Attempt:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..guests import observer
-from ..guests.guest import BASE, Event, Guest, Outcome, back
+from ..guests.guest import Event, Guest, Outcome, back
 from ..guests.kernel import SYSCALL_ENTRIES, Kernel
+from ..guests.machine import X86_64, Machine
 from ..header import Trigger
 from . import attempt, instrument
 
@@ -53,10 +54,6 @@ SETTLED = (
 )
 # The longest wait is each trigger's own.
 RESET = "echo reset longest >/proc/isolator/stats"
-# In all three.  With separate user page tables, as on processors that want them, the kernel may
-# split a large page of its own without asking a CPU in user mode; without, that flush is held,
-# and loading a module or a BPF program has to wait for the task.
-COMMON = "pti=on"
 # Those of a job that tell people nothing.
 QUIET_STEPS = ("reset", "facts", "audit", "settings", "expand", "probe", "control", "quit")
 # Of its findings those that are so by design: without the fair server what has to run on the CPU
@@ -178,12 +175,22 @@ def patient(triggers: list[Trigger], threads: str) -> list[Trigger]:
     return [replace(t, timeout_s=t.timeout_s * slower) for t in triggers]
 
 
+def common(machine: Machine) -> str:
+    """Boot parameters of all three.
+
+    With separate user page tables, as on processors that want them, x86's kernel may split a large
+    page of its own without asking a CPU in user mode; without, that flush is held, and loading a
+    module or a BPF program has to wait for the task.
+    """
+    return machine.separate
+
+
 def guest(
     config: Config, kernel: Kernel, triggers: list[Trigger], no_tick_s: float, threads: str = ""
 ) -> Guest:
     slower = attempt.slower(threads)
     return Guest(kernel, job(config, patient(triggers, threads), no_tick_s),
-                 append=f"{COMMON} {config.append}".strip(), boot_s=30 * slower,
+                 append=f"{common(kernel.machine)} {config.append}".strip(), boot_s=30 * slower,
                  silence_s=no_tick_s + 45 * slower,
                  total_s=no_tick_s + (200 + 2 * len(triggers)) * slower, threads=threads)
 
@@ -312,7 +319,9 @@ def _listed(outcome: Outcome, name: str) -> list[str]:
     return ["/proc/isolator/deliveries was not read"] if text is None else text.splitlines()[:40]
 
 
-def result(config: Config, triggers: list[Trigger], outcome: Outcome) -> dict[str, Any]:
+def result(
+    config: Config, triggers: list[Trigger], outcome: Outcome, machine: Machine = X86_64
+) -> dict[str, Any]:
     """The configuration's part of out/run.json."""
     quiet, load = counts(outcome.windows[QUIET]), counts(outcome.windows[LOAD])
     for name, one in (("quiet", quiet), ("load", load)):
@@ -336,8 +345,9 @@ def result(config: Config, triggers: list[Trigger], outcome: Outcome) -> dict[st
     end = outcome.observer_end or last
     found: dict[str, Any] = {
         "about": config.about,
+        "arch": machine.name,
         "append": config.append,
-        "append_of_all": f"{BASE} {COMMON}",
+        "append_of_all": f"{machine.parameters} {common(machine)}",
         "accel": outcome.accel,
         "window_s": round(sum(w["window_s"] for w in windows), 3),
         **{

@@ -24,8 +24,12 @@ MAX_TICKS = {"quiet": 0, "load": 2, "no_tick": 0}
 # A tick is one call; a signal that was queued adds the return from its handler.
 ENTRIES_OF_TICK = 2
 # What the kernel does with the requests of these classes, and how the page counts it.  Of class
-# exclude nothing need be counted: most who look at the CPU first send it nothing.
-POLICY_COUNT = {"defer": "deferred", "queue": "queued"}
+# exclude nothing need be counted: most who look at the CPU first send it nothing.  On arm64 each
+# entry catches up with text that has changed, so that nobody need note that it has.
+POLICY_COUNT = {
+    "x86_64": {"defer": "deferred", "queue": "queued"},
+    "arm64": {"defer": "excluded", "queue": "queued"},
+}
 
 
 def limit_s(stock_s: float, queued: int) -> float:
@@ -83,11 +87,11 @@ def _fired(t: dict[str, Any], where: str) -> list[str]:
     return bad
 
 
-def _treated(triggers: list[dict[str, Any]]) -> list[str]:
+def _treated(triggers: list[dict[str, Any]], arch: str) -> list[str]:
     """A class of which nothing was treated as it says shows nothing."""
     return [
         f"nothing was {count} by any trigger of class {cls}"
-        for cls, count in POLICY_COUNT.items()
+        for cls, count in POLICY_COUNT[arch].items()
         if any(t["class"] == cls for t in triggers)
         and not any(t[count] for t in triggers if t["class"] == cls)
     ]
@@ -100,7 +104,7 @@ def _isolator(c: dict[str, Any], stock: dict[str, Any] | None) -> list[str]:
         bad += _trigger(t, took.get(t["name"])) + _fired(t, "")
     for t in c["no_tick"]["triggers"]:
         bad += _fired(t, " in the no-tick window")
-    bad += _treated(c["triggers"])
+    bad += _treated(c["triggers"], c.get("arch", "x86_64"))
     bad += [f"between the windows: {line}" for line in c["deliveries"]]
     if len(c["triggers"]) < MIN_TRIGGERS:
         bad.append(f"only {len(c['triggers'])} triggers, not {MIN_TRIGGERS}")

@@ -8,13 +8,13 @@ to count as it counts all others.
 
 from typing import Any
 
-from ..guests import observer
+from ..guests import machine, observer
 from ..guests.guest import Outcome
 from ..guests.kernel import SYSCALL_ENTRIES
 
 # The window of the control; breakpoints in it, as the spinner makes them.
 CONTROL, BREAKPOINTS = 4, 5
-BREAKPOINT = "exc_int3"
+BREAKPOINT = machine.KINDS["breakpoints"]
 # A task that fills its CPU was seen to execute 2 to 5 * 10^8 a second, emulated.
 MIN_USER_PER_S = 10**7
 
@@ -41,13 +41,13 @@ def of_window(window: observer.Window) -> dict[str, int]:
 def control(outcome: Outcome) -> int | None:
     """The breakpoints that were counted in this guest; None: the control was not made."""
     window = outcome.windows.get(CONTROL)
-    return None if window is None else int(window["entries_by_vector"].get(BREAKPOINT, 0))
+    return None if window is None else machine.count(window["entries_by_vector"], "breakpoints")
 
 
 def disturbed(outcome: Outcome) -> list[str]:
     """What came to an isolated task in the control beside its breakpoints and their handlers."""
     window = outcome.windows.get(CONTROL)
-    own = (BREAKPOINT, *SYSCALL_ENTRIES)
+    own = (*BREAKPOINT, *SYSCALL_ENTRIES)
     others = {v: n for v, n in (window or {}).get("entries_by_vector", {}).items() if v not in own}
     return [f"window {CONTROL}, of the control: {others}"] if others else []
 

@@ -47,7 +47,8 @@ def guest(config: Config, kernel: Kernel, triggers: list[Trigger], threads: str 
     slower = attempt.slower(threads)
     triggers = campaign.patient(triggers, threads)
     longest = max(t.timeout_s for t in triggers)
-    append = " ".join(a for a in (campaign.COMMON, config.append, triggers[0].append) if a)
+    common = campaign.common(kernel.machine)
+    append = " ".join(a for a in (common, config.append, triggers[0].append) if a)
     return Guest(
         kernel,
         job(config, triggers),

@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from .. import catalogue
+from ..guests import machine
 from ..judge import attempt, claims, instrument
 
 Claim = tuple[tuple[str, str], str]
@@ -32,11 +33,12 @@ def interrupts(row: dict[str, Any], columns: dict[str, Any]) -> dict[str, bool]:
         quiet = columns.get(name, {}).get("quiet")
         if quiet is None:
             continue
-        per_s = quiet["entries_by_vector"].get(attempt.TIMER, 0) / max(quiet["window_s"], 0.001)
-        ticking = attempt.TIMER if per_s > attempt.STOPPED_TICK_PER_S else ""
+        timers = machine.count(quiet["entries_by_vector"], "timers")
+        per_s = timers / max(quiet["window_s"], 0.001)
+        ticking = attempt.TIMERS if per_s > attempt.STOPPED_TICK_PER_S else ()
         more = 0.0
         for vector, n in cell["entries_by_vector"].items():
-            if vector == ticking:
+            if vector in ticking:
                 continue
             usual = _background(quiet, cell, vector)
             more += max(0.0, n - usual - 3 * math.sqrt(usual))

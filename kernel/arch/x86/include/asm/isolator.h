@@ -32,6 +32,27 @@ static __always_inline void arch_isolator_flush_tlb(void)
 	asm volatile("mov %0, %%cr4" : : "r" (cr4) : "memory");
 }
 
+/*
+ * Whoever changes text calls each CPU: nothing to do at a kernel entry that no work bit
+ * asks for.
+ */
+#define ARCH_ISOLATOR_SYNC_ENTRY	0
+
+/* An interrupt that the CPU sends to itself is taken as soon as interrupts are on. */
+#define ARCH_ISOLATOR_LATE_SELF		0
+
+/** arch_isolator_take_irqs - interrupts were just enabled: what is pending is taken here */
+static __always_inline void arch_isolator_take_irqs(void)
+{
+	cpu_relax();	/* sti takes effect after the next instruction */
+}
+
+/** arch_isolator_irq_pending - is an interrupt pending?  There is no cheap way to ask */
+static __always_inline bool arch_isolator_irq_pending(void)
+{
+	return false;
+}
+
 /**
  * arch_isolator_sync_clock - this CPU's part in the upkeep of the TSC
  *

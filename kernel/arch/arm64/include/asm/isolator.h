@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _ASM_ARM64_ISOLATOR_H
+#define _ASM_ARM64_ISOLATOR_H
+
+#include <linux/bits.h>
+
+#include <asm/barrier.h>
+#include <asm/sysreg.h>
+#include <asm/tlbflush.h>
+
+/**
+ * arch_isolator_sync_text - text that another CPU has changed is executed in its new form
+ *
+ * From here on.  The exception that led into the kernel was such a synchronisation, but it
+ * came before the state said kernel.  In between a sender may have changed text, seen user
+ * mode and left this CPU out, while this CPU had fetched the old text already.
+ *
+ * The DSB first: it completes the change of the state, or the read of the work bits, before
+ * the ISB drops what was fetched.  Neither a DMB nor acquire and release semantics hold back
+ * an ISB: without the DSB the new state may still be in the store buffer when old text is
+ * fetched behind the ISB.  It has to reach the inner shareable domain, where the sender is.
+ * kernel/model/litmus: excluded and taken, and their weakened kin, for example
+ * excluded-isb-only, excluded-dmb-isb and excluded-dsb-nsh.
+ *
+ * Pairs with the barriers behind the cache maintenance of whoever changed the text.
+ */
+static __always_inline void arch_isolator_sync_text(void)
+{
+	dsb(ishst);
+	isb();
+}
+
+/*
+ * Calls of kick_all_cpus_sync() leave this CPU out, and ftrace and BPF trampolines change
+ * text without any call, as grace periods are enough for them: no sender sets a work bit.
+ */
+#define ARCH_ISOLATOR_SYNC_ENTRY	1
+
+/*
+ * The GIC delivers asynchronously: an interrupt that the CPU sends to itself may come
+ * any time later, and is waited for by its effect.
+ */
+#define ARCH_ISOLATOR_LATE_SELF		1
+
+/**
+ * arch_isolator_take_irqs - interrupts were just enabled: what is pending is taken here
+ *
+ * A pending interrupt is taken before the first instruction behind a context
+ * synchronisation, and at no certain time without.
+ */
+static __always_inline void arch_isolator_take_irqs(void)
+{
+	isb();
+}
+
+#define ISOLATOR_ISR_EL1_I	BIT(7)
+
+/**
+ * arch_isolator_irq_pending - is an interrupt pending at this CPU, though masked?
+ *
+ * What the GIC has signalled by now, by whatever device; one on its way is not seen.
+ * Pre: the GIC's priority mask lets ordinary interrupts through, as on the way to user mode.
+ */
+static __always_inline bool arch_isolator_irq_pending(void)
+{
+	return read_sysreg(isr_el1) & ISOLATOR_ISR_EL1_I;
+}
+
+/**
+ * arch_isolator_flush_tlb - all of this CPU's translations go
+ *
+ * As local_flush_tlb_all(), which may be instrumented.  Flushes of other CPUs are broadcast
+ * by the hardware and ask nobody for this: only a start with a quarantine does.
+ */
+static __always_inline void arch_isolator_flush_tlb(void)
+{
+	dsb(nshst);
+	__tlbi(vmalle1);
+	dsb(nsh);
+	isb();
+}
+
+/** arch_isolator_sync_clock - nothing: the counter is the same on all CPUs by architecture */
+static inline void arch_isolator_sync_clock(void) { }
+
+#endif /* _ASM_ARM64_ISOLATOR_H */

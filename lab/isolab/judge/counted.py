@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a guest test's header says that the observer must have counted."""
+
+from collections.abc import Iterator, Mapping
+
+from .. import header
+from ..guests import machine, observer
+from ..header import GuestTest
+
+
+def misplaced(end: observer.Window | None) -> list[str]:
+    """A way from user mode into the kernel that is no entry by the rules of its machine."""
+    many = (end or {}).get("misplaced", 0)
+    return [f"{many} ways into the kernel lead by no slot of its vectors"] if many else []
+
+
+def of(window: observer.Window, what: str) -> int:
+    """@what: all entries, calls of others, a kind or a vector."""
+    if what in header.COUNTERS:
+        return int(window[header.COUNTERS[what]] or 0)
+    by_vector = window["entries_by_vector"]
+    if what in machine.KINDS or what == machine.UNKNOWN:
+        return machine.count(by_vector, what)
+    return int(by_vector.get(what, 0))
+
+
+def _expects(test: GuestTest, windows: Mapping[int, observer.Window]) -> Iterator[str]:
+    for expect in test.expects:
+        window = windows.get(expect.window)
+        if not window:
+            yield f"the observer saw no window {expect.window}"
+            continue
+        if not window["probes"] or window["probes"] != window["probes_seen"]:
+            yield f"the observer missed probes: {window['probes_seen']} of {window['probes']}"
+        seen = of(window, expect.vector)
+        if seen != expect.count:
+            yield (
+                f"window {expect.window}: {seen} entries by {expect.vector}, "
+                f"not {expect.count}: {window['entries_by_vector']}"
+            )
+
+
+def _equals(test: GuestTest, windows: Mapping[int, observer.Window]) -> Iterator[str]:
+    for equal in test.equals:
+        sets = [[windows.get(n) for n in each] for each in (equal.first, equal.second)]
+        one, other = (min(int(w[equal.what]) if w else 0 for w in each) for each in sets)
+        if not one or not other or abs(other - one) > one * equal.percent / 100:
+            names = [",".join(map(str, each)) for each in (equal.first, equal.second)]
+            yield (
+                f"windows {names[0]} and {names[1]}: {equal.what} is {one} and {other}, "
+                f"not the same within {equal.percent:g} %"
+            )
+
+
+def judge(test: GuestTest, windows: Mapping[int, observer.Window]) -> list[str]:
+    """What does not hold, of a test that came to its end."""
+    return [*_expects(test, windows), *_equals(test, windows)]

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the observer has to know of the machine that is emulated. */
+#ifndef LAB_OBSERVER_MACHINE_H
+#define LAB_OBSERVER_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct machine {
+	const char *target;	/* as QEMU calls it */
+	/* The first kernel instruction tells what entered; otherwise a function does (cause.h). */
+	bool vector_tells;
+	bool slots;		/* user mode enters by slots of its own */
+	/* A mark: then @payload is op << 20 | id in its lower 24 bits. */
+	bool (*mark)(const uint8_t *b, size_t size, uint32_t *payload);
+	bool (*swaps)(const uint8_t *b, size_t size);	/* swapgs; NULL: there is none */
+	bool (*returns)(const uint8_t *b, size_t size);	/* perhaps to user mode */
+	int (*heavy_kind)(const uint8_t *b, size_t size);	/* of heavy.h, or -1 */
+};
+
+#pragma GCC visibility push(hidden)
+extern const struct machine machine_x86_64, machine_arm64;
+#pragma GCC visibility pop
+
+/* NULL: none of them. */
+const struct machine *machine_of(const char *target);
+
+#endif
