@@ -215,7 +215,7 @@ def test_the_hop_that_is_named() -> None:
     run = run_of(trigger(1, (0, 5000, 0), (1, 9000, 0)), *late)
     usual = {"irq": Usual(5000, 6000), "softirq": Usual(4000, 5000)}
     assert scopeclaims.named(run, NAMES, PLAIN, usual) == {"softirq": 3}
-    assert len(list(scopeclaims.hops(run, NAMES, PLAIN))) == 4
+    assert len(list(scopeclaims.hops(run, NAMES, PLAIN))) == 3
 
 
 BASE = dict.fromkeys(PLAIN, 100000.0)
