@@ -106,7 +106,7 @@ export class TimeAxis {
   zoom(factor, at = null) {
     const [from, to] = this.window();
     this.fit = false;
-    const longest = Math.max(this.latest - (world.status?.began ?? 0), NEAREST) * 2 + 1e9;
+    const longest = world.base * 4 ** (world.levels - 1) * world.ring;
     const span = Math.min(Math.max(this.span * factor, NEAREST * 4), Math.max(longest, this.span));
     if (this.end !== null) {
       const point = at ?? (from + to) / 2;

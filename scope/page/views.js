@@ -41,7 +41,7 @@ export function build() {
   charts.length = 0;
   world.names.forEach((name, line) => {
     const box = element("div", "", { class: "chart", id: `chart-${line}`, role: "group", "aria-label": name, "data-title": name, "data-line": line });
-    const head = element("h3"), label = element("span", name, { class: "chip" });
+    const head = element("h2"), label = element("span", name, { class: "chip" });
     label.style.setProperty("--chip", lineColour(line));
     const words = element("span", "", { class: "reading" }), holder = element("div");
     head.append(label, words); box.append(head, holder);

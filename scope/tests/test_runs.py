@@ -64,8 +64,8 @@ def test_a_new_run_by_name(tmp_path: Path) -> None:
                 assert instrument.link is not None
                 await asyncio.wait_for(instrument.link.connected.wait(), 10)
                 await instrument.command(Start(triggers))
-                have = instrument.account.triggers + triggers
-                await until(lambda: instrument.account.triggers == have)
+                run, want = instrument.account.run, triggers
+                await until(lambda run=run, want=want: bool(run.triggers == want))
             account = instrument.account
             assert [one.triggers for one in account.runs] == [300, 200]
             assert account.lines[0].values.count == 200 and account.totals()[0][0] == 500
