@@ -55,7 +55,8 @@ def a_kernel(*changed: tuple[int, bytes], labels: bytes = b"", others: bytes = b
         "__noinstr_text_start": QUIET, "__noinstr_text_end": OPEN, "kernel_proper": OPEN,
         "__kprobes_text_start": END - 8, "__kprobes_text_end": END - 8, "end": END - 4,
         "__alt_instructions": TABLES + 0x200,
-        "__alt_instructions_end": TABLES + 0x200 + len(others), "isolator_key": KEY, "some_key": KEY + 8,
+        "__alt_instructions_end": TABLES + 0x200 + len(others), "isolator_key": KEY,
+        "some_key": KEY + 8,
     }
     for name, (begin, size) in tables.items():
         symbols |= {f"__start_{name}": begin, f"__stop_{name}": begin + size}

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from .. import term
 from ..guests import kernel, machine
+from ..guests.kernel import VECTORS, VECTORS_SIZE
 from .image import Image, read, words
 from .patchable import ALTERNATIVE, JUMP, KEYS, Said, Sites, jumps, quiet_text, sites_arm64
 
@@ -26,7 +27,6 @@ LEAVES = ("__ct_user_enter", "ct_kernel_exit", "ct_kernel_exit_state")
 # Who leads to user mode: an NMI that came from it and a guest have ways of their own.
 HANDLERS = ("el0_", "__el0_", "el0t_", "isolator_exit_again", "asm_exit_to_user_mode",
             "ret_from_fork")
-VECTORS = {"vectors": 1, "__bp_harden_el1_vectors": 3}
 USER_SLOTS = range(0x400, 0x800, 0x80)
 # What is called by an address in memory: one of them hardens the branch predictor, as the kernel
 # has chosen when the CPU came up.
@@ -238,13 +238,14 @@ class Flow:
 
 def way_in(flow: Flow) -> None:
     """From each slot of user mode's vectors to the synchronisation."""
-    slots = [
-        flow.image.symbols[table] + n * 0x800 + slot
-        for table, many in VECTORS.items() for n in range(many) for slot in USER_SLOTS
-        if table in flow.image.symbols
+    # Of tables that a configuration lacks there is a name without code.
+    end = flow.image.symbols["__entry_text_end"]
+    tables = [
+        flow.image.symbols[table] + n * VECTORS_SIZE
+        for table, many in VECTORS.items() if table in flow.image.symbols
+        for n in range(many)
     ]
-    # Of tables that a configuration has not there is a name without code.
-    slots = [slot for slot in slots if flow.name(slot) in VECTORS]
+    slots = [t + s for t in tables if t + VECTORS_SIZE <= end for s in USER_SLOTS]
     flow.follow(((slot, ()) for slot in slots), ENTERS)
 
 
