@@ -121,13 +121,19 @@ def count_tap(lines: list[str]) -> tuple[int, int, int]:
     return passed, failed + max(0, planned - passed - failed - skipped), skipped
 
 
+def _why(case: ElementTree.Element) -> ElementTree.Element | None:
+    """What a test of a JUnit file that failed says of it; None: it did not fail."""
+    said = case.find("failure")
+    return case.find("error") if said is None else said
+
+
 def count_junit(path: Path) -> tuple[int, int, int]:
     """Counts of a JUnit file; all 0 when it was not written."""
     if not path.is_file():
         return 0, 0, 0
     passed = failed = skipped = 0
     for case in ElementTree.parse(path).iter("testcase"):
-        if case.find("failure") is not None or case.find("error") is not None:
+        if _why(case) is not None:
             failed += 1
         elif case.find("skipped") is not None:
             skipped += 1
@@ -140,11 +146,9 @@ def broken_junit(path: Path) -> list[str]:
     """Tests of a JUnit file that failed, each with the first line of what it said."""
     found = []
     for case in ElementTree.parse(path).iter("testcase") if path.is_file() else ():
-        for said in (case.find("failure"), case.find("error")):
-            if said is not None:
-                why = said.get("message", "").strip().splitlines()
-                place = "::".join(filter(None, (case.get("classname"), case.get("name"))))
-                found.append(f"{place}: {why[0]}" if why else place)
+        if (said := _why(case)) is not None:
+            place = "::".join(filter(None, (case.get("classname"), case.get("name"))))
+            found.append(": ".join([place, *said.get("message", "").strip().splitlines()[:1]]))
     return found
 
 

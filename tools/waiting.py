@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-PATIENCE_S = 60.0  # a hang, on the slowest machine
+PATIENCE_S = 240.0  # a hang: also a starved machine does in it what takes 2 s elsewhere
 Found = TypeVar("Found")
 
 

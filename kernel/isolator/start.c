@@ -34,7 +34,6 @@ static void isolator_local_on(struct isolator_cpu *ic)
 	}
 	/* One from before the key was on is not heard; at worst one more is sent. */
 	atomic_set(&hot->kick, 0);
-	hot->raised = false;
 	vtime_isolator(true);
 	ct_isolator(true);
 }
@@ -148,6 +147,8 @@ static int isolator_take_cpu(struct isolator_cpu *ic, struct isolator_shared *sh
 
 	/* One of before the keys were on is not heard: nobody may count on it. */
 	atomic_set(&per_cpu(isolator_hot, ic->cpu).kick, 0);
+	/* Nor one that was lost as the CPU went offline: none would be sent any more. */
+	per_cpu(isolator_hot, ic->cpu).raised = false;
 	/* Who changes the affinity decides under pi_lock: it sees us, or we see it. */
 	raw_spin_lock_irqsave(&current->pi_lock, flags);
 	raw_spin_lock(&isolator_lock);

@@ -2,15 +2,18 @@
 /*
  * Isolator: stops of the machine whose function shows whether it is alone, for tests.
  * Whoever reads /proc/isolator/stops checks: kernel code that runs while the function does
- * sees it halfway; code that did not synchronise afterwards runs text of before.
+ * sees it halfway; code that did not synchronise afterwards runs text of before.  And a system
+ * call that has its own CPU interrupted.
  */
 #include <linux/delay.h>
+#include <linux/irq_work.h>
 #include <linux/isolator.h>
 #include <linux/kernel.h>
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/smp.h>
 #include <linux/stop_machine.h>
+#include <linux/string.h>
 
 #ifdef CONFIG_X86
 #include <asm/text-patching.h>
@@ -26,6 +29,7 @@
 /* Both are changed by each stop, one at its begin and one at its end. */
 static u32 isolator_stops_begun, isolator_stops_done;
 static atomic_t isolator_stops_halfway, isolator_stops_stale, isolator_stops_reads;
+static atomic_t isolator_stops_works;
 
 #if defined(CONFIG_X86) && defined(CONFIG_PREEMPT_RT)
 /* Text is changed under a lock that sleeps there. */
@@ -89,6 +93,25 @@ static int isolator_stop_and_change(void *unused)
 
 static void isolator_stops_nothing(void *unused) { }
 
+static void isolator_stops_worked(struct irq_work *work)
+{
+	atomic_inc(&isolator_stops_works);
+}
+
+static DEFINE_PER_CPU(struct irq_work, isolator_stops_work) =
+	IRQ_WORK_INIT_HARD(isolator_stops_worked);
+
+/* -EBUSY: the last one has not run yet. */
+static int isolator_stops_raise(void)
+{
+	bool raised;
+
+	preempt_disable();
+	raised = irq_work_queue(this_cpu_ptr(&isolator_stops_work));
+	preempt_enable();
+	return raised ? 0 : -EBUSY;
+}
+
 static int isolator_stop_machine(unsigned int stops)
 {
 	while (stops--) {
@@ -104,10 +127,10 @@ static int isolator_stop_machine(unsigned int stops)
 }
 
 /**
- * isolator_stops_write - stop the machine so many times, or call a CPU and do not wait
- * @text: a number, or "call" and a CPU's
+ * isolator_stops_write - stop the machine so many times, or interrupt a CPU and do not wait
+ * @text: a number; "call" and a CPU's; or "work": irq_work of this CPU, the last that is done
  *
- * Returns 0, -EINTR, -EINVAL or -ERANGE.  Context: process, may sleep.
+ * Returns 0, -EBUSY, -EINTR, -EINVAL or -ERANGE.  Context: process, may sleep.
  */
 int isolator_stops_write(char *text)
 {
@@ -115,6 +138,8 @@ int isolator_stops_write(char *text)
 	unsigned int number;
 	int ret;
 
+	if (sysfs_streq(text, "work"))
+		return isolator_stops_raise();
 	ret = kstrtouint(call ? text + 5 : text, 0, &number);
 	if (ret)
 		return ret;
@@ -148,8 +173,8 @@ int isolator_stops_show(struct seq_file *m, void *v)
 		atomic_inc(&isolator_stops_halfway);
 	else if (now != (done & ISOLATOR_STOPS_SHOWN))
 		atomic_inc(&isolator_stops_stale);
-	seq_printf(m, "stops %u reads %d halfway %d stale %d\n", done,
+	seq_printf(m, "stops %u reads %d halfway %d stale %d works %d\n", done,
 		   atomic_read(&isolator_stops_reads), atomic_read(&isolator_stops_halfway),
-		   atomic_read(&isolator_stops_stale));
+		   atomic_read(&isolator_stops_stale), atomic_read(&isolator_stops_works));
 	return 0;
 }

@@ -35,14 +35,17 @@
  *   NO_DEADLINE	ticks alone end requests
  *   NMI		NMIs arrive, from user mode and amid the entry code
  *   LATE_ARRIVAL	an interrupt reaches its CPU some time after it was sent
+ *   LATE_SELF		... also one that the target has sent to itself
  *   KICK_ONCE		a flag for the interrupt under way instead of counters
  *   STOPS		the machine is stopped, and leaves the target out in user mode
+ *   SYNC_ENTRY		no sender of a text sync sets a bit: each entry synchronises; arm64
  *   OTHER_TASK		the isolated task sleeps at times, and another runs in user mode
  * Which fault, see kernel/model/check: SKIP_DEFERRED, DROP_QUEUED, LOSE_WAKEUP,
  * NO_YIELD, LEAVE_CALLBACK, NO_SENDER_MARK, NO_SENDER_BARRIER, NO_ENTRY_BARRIER,
  * NO_EXIT_BARRIER (store buffer of the target's state), COUNT_FIRST,
  * CLEAR_AFTER, CLEAR_FIRST, NMI_USER_ONLY, QUEUE_AVOIDED, ARMED_FIRST, ARMED_TAKES,
- * IGNORE_GATE, OPEN_GATE, FENCE_KERNEL, KEEP_GATE, EARLY_GATE.
+ * IGNORE_GATE, OPEN_GATE, FENCE_KERNEL, KEEP_GATE, EARLY_GATE, SYNC_AT_EXCEPTION,
+ * ISB_ONLY, ARM_UNSYNCED, WINDOW_ONLY, LEFT_ONLY, RAISE_TWO.
  *
  * Left out: start and end, the bypass of panic and hot-plug, and two targets
  * (they share nothing but senders).  Memory is sequentially consistent but for
@@ -84,6 +87,8 @@ bool thread_waits;		/* a kthread of the target's CPU is runnable */
 
 /* The interrupt controller: sent for itself, by an NMI's doing, by a deadline miss, by a stop. */
 bool wire, wire_excused, latched, latched_excused, latched_miss, latched_self, latched_stop;
+/* LATE_SELF: irq_work of the target's own, and what the target notes of it. */
+bool wire_self, wire_own, latched_own, own_left, own_raised;
 
 /* The target's own. */
 bool pending;			/* taken from work_text, not yet done */
@@ -101,7 +106,7 @@ bool spins[N];			/* the sender is not to be stopped before it is through */
 bool user_mode;
 
 /* --- the state word, with a store buffer of one entry where a fault wants it --- */
-#if defined(NO_ENTRY_BARRIER) || defined(NO_EXIT_BARRIER)
+#if defined(NO_ENTRY_BARRIER) || defined(NO_EXIT_BARRIER) || defined(SYNC_ENTRY)
 bool buffered;
 mtype buffer;
 
@@ -137,7 +142,7 @@ inline set_state(new)
 
 inline state_kernel()
 {
-#ifdef NO_ENTRY_BARRIER
+#if defined(NO_ENTRY_BARRIER) || defined(SYNC_ENTRY)
 	set_state_plain(KERNEL)
 #else
 	set_state(KERNEL)

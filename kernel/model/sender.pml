@@ -9,6 +9,10 @@ active proctype interrupt_controller()
 end:	do
 	:: d_step { wire -> wire = false; latched = true }
 	:: d_step { wire_excused -> wire_excused = false; latched_excused = true }
+#ifdef LATE_SELF
+	:: d_step { wire_self -> wire_self = false; latched_self = true }
+	:: d_step { wire_own -> wire_own = false; latched_own = true }
+#endif
 	od
 }
 #endif
@@ -33,6 +37,13 @@ inline send()
 		fi
 	}
 }
+
+/* Is a work bit set for the target to synchronise?  Else each of its entries does. */
+#ifdef SYNC_ENTRY
+#define NEEDS_BIT	false
+#else
+#define NEEDS_BIT	(kind == TEXT)
+#endif
 
 /* The request was told to be done though the target did nothing: was that true? */
 inline told(i)
@@ -110,15 +121,15 @@ inline queue_or_send(i)
 inline avoid_or_send(i, avoided)
 {
 	senders++;
-	work_text = work_text || kind == TEXT;
-	d_step { seen = state; saw_nmi = in_nmi };
+	work_text = work_text || NEEDS_BIT;
+	look();
 	if
-	:: seen == USER -> told(i); avoided = true
+	:: seen == USER && was_armed -> told(i); avoided = true
 	:: else ->
 		queued[i] = true;
 		send(); unseen = true
 	fi;
-	d_step { senders--; seen = 0; saw_nmi = false }
+	d_step { senders--; seen = 0; saw_nmi = false; was_armed = false }
 }
 
 /* What a deadline miss sends: it may interrupt user mode. */
@@ -180,15 +191,15 @@ end:	do
 		if
 		:: kind == TEXT || kind == WALK ->
 #ifdef NO_SENDER_BARRIER
-			seen = state;
-			work_text = work_text || kind == TEXT;
+			look();
+			work_text = work_text || NEEDS_BIT;
 #else
-			work_text = work_text || kind == TEXT;
-			seen = state;
+			work_text = work_text || NEEDS_BIT;
+			look();
 #endif
 			if
-			:: seen == USER -> told(i); goto next
-			:: else -> seen = 0
+			:: seen == USER && was_armed -> told(i); goto next
+			:: else -> d_step { seen = 0; saw_nmi = false; was_armed = false }
 			fi;
 #ifndef QUEUE_AVOIDED
 			avoid_or_send(i, avoided);
@@ -225,7 +236,7 @@ next:		skip;
 		d_step {
 			requested[i] = false; spins[i] = false; old_walk[i] = false;
 			done[i] = false; ran[i] = false; seen = 0; kind = 0;
-			avoided = false
+			avoided = false; saw_nmi = false; was_armed = false
 		}
 	od
 }

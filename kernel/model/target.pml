@@ -18,6 +18,53 @@ inline begin_body()
 	assert(!alone)			/* alone */
 }
 
+/*
+ * SYNC_ENTRY: each entry from the isolated task's user mode synchronises, as arm64's does.
+ * The state first reaches the others (DSB), then what was fetched is dropped (ISB).  The
+ * exception that led here is a synchronisation too, but of before the state says kernel.
+ */
+#ifdef SYNC_AT_EXCEPTION
+#define ENTRY_SYNCS	false
+#else
+#define ENTRY_SYNCS	armed
+#endif
+
+#ifdef SYNC_ENTRY
+inline sync_entry()
+{
+	if
+	:: ENTRY_SYNCS ->
+#ifdef ISB_ONLY
+		d_step { synchronise() };
+		d_step { drain() }
+#else
+		d_step { drain() };
+		d_step { synchronise() }
+#endif
+	:: else ->
+		/* The change of the state is a barrier for data, though for no fetch. */
+		d_step { drain() }
+	fi
+}
+
+/*
+ * The isolated task comes back: its user mode is left out from here on, though the kernel
+ * still runs.  An entry of another task did not synchronise.
+ */
+inline arm()
+{
+	if
+	:: !armed ->
+#ifndef ARM_UNSYNCED
+		d_step { drain() };
+		d_step { synchronise() };
+#endif
+		armed = true
+	:: else
+	fi
+}
+#endif
+
 /* While the machine is stopped nobody comes in. */
 inline wait_gate()
 {
@@ -56,6 +103,9 @@ inline nmi(from_user)
 		d_step { synchronise(); pending = false }
 	   :: else
 	   fi;
+#endif
+#ifdef SYNC_ENTRY
+	   sync_entry();
 #endif
 	   d_step { begin_body(); nmi_body = true };
 	   d_step {
@@ -102,6 +152,9 @@ inline catch_up()
 	:: else
 	fi;
 #endif
+#ifdef SYNC_ENTRY
+	sync_entry();
+#endif
 	d_step { begin_body(); body = true }
 }
 
@@ -128,7 +181,15 @@ inline run_queue()
 }
 
 /* What the exit path looks at when it looks again. */
-#ifdef KICK_ONCE
+#ifdef LATE_SELF
+#if defined(LEFT_ONLY) || defined(WINDOW_ONLY)
+#define RACED	(work_queued || kick || own_left)
+#else
+#define RACED	(work_queued || kick || own_left || own_raised)
+#endif
+#define KICKED	kick
+#define KICKS	true
+#elif defined(KICK_ONCE)
 #define RACED	(work_queued || kick)
 #define KICKED	kick		/* one under way will do: send no other */
 #define KICKS	true
@@ -138,11 +199,84 @@ inline run_queue()
 #define KICKS	false
 #endif
 
-#define LATCHED (latched || latched_excused || latched_miss || latched_self || latched_stop)
+#define LATCHED (latched || latched_excused || latched_miss || latched_self || latched_stop || \
+		 latched_own)
+
+inline take_latched()
+{
+	d_step {
+		drain();
+		if
+		:: latched_own -> own_raised = false
+		:: else
+		fi;
+		if	/* of another number than a call's */
+		:: latched || latched_excused || latched_miss || latched_self || latched_stop ->
+			kick = false; in_person = false
+		:: else
+		fi;
+		latched = false; latched_excused = false; latched_miss = false;
+		latched_self = false; latched_stop = false; latched_own = false
+	};
+	run_queue()
+}
+
+/*
+ * The kernel, or an interrupt's handler, may raise irq_work on its own CPU.  One that is
+ * under way will do: of two, the first would take the note of the other along.
+ */
+#ifdef RAISE_TWO
+#define OWN_RAISED	false
+#else
+#define OWN_RAISED	own_raised
+#endif
+#define RAISE_OWN							\
+	d_step {							\
+		own_left = true;					\
+		if							\
+		:: OWN_RAISED						\
+		:: else -> own_raised = true; wire_own = true		\
+		fi							\
+	}
+
+inline raise_own()
+{
+	if
+	:: RAISE_OWN
+	:: true
+	fi
+}
+
+/* LATE_SELF: interrupts are on for long, and what arrives is taken. */
+inline proper()
+{
+#ifdef LATE_SELF
+	do
+	:: LATCHED -> take_latched()
+	:: RAISE_OWN
+	:: break
+	od
+#else
+	window()
+#endif
+}
 
 /* Interrupts are on for a moment: what is latched is taken. */
 inline window()
 {
+#ifdef LATE_SELF
+	do
+	:: LATCHED -> take_latched(); raise_own()
+#ifdef WINDOW_ONLY
+	:: !LATCHED -> break
+#else
+	:: !LATCHED && !kick && !own_raised -> break
+#endif
+	od;
+	/* One more handler runs ahead of the end of this. */
+	raise_own();
+	own_left = false
+#else
 #ifdef KICK_ONCE
 	/* An interrupt under way will arrive: that much can be waited for. */
 	!kick || LATCHED;
@@ -159,7 +293,14 @@ inline window()
 		run_queue()
 	:: else
 	fi
+#endif
 }
+
+#ifdef LATE_SELF
+#define SEND_SELF	wire_self
+#else
+#define SEND_SELF	latched_self
+#endif
 
 /* After an entry from user mode: what was queued becomes a self-interrupt. */
 inline take_queued()
@@ -174,7 +315,7 @@ inline take_queued()
 			due = thread_waits;
 			if	/* one that is under way will do */
 			:: KICKED
-			:: else -> kick = KICKS; latched_self = true
+			:: else -> kick = KICKS; SEND_SELF = true
 			fi
 		}
 	:: else
@@ -207,6 +348,9 @@ inline another_task()
 		body = false; old_walk[0] = false; old_walk[1] = false;
 		state_user()
 	   };
+#ifdef SYNC_ENTRY
+	   d_step { synchronise() };	/* the exception */
+#endif
 	   atomic {
 		waited_before[0] = waits[0]; waited_before[1] = waits[1];
 		state_kernel()
@@ -231,7 +375,7 @@ user:	/* Interrupts on. */
 end_user:
 	if
 	:: LATCHED ->
-		assert(!latched && !latched_self);	/* quiet */
+		assert(!latched && !latched_self && !latched_own);	/* quiet */
 		tick = false
 #ifndef NEVER_TICKS
 	:: due -> tick = true
@@ -242,6 +386,9 @@ end_user:
 #endif
 	fi;
 
+#ifdef SYNC_ENTRY
+	d_step { synchronise() };	/* the exception */
+#endif
 	atomic {
 		user_mode = false;
 		waited_before[0] = waits[0]; waited_before[1] = waits[1];
@@ -250,7 +397,7 @@ end_user:
 	};
 	catch_up();
 	take_queued();
-	window();
+	proper();
 	if
 	:: tick && thread_waits -> yield_cpu()
 	:: else
@@ -276,8 +423,14 @@ quiet:	/* Make the CPU quiet again. */
 #ifndef LEAVE_CALLBACK
 	local_state = false;
 #endif
+#if defined(SYNC_ENTRY) && defined(OTHER_TASK)
+	arm();
+#endif
 	/* Interrupts off, noinstr, to the return. */
 	atomic {
+#ifdef LATE_SELF
+		raise_own();
+#endif
 		if	/* a thread that waits keeps a tick due */
 		:: thread_waits -> due = true; thread_since = true
 		:: else

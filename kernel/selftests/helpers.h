@@ -175,6 +175,7 @@ struct worker {
 	__u64 missed;
 	/* Between the worker and who waits for it. */
 	bool stop;
+	__u64 rounds;
 	int state;
 	pthread_t thread;
 	pid_t pid;
@@ -202,6 +203,7 @@ static inline void *worker_run(void *data)
 			tick(fd);
 			last = now;
 		}
+		__atomic_fetch_add(&w->rounds, 1, __ATOMIC_RELAXED);
 	}
 	if (w->page)
 		w->missed = seen(w->page->missed);
@@ -232,6 +234,16 @@ static inline int worker_wait(struct worker *w)
 	for (int i = 0; i < 1000 && __atomic_load_n(&w->state, __ATOMIC_ACQUIRE) == WORKER_NEW; i++)
 		usleep(10000);
 	return __atomic_load_n(&w->state, __ATOMIC_ACQUIRE) == WORKER_RUNS ? 0 : w->error ?: -ETIME;
+}
+
+/* Until it is in user mode, behind whatever tick it may be in. */
+static inline void worker_spins(struct worker *w)
+{
+	__u64 begin = seen(w->rounds);
+
+	while (seen(w->rounds) < begin + 2 &&
+	       __atomic_load_n(&w->state, __ATOMIC_ACQUIRE) == WORKER_RUNS)
+		sched_yield();
 }
 
 static inline int worker_thread(struct worker *w)

@@ -19,6 +19,7 @@ EXAMPLES = """examples:
   tools/isolab attribution                   are injected causes named? out/attribution.json
   tools/isolab rtla                          does rtla name them too? out/rtla.json
   tools/isolab instants --kind tlb           every instant, every order: out/instants.json
+  tools/isolab flow --kernel arm64-rt        what may run ahead of the synchronisation
   tools/isolab scope                         triggers from outside: out/scope-rt.json
   tools/isolab scope-live                    isolator-scope's page, of a guest that answers
   tools/isolab scope-report                  the thesis' experiment: out/scope-report.json, .html
@@ -131,6 +132,10 @@ def _parser() -> argparse.ArgumentParser:
                           help="only this request")
     instants.add_argument("--sample", action="store_true",
                           help="a few, as make check does: out/instants-sample.json")
+    flow = commands.add_parser(
+        "flow", help="arm64: all that may run on the way in and out calls nothing that is patched"
+    )
+    flow.add_argument("--kernel", default="arm64-nort", choices=("arm64-nort", "arm64-rt"))
     cost = commands.add_parser("cost", help="instructions, counted from outside")
     cost.add_argument("what", choices=["kernel", "sample"],
                       help="kernel: its paths; sample: one of isolator measure, and of cyclictest")
@@ -170,6 +175,10 @@ def main() -> int:
 
             return instants.main(arguments.kernel, arguments.every, arguments.sample,
                                  arguments.path, arguments.kind)
+        if arguments.command == "flow":
+            from .instants import flow
+
+            return flow.main(arguments.kernel)
         if arguments.command == "rtla":
             from .rivals import rtla
 

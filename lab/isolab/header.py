@@ -22,6 +22,8 @@ KERNELS = (
 # What "observe:" may name beside a vector and a kind (guests/machine.py): all entries; calls that
 # Isolator did not send.
 COUNTERS = {"any": "kernel_entries", "others": "kicks_of_others"}
+# Costly instructions that "more:" may name: those of lab/observer/heavy.h.
+HEAVY = ("locked", "serialising", "fence", "sync")
 TESTS = LAB / "guest" / "tests"
 DISTRO_TESTS = LAB / "distro" / "tests"
 ARM64_TESTS = LAB / "arm64" / "tests"
@@ -102,6 +104,16 @@ class Equal:
 
 
 @dataclass(frozen=True)
+class More:
+    """Of a kind of costly instructions (HEAVY) one window has exactly so many more than another."""
+
+    base: int
+    window: int
+    kind: str
+    count: int
+
+
+@dataclass(frozen=True)
 class GuestTest:
     name: str
     cpus: int
@@ -115,6 +127,7 @@ class GuestTest:
     long: str  # yes: only in the full suites; hour: in none, as it is a step of its own
     expects: tuple[Expect, ...]
     equals: tuple[Equal, ...]
+    mores: tuple[More, ...] = ()
     memory: str = "1G"
     once: bool = False  # make check runs it without PREEMPT_RT only
     icount: bool = False  # time follows instructions
@@ -126,7 +139,7 @@ class GuestTest:
 
     @property
     def observed(self) -> bool:
-        return bool(self.expects or self.equals or self.windows)
+        return bool(self.expects or self.equals or self.mores or self.windows)
 
 
 def _name(path: Path) -> str:
@@ -183,6 +196,17 @@ def _equals(values: list[str], path: Path) -> tuple[Equal, ...]:
     return tuple(found)
 
 
+def _mores(values: list[str], path: Path) -> tuple[More, ...]:
+    found = []
+    for value in values:
+        words = value.split()
+        numbers = [word for i, word in enumerate(words) if i != 2]
+        if len(words) != 4 or words[2] not in HEAVY or not all(n.isdigit() for n in numbers):
+            raise term.LabError(f"{path}: more: needs WINDOW WINDOW {'|'.join(HEAVY)} COUNT")
+        found.append(More(int(words[0]), int(words[1]), words[2], int(words[3])))
+    return tuple(found)
+
+
 def tests(directory: Path = TESTS) -> list[GuestTest]:
     found = []
     for path in sorted(directory.glob("*")):
@@ -203,6 +227,7 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             long=_choice(_one(keys, path, "long", "no"), ("no", "yes", "hour"), path),
             expects=_expects(keys.get("observe", []), path),
             equals=_equals(keys.get("equal", []), path),
+            mores=_mores(keys.get("more", []), path),
             memory=_one(keys, path, "memory", "1G"),
             once=_one(keys, path, "once", "no") == "yes",
             icount=_one(keys, path, "icount", "no") == "yes",

@@ -240,7 +240,8 @@ def _batches(tests: list[GuestTest]) -> list[list[GuestTest]]:
             lines = (test.doorbell, test.wires)
             faults = test.kernel == "isolator-faults"
             cpus = (test.cpus, test.smt)
-            key = (cpus, test.memory, test.observed, test.icount, test.append, faults, *lines)
+            key = (cpus, test.memory, test.observed, bool(test.mores), test.icount, test.append,
+                   faults, *lines)
             batches.setdefault(key, []).append(test)
     return [*batches.values(), *alone]
 
@@ -289,6 +290,7 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
             memory=left[0].memory,
             append=f"{distro.APPEND} {left[0].append}" if which.disk else left[0].append,
             observe=left[0].observed,
+            heavy=bool(left[0].mores),
             want_kvm=True,
             icount=left[0].icount,
             wires=left[0].wires,

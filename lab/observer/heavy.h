@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Instructions that cost far more than one cycle, which a count of instructions
- * hides: locked ones and serialising ones.
+ * hides: locked ones and serialising ones.  And what of them, in a row, has a CPU run
+ * text as others have changed it.
  */
 #ifndef LAB_HEAVY_H
 #define LAB_HEAVY_H
@@ -9,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum heavy_kind { HEAVY_LOCKED, HEAVY_SERIALISING, HEAVY_FENCE, HEAVY_KINDS };
+enum heavy_kind { HEAVY_LOCKED, HEAVY_SERIALISING, HEAVY_FENCE, HEAVY_SYNC, HEAVY_KINDS };
 
 static const char *const heavy_names[HEAVY_KINDS] = {
-	"locked", "serialising", "fence",
+	"locked", "serialising", "fence", "sync",
 };
 
 /* The kind of the instruction, or -1. */

@@ -70,11 +70,18 @@ static int arm64_heavy(const uint8_t *b, size_t size)
 	return -1;
 }
 
+/* dsb ishst; isb */
+static bool arm64_syncs(const uint8_t *before, const uint8_t *b)
+{
+	return word(before) == 0xd5033a9f && word(b) == 0xd5033fdf;
+}
+
 const struct machine machine_arm64 = {
 	.target = "aarch64",
 	.slots = true,
 	.mark = arm64_mark,
 	.heavy_kind = arm64_heavy,
+	.syncs = arm64_syncs,
 };
 
 const struct machine *machine_of(const char *target)

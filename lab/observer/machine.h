@@ -17,6 +17,8 @@ struct machine {
 	bool (*swaps)(const uint8_t *b, size_t size);	/* swapgs; NULL: there is none */
 	bool (*returns)(const uint8_t *b, size_t size);	/* perhaps to user mode */
 	int (*heavy_kind)(const uint8_t *b, size_t size);	/* of heavy.h, or -1 */
+	/* The second of two in a row that are a HEAVY_SYNC, too; NULL: there are none. */
+	bool (*syncs)(const uint8_t *before, const uint8_t *b);
 };
 
 #pragma GCC visibility push(hidden)

@@ -359,26 +359,17 @@ static void on_resume(qemu_plugin_id_t id, unsigned int vcpu)
 	cpu.idle_since_ns = 0;
 }
 
-/* Fills @bytes with the instruction's first bytes, the rest with zeros. */
-static size_t insn_bytes(const struct qemu_plugin_insn *insn, uint8_t *bytes)
+static void count_heavy(struct qemu_plugin_insn *insn, int kind)
 {
-	size_t size = qemu_plugin_insn_size(insn);
-	uintptr_t ret;
-
-	memset(bytes, 0, MAX_BYTES);
-	if (size > MAX_BYTES)
-		size = MAX_BYTES;
-	ret = qemu_plugin_insn_data(insn, bytes, size);
-	if (!conf.copies)
-		memcpy(bytes, (const void *)ret, size);
-	return size;
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, on_heavy, QEMU_PLUGIN_CB_NO_REGS,
+					       (void *)(uintptr_t)kind);
 }
 
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t n = qemu_plugin_tb_n_insns(tb), i, size = 0;
 	uint64_t pc = qemu_plugin_tb_vaddr(tb), at = pc, data = pc << TB_ADDR_SHIFT;
-	uint8_t b[MAX_BYTES] = { 0 };
+	uint8_t b[MAX_BYTES] = { 0 }, before[MAX_BYTES];
 	bool kernel = pc >> 63;
 
 	(void)id;
@@ -391,7 +382,8 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_deliver,
 				QEMU_PLUGIN_CB_NO_REGS, NULL);
 		at += qemu_plugin_insn_size(insn);
-		size = insn_bytes(insn, b);
+		memcpy(before, b, sizeof(b));
+		size = plugin_insn_bytes(insn, b, conf.copies);
 		if (kernel && machine->swaps && machine->swaps(b, size))
 			data ^= TB_SWAPGS;
 		if (!kernel && machine->mark(b, size, &payload)) {
@@ -402,8 +394,10 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 			continue;
 		kind = machine->heavy_kind(b, size);
 		if (kind >= 0)
-			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_heavy,
-				QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)kind);
+			count_heavy(insn, kind);
+		/* Of two blocks it would not be seen: a test that counts them expects some. */
+		if (kernel && machine->syncs && machine->syncs(before, b))
+			count_heavy(insn, HEAVY_SYNC);
 	}
 	if (kernel) {
 		data |= TB_KERNEL;

@@ -3,6 +3,8 @@
 #ifndef LAB_OBSERVER_PLUGIN_H
 #define LAB_OBSERVER_PLUGIN_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +32,22 @@ static inline int plugin_options(const char *name, int (*set)(char *arg), int ar
 		}
 	}
 	return 0;
+}
+
+/* Fills @bytes with the instruction's first bytes, the rest with zeros; @copies: as QEMU 10 does. */
+static inline size_t plugin_insn_bytes(const struct qemu_plugin_insn *insn, uint8_t *bytes,
+				       bool copies)
+{
+	size_t size = qemu_plugin_insn_size(insn);
+	uintptr_t ret;
+
+	memset(bytes, 0, MAX_BYTES);
+	if (size > MAX_BYTES)
+		size = MAX_BYTES;
+	ret = qemu_plugin_insn_data(insn, bytes, size);
+	if (!copies)
+		memcpy(bytes, (const void *)ret, size);
+	return size;
 }
 
 #endif

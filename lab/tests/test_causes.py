@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from isolab.matrix import cells
 from isolab.paths import LAB
+from waiting import PATIENCE_S
 
 LINE = "cpu 1 sender callback {0} kind call deferred {1} queued {2} longest_ns {3} comm {4}\n"
 
@@ -28,7 +29,7 @@ def _said(where: Path, before: list[str], after: list[str]) -> str:
         (proc / "senders").write_text("".join(lines))
         (proc / "stats").write_text("cpu 1 total\ncpu 1 kind call longest_ns 90\n")
         said = subprocess.run([busybox, "sh", LAB / "guest/causes.sh", command], env=environment,
-                              capture_output=True, text=True, check=True, timeout=60).stdout
+                              capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout
     return said
 
 

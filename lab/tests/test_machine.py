@@ -12,6 +12,7 @@ from isolab.judge import counted
 
 MAP = """ffff800080010800 T vectors
 ffff800080012800 T __bp_harden_el1_vectors
+ffff800080014400 T __entry_text_end
 ffff800080026fb8 t ipi_handler
 ffff8000801bb230 T generic_smp_call_function_single_interrupt
 ffff800080c1da38 t arch_timer_handler_virt
@@ -51,6 +52,12 @@ def test_observer_is_told_where_what_is(tmp_path: Path, monkeypatch: pytest.Monk
         *("0xffff800080f27c98", "0xffff800080f28550", "0xffff800080f28a40", "0xffff800080f29000")
     ]
     assert said["kick"] == ["0xffff8000801bb230"] and said["deliver"] == ["0xffff800080f29100"]
+
+
+def test_a_table_that_the_configuration_lacks_is_none(tmp_path: Path) -> None:
+    """Behind its name comes other text, of which an address may look like a slot's."""
+    less = MAP.replace("ffff800080014400 T __entry_text_end", "ffff800080012938 T __entry_text_end")
+    assert built(tmp_path, symbols=less).vectors() == [0xFFFF800080010800]
 
 
 def test_entry_is_named_without_the_compilers_suffix(tmp_path: Path) -> None:

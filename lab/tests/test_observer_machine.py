@@ -22,6 +22,7 @@ class Machine(ctypes.Structure):
         ("swaps", ctypes.c_void_p),
         ("returns", ctypes.c_void_p),
         ("heavy_kind", ctypes.CFUNCTYPE(ctypes.c_int, _BYTES, _SIZE)),
+        ("syncs", ctypes.CFUNCTYPE(ctypes.c_bool, _BYTES, _BYTES)),
     )
 
 
@@ -100,3 +101,13 @@ def test_costly_instructions_of_arm64(
     assert len(codes) == len(text.splitlines())
     found = {t: of.heavy_kind(c, 4) for t, c in zip(text.splitlines(), codes, strict=True)}
     assert found == dict.fromkeys(found, kind)
+
+
+def test_only_this_pair_of_arm64_synchronises_text(machine_of: ctypes.CDLL, tmp_path: Path) -> None:
+    of = machine(machine_of, "aarch64")
+    text = "dsb ishst\nisb\ndsb nshst\ndsb ish\ndmb ishst\nnop"
+    dsb, isb, *others = assembled(tmp_path, text)
+    assert of.syncs(dsb, isb)
+    assert not of.syncs(isb, dsb) and not of.syncs(isb, isb)
+    assert not any(of.syncs(other, isb) or of.syncs(dsb, other) for other in others)
+    assert not machine(machine_of, "x86_64").syncs

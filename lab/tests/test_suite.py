@@ -11,7 +11,7 @@ import pytest
 from isolab import suite
 from isolab.guests.guest import ENDED, Outcome
 from isolab.guests.kernel import Kernel
-from isolab.header import Equal, Expect, GuestTest
+from isolab.header import Equal, Expect, GuestTest, More
 from isolab.judge.attempt import Attempt, record
 from isolab.paths import SCHEMAS
 from isolator_report import schemafile
@@ -132,6 +132,16 @@ def test_windows_must_be_equal() -> None:
     one, same, other = ({"kernel_instructions": n} for n in (1000, 1019, 1021))
     assert _judge(test, DONE, windows={1: one, 2: same}).why == []
     for wrong in ({1: one, 2: other}, {1: one}, {1: {"kernel_instructions": 0}, 2: same}):
+        assert _judge(test, DONE, windows=wrong).status == "failed"
+
+
+def test_one_window_must_have_exactly_so_many_more() -> None:
+    test = _test(mores=(More(1, 2, "sync", 1000),))
+    of = {n: {"heavy": {"sync": n}} for n in (0, 999, 1000, 1001)}
+    assert test.observed
+    assert _judge(test, DONE, windows={1: of[0], 2: of[1000]}).why == []
+    for wrong in ({1: of[0], 2: of[999]}, {1: of[0], 2: of[1001]}, {1: of[1000], 2: of[0]},
+                  {1: of[0]}, {1: of[0], 2: {}}, {1: of[0], 2: {"heavy": {"fence": 1000}}}):
         assert _judge(test, DONE, windows=wrong).status == "failed"
 
 

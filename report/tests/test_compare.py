@@ -20,7 +20,7 @@ from isolator_report.cli import main
 from isolator_report.document import NS, Result
 from isolator_report.errors import ERROR, EXCEEDED, INCONCLUSIVE, PASS
 from isolator_report.rounds import measure
-from waiting import until
+from waiting import PATIENCE_S, until
 
 SCHEMA = json.loads((Path(compare.__file__).with_name("compare.json")).read_text())
 
@@ -217,7 +217,7 @@ def test_a_signal_ends_the_command_too(number: int, tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(Path(compare.__file__).parents[1])})
     until((tmp_path / "begun").exists)
     process.send_signal(number)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == ERROR and "interrupted" in err
     assert (tmp_path / "restored").exists()
 

@@ -35,7 +35,7 @@ from isolator_scope.protocol import ProtocolError, SetFrequency, SetPatience
 from isolator_scope.recording import Reader
 from scope_simulated import ENVIRONMENT, simulated
 from steps import ROOT
-from waiting import until
+from waiting import PATIENCE_S, until
 
 COMMANDS = {"serve", "record", "replay", "report", "export"}
 FAULTS = ("--missing", "0.01", "--late", "0.005", "--stray", "0.005", "--seed", "3")
@@ -59,7 +59,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
             [sys.executable, "-m", "isolator_scope", "record", "--connect", where, "-n", "2000",
              "--frequency", "2000", "--seed", "9", "--packet", "50", "--patience", "20ms", "-o",
              str(path), "--json", "--report", str(page), "--cpu", "3", "--kernel", "6.12-rt"],
-            env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
+            env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == PASS, done.stderr
     return path, json.loads(done.stdout), page.read_text()
 
@@ -165,7 +165,7 @@ def test_signal_ends_it_in_order(tmp_path: Path) -> None:
                 stdout=subprocess.PIPE) as run:
             wait_for_records(path)
             run.send_signal(signal.SIGTERM)
-            out, _ = run.communicate(timeout=30)
+            out, _ = run.communicate(timeout=PATIENCE_S)
         assert run.returncode == PASS
         data = json.loads(out)
         assert data["early"] and data["parts"][0]["series"][0]["triggers"] > 0
@@ -173,7 +173,7 @@ def test_signal_ends_it_in_order(tmp_path: Path) -> None:
         again = subprocess.run(
             [sys.executable, "-m", "isolator_scope", "record", "--connect", where, "-n", "10",
              "-o", str(tmp_path / "b.scope"), "--json"], env=ENVIRONMENT, capture_output=True,
-            text=True, timeout=30)
+            text=True, timeout=PATIENCE_S)
         assert again.returncode == PASS, again.stderr + again.stdout[-300:]
 
 
@@ -220,7 +220,7 @@ def test_generator_dies(tmp_path: Path) -> None:
             text=True, stdout=subprocess.PIPE) as run:
         wait_for_records(path)
         generator.kill()
-        out, _ = run.communicate(timeout=30)
+        out, _ = run.communicate(timeout=PATIENCE_S)
     assert run.returncode == INCONCLUSIVE
     assert "was not stopped" in json.loads(out)["words"]
 
@@ -236,7 +236,7 @@ def test_killed_and_gone_on_with(tmp_path: Path) -> None:
             run.kill()
         cut = path.stat().st_size
         done = subprocess.run([*words, "--connect", where, "--time", "5s"], env=ENVIRONMENT,
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=PATIENCE_S)
     assert path.stat().st_size > cut
     data = json.loads(done.stdout)
     # It was begun by the first one: the second only takes what comes.
@@ -250,7 +250,7 @@ def test_nothing_to_measure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     with simulated("--bare") as (where, _):
         done = subprocess.run([sys.executable, "-m", "isolator_scope", "record", "--connect", where,
                                "-o", str(tmp_path / "a.scope")], env=ENVIRONMENT,
-                              capture_output=True, text=True, timeout=30)
+                              capture_output=True, text=True, timeout=PATIENCE_S)
         assert done.returncode == SKIPPED and "load the target's driver" in done.stderr
     assert main(["record", "--connect", "127.0.0.1:1", "--wait", "1100ms", "-o",
                  str(tmp_path / "b.scope")]) == ERROR
@@ -276,7 +276,7 @@ def test_the_simulation_on_a_port_that_is_taken() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = subprocess.run([sys.executable, "-m", "sim", "--port", str(port)], env=ENVIRONMENT,
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == ERROR and not done.stdout
     assert done.stderr == f"sim: cannot listen on 127.0.0.1:{port}: Address already in use; " \
         "name another port with --port, 0 for any that is free\n"
@@ -290,7 +290,7 @@ def test_refused(tmp_path: Path) -> None:
             done = subprocess.run(
                 [sys.executable, "-m", "isolator_scope", "record", "--connect", where, "-n", "5",
                  "-o", str(tmp_path / "a.scope"), *words], env=ENVIRONMENT, capture_output=True,
-                text=True, timeout=30)
+                text=True, timeout=PATIENCE_S)
             assert done.returncode == ERROR and said in done.stderr
 
 

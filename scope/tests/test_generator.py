@@ -8,6 +8,7 @@ from pathlib import Path
 
 from scope_simulated import ENVIRONMENT
 from scope_virtual import virtual
+from waiting import PATIENCE_S
 
 
 def test_a_run_with_the_virtual_generator(tmp_path: Path) -> None:
@@ -17,7 +18,7 @@ def test_a_run_with_the_virtual_generator(tmp_path: Path) -> None:
             [sys.executable, "-m", "isolator_scope", "record", "--connect", where,
              "--token-file", token, "-n", "150", "--frequency", "200", "--calibrate", "100", "-o",
              tmp_path / "a.scope", "--json"], env=ENVIRONMENT, capture_output=True,
-            text=True, timeout=60)
+            text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr + done.stdout[:2000]
     data = json.loads(done.stdout)
     rows = {row["name"]: row for row in data["parts"][0]["series"]}

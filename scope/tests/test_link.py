@@ -29,6 +29,7 @@ from isolator_scope.recording import Kind, Reader
 from scope_runs import generator, measuring, same, until, whole
 from sim.generator import Link
 from sim.model import Faults
+from waiting import PATIENCE_S
 
 CUTS = 20
 
@@ -321,7 +322,7 @@ def test_ended_while_a_connection_ends(tmp_path: Path, monkeypatch: pytest.Monke
         for _ in range(10):  # turns in which it hears of that, before its connection has ended
             await asyncio.sleep(0)
         ended.set()
-        done, _ = await asyncio.wait({task}, timeout=30)
+        done, _ = await asyncio.wait({task}, timeout=PATIENCE_S)
         task.cancel()
         server.close()
         assert done

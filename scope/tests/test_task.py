@@ -4,6 +4,8 @@
 import subprocess
 from pathlib import Path
 
+from waiting import PATIENCE_S
+
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent.parent
 
@@ -17,5 +19,5 @@ def test_a_signal_before_read(tmp_path: Path) -> None:
          TOP / "scope/task/scope_task.c", HERE / "late_signal.c"],
         check=True)
     done = subprocess.run([program, "--priority", "0"], capture_output=True, text=True,
-                          check=False, timeout=20)
+                          check=False, timeout=PATIENCE_S)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0 answers\n", "")

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from steps import ROOT
-from waiting import until
+from waiting import PATIENCE_S, until
 
 APT = """#!/bin/sh
 # As apt-get: a second one beside it fails.  The first stays until the other step waits for it,
@@ -48,6 +48,6 @@ def test_two_at_once_wait_for_each_other(tmp_path: Path) -> None:
             [ROOT / "tools/install-packages", "--names", "a-package"], env=environment,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
         until((tmp_path / "updates").exists, both[0].poll)
-    said = [one.communicate(timeout=60)[0] for one in both]
+    said = [one.communicate(timeout=PATIENCE_S)[0] for one in both]
     assert [one.returncode for one in both] == [0, 0], said
     assert (tmp_path / "installed").read_text() == "installed\n"

@@ -13,7 +13,7 @@ import steps
 from lanes import run_lanes, stretches
 from processes import gone
 from steps import Step
-from waiting import until
+from waiting import PATIENCE_S, until
 
 
 def shell(name: str, script: str, group: str = "unit", **more: object) -> Step:
@@ -112,5 +112,5 @@ def test_sigterm_takes_both_lanes_along(tmp_path: Path) -> None:
     logs = [tmp_path / f"out/{name}.log" for name in "ab"]
     until(lambda: all(log.is_file() and " up\n" in log.read_text() for log in logs), runner.poll)
     runner.send_signal(signal.SIGTERM)
-    assert runner.wait(timeout=20) == 128 + signal.SIGTERM
+    assert runner.wait(timeout=PATIENCE_S) == 128 + signal.SIGTERM
     assert all(gone(int(log.read_text().split(" up\n")[0].split()[-1]), 20) for log in logs)

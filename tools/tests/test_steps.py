@@ -15,7 +15,7 @@ import pytest
 import steps
 from processes import gone
 from steps import Step, run_steps, select, tally
-from waiting import until
+from waiting import PATIENCE_S, until
 
 SCHEMA = json.loads((steps.ROOT / "tools/schemas/isolator-steps.json").read_text())
 
@@ -105,7 +105,8 @@ def shown(results: Path, script: str) -> list[str]:
     ("line", "seq -f 'failed: %g on b' 30; echo 0 passed, 30 failed",
      [f"failed: {n} on b" for n in range(1, 21)]),
     ("exit", "echo why", []),
-    ("junit", """echo "<t><testcase classname='a.b' name='c'><failure message='x is y&#10;and more'/></testcase><testcase name='d'><error/></testcase><testcase name='e'/></t>" >a.xml""",
+    ("junit", """echo "<t><testcase classname='a.b' name='c'><failure message='x is y&#10;and'/>
+</testcase><testcase name='d'><error/></testcase><testcase name='e'/></t>" >a.xml""",
      ["a.b::c: x is y", "d"]),
 ])
 def test_what_failed_is_named_again_at_the_end(results: Path, count: str, script: str,
@@ -244,7 +245,8 @@ def test_each_step_has_a_name_of_its_own(tool: str, column: int) -> None:
     assert len(names) > 10 and len(set(names)) == len(names)
 
 
-def test_a_signal_as_a_step_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signal_as_a_step_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                   request: pytest.FixtureRequest) -> None:
     """Also before the runner knows the process: it is ended."""
     started = subprocess.Popen
 
@@ -253,6 +255,9 @@ def test_a_signal_as_a_step_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         os.kill(os.getpid(), signal.SIGINT)
         return process
 
+    # A shell that starts this in the background has it ignore the signal.
+    earlier = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, earlier))
     monkeypatch.setattr(subprocess, "Popen", start)
     with (tmp_path / "log").open("wb") as sink:
         one = child.Child(["sleep", "60"], tmp_path, os.environ, sink)
@@ -275,5 +280,5 @@ def test_sigterm_takes_the_step_along(tmp_path: Path) -> None:
     log = tmp_path / "out/s.log"
     until(lambda: log.is_file() and " up\n" in log.read_text(), runner.poll)
     runner.terminate()
-    assert runner.wait(timeout=30) == 128 + signal.SIGTERM
+    assert runner.wait(timeout=PATIENCE_S) == 128 + signal.SIGTERM
     assert gone(int(log.read_text().split(" up\n")[0].split()[-1]), 20)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from attributetest import AT, MS, US, inside, spinning, storm
 from tracegen import framed, page, pages, record
+from waiting import PATIENCE_S
 
 
 def _garbage(dice: random.Random, raw: bytes) -> bytes:
@@ -40,7 +41,7 @@ def test_pages_of_anything(isolator: Path, tmp_path: Path, seed: int) -> None:
     (tmp_path / "list").write_text((tmp_path / "list").read_text().replace("1 100 -", "1 100 9"))
     done = subprocess.run(
         [isolator, "attribute", "--json", "--outliers", tmp_path / "list", directory],
-        capture_output=True, check=False, timeout=60)
+        capture_output=True, check=False, timeout=PATIENCE_S)
     assert done.returncode in (0, 1), done.stderr.decode(errors="replace")
     assert b"Sanitizer" not in done.stderr and b"runtime error" not in done.stderr
     if not done.returncode:

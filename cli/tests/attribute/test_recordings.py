@@ -17,6 +17,7 @@ from attributetest import AT, IDLE, MS, SPIN, US, inside, spinning, storm, waiti
 from clitest import CLI
 from isolator_report import schemafile
 from tracegen import Recording, record
+from waiting import PATIENCE_S
 
 MEASURE = schemafile.read(CLI / "schema/measure.json")
 ATTRIBUTION = jsonschema.Draft202012Validator(
@@ -37,7 +38,7 @@ def look(isolator: Path, tmp_path: Path) -> Look:
             for n, (begin, end) in enumerate(outliers)))
         done = subprocess.run(
             [isolator, "attribute", "--json", "--outliers", tmp_path / "list", directory],
-            capture_output=True, text=True, check=False, timeout=60)
+            capture_output=True, text=True, check=False, timeout=PATIENCE_S)
         assert done.returncode == 0, done.stderr
         said: dict[str, Any] = json.loads(done.stdout)
         ATTRIBUTION.validate(said)

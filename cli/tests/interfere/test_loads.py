@@ -211,7 +211,7 @@ def stress_ng(tmp_path: Path, runs: str) -> str:
 
 def test_stressor_that_does_nothing(interfere: Interfere, tmp_path: Path) -> None:
     """No success: it does no operation."""
-    document = interfere("stress:x", code=3, path=stress_ng(tmp_path, "sleep 60"))
+    document = interfere("stress:x", code=3, path=stress_ng(tmp_path, "sleep 600"))
     assert document["verdict"] == "idle" and "it did nothing" in document["loads"][0]["why"]
 
 

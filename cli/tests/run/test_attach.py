@@ -44,7 +44,7 @@ def task(cpus: str = "0-2", priority: int = 0, policy: int = 0) -> Changes:
 def command(program: Path, root: Path, *words: str, code: int = 0, **how: Any) -> dict[str, Any]:
     """The document of attach or detach, with what it said beside."""
     done = subprocess.run([program, words[0], "--root", root, "--json", *words[1:]], text=True,
-                          capture_output=True, check=False, timeout=60, **how)
+                          capture_output=True, check=False, timeout=PATIENCE_S, **how)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
     if code and not done.stdout:
@@ -118,7 +118,7 @@ def test_signal_to_attach(kernel: Path, lay: Lay, name: str) -> None:
                "signal.signal(s, signal.SIG_DFL); signal.pthread_sigmask(signal.SIG_BLOCK, [s]); "
                "os.kill(os.getpid(), s); os.execv(sys.argv[2], sys.argv[2:])", name]
     done = subprocess.run([*blocked, kernel, "attach", "--root", root, "4711", "-c", "3"],
-                          text=True, capture_output=True, check=False, timeout=60)
+                          text=True, capture_output=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 1 and "ended by a signal" in done.stderr
     assert asked(root) in ([], ["stop 4711"]) and cleared(root) == before
 

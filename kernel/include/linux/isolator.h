@@ -231,20 +231,27 @@ static __always_inline bool isolator_exit_raced(void)
 	while (raw_atomic_read_acquire(&hot->senders))
 		cpu_relax();
 	return (raw_atomic_read(&hot->work) & ISOLATOR_WORK_QUEUED) ||
-	       raw_atomic_read(&hot->kick) || arch_isolator_irq_pending();
+	       raw_atomic_read(&hot->kick) ||
+	       (ARCH_ISOLATOR_LATE_SELF && READ_ONCE(hot->raised)) ||
+	       arch_isolator_irq_pending();
 }
 
 /**
- * isolator_raise_self - this CPU is about to send an interrupt to itself
+ * isolator_raise_self - must this CPU send the interrupt that it is about to send to itself?
  *
- * Where such a one may come late.  The way to user mode waits until it has come.
- * Context: interrupts off until it is sent, or another one for the same purpose could
- * arrive in between, and take the note of this one along.
+ * Where such a one may come late.  The way to user mode waits until it has come.  As with a
+ * kick one is under way at a time: with two, the first to arrive would take the note of the
+ * other along.  Return: false: one is under way, and what it finds is done then.
+ * Context: interrupts off until it is sent, or that one could arrive in between.
  */
-static __always_inline void isolator_raise_self(void)
+static __always_inline bool isolator_raise_self(void)
 {
+	/* Of another CPU the note may be of one that was lost as the CPU went offline. */
+	if (isolator_cpu(raw_smp_processor_id()) && this_cpu_read(isolator_hot.raised))
+		return false;
 	if (isolator_enabled())
 		this_cpu_write(isolator_hot.raised, true);
+	return true;
 }
 
 /** isolator_self_arrived - it is here; called before what it is for is looked at */
@@ -420,7 +427,7 @@ static __always_inline void isolator_user_exit(void) { }
 static inline void isolator_left(int cpu) { }
 static inline void isolator_prepare_user(void) { }
 static __always_inline bool isolator_exit_raced(void) { return false; }
-static inline void isolator_raise_self(void) { }
+static inline bool isolator_raise_self(void) { return true; }
 static inline void isolator_self_arrived(void) { }
 static inline void isolator_arrived(void) { }
 static inline void isolator_switch(struct task_struct *prev) { }

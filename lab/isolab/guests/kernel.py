@@ -108,14 +108,18 @@ class Kernel:
         return found
 
     def vectors(self) -> list[int]:
-        """arm64: where vector tables begin."""
+        """arm64: where vector tables begin.
+
+        A configuration may lack some: their name is there, but behind it comes other text.
+        """
         by_name = self.symbols[2]
-        return [
+        tables = [
             by_name[name] + i * VECTORS_SIZE
             for name, many in VECTORS.items()
             if name in by_name
             for i in range(many)
         ]
+        return [t for t in tables if t + VECTORS_SIZE <= by_name["__entry_text_end"]]
 
     def syscall_entries(self) -> list[int]:
         by_name = self.symbols[2] | {

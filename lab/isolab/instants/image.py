@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .. import term
+from ..guests import machine
 from ..guests.kernel import Kernel
 
 _MAGICS = {b"\x1f\x8b": "gzip", b"\xfd7zX": "xz", b"]\0\0": "lzma"}
@@ -60,6 +61,14 @@ class Image:
         return self.symbols[name], self.end_of(name)
 
 
+class RawImage(Image):
+    """The same of an image that is no ELF file: arm64's, which is text and data as in memory."""
+
+    def __init__(self, data: bytes, symbols: dict[str, int]) -> None:
+        self.symbols = symbols
+        self.segments = [(symbols["_text"], data)]
+
+
 def symbols(path: Path) -> dict[str, int]:
     found = {}
     for line in path.read_text().splitlines():
@@ -70,7 +79,10 @@ def symbols(path: Path) -> dict[str, int]:
 
 @functools.cache
 def read(kernel: Kernel) -> Image:
-    return Image(unpack(kernel.image.read_bytes()), symbols(kernel.path / "System.map"))
+    data, by_name = kernel.image.read_bytes(), symbols(kernel.path / "System.map")
+    if kernel.machine is machine.ARM64:
+        return RawImage(data, by_name)
+    return Image(unpack(data), by_name)
 
 
 # smp_mb() on x86-64: lock addl $0, -4(%rsp).

@@ -81,12 +81,13 @@ class _Names:
         return self.names[begin] + (f"+{address - begin:#x}" if address > begin else "")
 
 
-def _jumps(image: Image, names: _Names) -> Iterable[Site]:
+def jumps(image: Image) -> Iterable[tuple[int, int, str]]:
+    """Jump labels: where, where to, and the key."""
+    names = _Names(image)
     at, data = image.table("__jump_table")
-    for n, (code, _, key) in enumerate(words(data, "<iiq")):
+    for n, (code, target, key) in enumerate(words(data, "<iiq")):
         entry = at + 16 * n
-        address = (entry + 8 + key) & ~3
-        yield Site(JUMP, entry + code, 5, names[address])
+        yield entry + code, entry + 4 + target, names[(entry + 8 + key) & ~3]
 
 
 def _calls(image: Image, names: _Names) -> Iterable[Site]:
@@ -97,9 +98,9 @@ def _calls(image: Image, names: _Names) -> Iterable[Site]:
         yield Site(CALL, entry + code, 5, names[address])
 
 
-def _traced(image: Image) -> Iterable[Site]:
+def _traced(image: Image, size: int) -> Iterable[Site]:
     for (address,) in words(image.table("mcount_loc")[1], "<Q"):
-        yield Site(TRACED, address, 5)
+        yield Site(TRACED, address, size)
 
 
 def _alternatives(image: Image) -> Iterable[Site]:
@@ -117,10 +118,24 @@ def _unprobed(image: Image) -> list[tuple[int, int]]:
 
 
 def sites(image: Image) -> Sites:
-    """Those of @image; of modules none, as nothing of one is executed there."""
+    """Those of @image, x86-64; of modules none, as nothing of one is executed there."""
     names = _Names(image)
-    every = [*_jumps(image, names), *_calls(image, names), *_traced(image), *_alternatives(image)]
+    labels = (Site(JUMP, code, 5, key) for code, _, key in jumps(image))
+    every = [*labels, *_calls(image, names), *_traced(image, 5), *_alternatives(image)]
     return Sites(every, _unprobed(image))
+
+
+def sites_arm64(image: Image, alternatives: Iterable[tuple[int, int]]) -> Sites:
+    """The same of arm64, which patches no static calls; @alternatives: where, how long."""
+    labels = (Site(JUMP, code, 4, key) for code, _, key in jumps(image))
+    others = (Site(ALTERNATIVE, code, size) for code, size in alternatives)
+    # Two NOPs at the begin of a function, and two ahead of it for who is called.
+    return Sites([*labels, *_traced(image, 16), *others], _unprobed(image))
+
+
+def quiet_text(image: Image) -> list[tuple[int, int]]:
+    """Text of the entry, which is neither traced nor probed."""
+    return [(image.symbols[a], image.symbols[b]) for a, b in _NEVER_PROBED[:2]]
 
 
 def judge(found: Sites, executed: Iterable[int]) -> tuple[list[Said], list[Said]]:

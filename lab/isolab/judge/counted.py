@@ -52,6 +52,17 @@ def _equals(test: GuestTest, windows: Mapping[int, observer.Window]) -> Iterator
             )
 
 
+def _mores(test: GuestTest, windows: Mapping[int, observer.Window]) -> Iterator[str]:
+    for more in test.mores:
+        seen = [(windows.get(n) or {}).get("heavy", {}).get(more.kind)
+                for n in (more.base, more.window)]
+        if None in seen or seen[1] - seen[0] != more.count:
+            yield (
+                f"windows {more.base} and {more.window}: {seen[0]} and {seen[1]} of {more.kind}, "
+                f"not {more.count} more"
+            )
+
+
 def judge(test: GuestTest, windows: Mapping[int, observer.Window]) -> list[str]:
     """What does not hold, of a test that came to its end."""
-    return [*_expects(test, windows), *_equals(test, windows)]
+    return [*_expects(test, windows), *_equals(test, windows), *_mores(test, windows)]

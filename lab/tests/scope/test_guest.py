@@ -16,7 +16,7 @@ FAKE = """#!/bin/sh
 printf 'resolution 60 ns; and so on\\ntargets connect to %s\\n' "$2"
 echo secret > "$2.token"
 printf 'hosts connect to 127.0.0.1:4711 with the token in %s\\n' "$2.token"
-exec sleep 60
+exec sleep 600
 """
 
 

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rounds of the cheapest system call on CPU 1 in windows of the observer, which counts what
+ * synchronises text.  CPU 1 tracks user mode in all of them, isolated or not.
+ */
+#ifndef LAB_ENTRY_SYNC_H
+#define LAB_ENTRY_SYNC_H
+
+#include "../machine.h"
+#include "../marker.h"
+#include "../test.h"
+
+MARK_WINDOW_TABLE();
+
+enum { CALLS = 1000, FIRST_CALLS = 50 };
+
+static inline void system_calls(unsigned int window)
+{
+	int i;
+
+	/* The first returns look around: what the start or the fault left is done then. */
+	for (i = 0; i < FIRST_CALLS; i++)
+		enter_kernel();
+	mark_window_begin(window);
+	for (i = 0; i < CALLS; i++)
+		enter_kernel();
+	mark_window_end(window);
+}
+
+/* One window without isolation, then one or two with it, the last with @fault, if there is one. */
+static inline int compare(const char *fault)
+{
+	struct sched_param fifo = { .sched_priority = 1 };
+	struct iso iso = { .fd = -1 };
+
+	iso_require(2);
+	if (fault && put_file("/proc/isolator/fault", "none"))
+		skip_all("no /proc/isolator/fault: wants a kernel with planted faults");
+	if (!file_has("/sys/devices/system/cpu/nohz_full", "1", NULL))
+		bail_out("CPU 1 is no nohz_full one");
+	put_file("/proc/sys/kernel/sched_rt_runtime_us", "-1");
+	if (iso_pin(1) || sched_setscheduler(0, SCHED_FIFO, &fifo) || mlockall(MCL_CURRENT))
+		bail_out("a FIFO task on CPU 1");
+	mark_target();
+	mark_probe();
+	enter_kernel();
+	system_calls(1);
+	if (!ok(!iso_start(&iso, 60 * SEC, SEC), "CPU 1 is isolated"))
+		return done_testing();
+	system_calls(2);
+	if (fault) {
+		ok(!put_file("/proc/isolator/fault", fault), "%s is planted", fault);
+		system_calls(3);
+		ok(!put_file("/proc/isolator/fault", "none"), "the fault is taken away");
+	}
+	mark_probe();
+	enter_kernel();
+	ok(!iso_stop(&iso), "it is isolated to the end");
+	iso_close(&iso);
+	return done_testing();
+}
+
+#endif

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: fault-no-entry-sync
+ * cpus: 2
+ * kernel: isolator-faults
+ * arch: arm64
+ * timeout: 30
+ * append: nohz_full=1
+ * about: planted fault: kernel entry does not synchronise; what entry-sync counts is none then
+ * observe: 1 syscalls 1000
+ * observe: 2 syscalls 1000
+ * observe: 3 syscalls 1000
+ * more: 1 2 sync 1000
+ * more: 1 3 sync 0
+ */
+#include "entry-sync.h"
+
+int main(void)
+{
+	return compare("no_entry_sync");
+}

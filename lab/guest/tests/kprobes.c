@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: kprobes
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 180
+ * alone: yes
+ * about: 200 kprobes come and go beside an isolated task: 0 entries; and where it runs: all hit
+ * observe: 1 any 0
+ * observe: 2 syscalls 200000
+ */
+#include "probe.h"
+#include "../machine.h"
+#include "../marker.h"
+
+MARK_WINDOW_TABLE();
+
+/* Nobody else makes these calls. */
+#ifdef __x86_64__
+#define COUNTED	"__x64_sys_sched_get_priority_max"
+#define CHURNED	"__x64_sys_sched_get_priority_min"
+#else
+#define COUNTED	"__arm64_sys_sched_get_priority_max"
+#define CHURNED	"__arm64_sys_sched_get_priority_min"
+#endif
+
+enum { SPINS = 1, CALLS, OVER, PROBES = 200, ROUNDS = 100000 };
+
+static _Atomic unsigned int wanted, window, begun;
+
+static void call_both(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		kernel_call(SYS_sched_get_priority_max);
+		kernel_call(SYS_sched_get_priority_min);
+	}
+}
+
+static void follow(struct worker *w)
+{
+	unsigned int now = wanted;
+
+	(void)w;
+	if (now == window)
+		return;
+	if (!window)
+		mark_target();
+	else
+		mark_window_end(window);
+	mark_probe();
+	syscall(SYS_getpid);
+	if (now != OVER)
+		mark_window_begin(now);
+	begun = now;
+	if (now == CALLS)
+		call_both();
+	window = now;
+}
+
+/* So many that were planted, hit as often as may be, and taken away. */
+static int churn(struct probe_counts *sum)
+{
+	int done = 0;
+
+	for (int i = 0; i < PROBES; i++) {
+		struct probe_counts one;
+
+		if (!probe_begin("p", "churned", CHURNED))
+			break;
+		one = probe_counts("churned");
+		probe_end("churned");
+		if (one.hits < 0)
+			break;
+		sum->hits += one.hits;
+		sum->misses += one.misses;
+		done++;
+	}
+	return done;
+}
+
+int main(void)
+{
+	struct probe_counts beside = { 0 }, amid = { 0 }, counted;
+	struct worker *w = worker_new(1);
+	int done;
+
+	iso_require(2);
+	if (!probe_begin("p", "counted", COUNTED))
+		skip_all("no probe at " COUNTED);
+	w->each = follow;
+	w->deadline_ns = 100 * SEC;
+	w->spin_ns = SEC;
+	w->life_s = 150;
+	need_worker(worker_thread(w));
+
+	wanted = SPINS;
+	until(window == SPINS);
+	done = churn(&beside);
+	ok(done == PROBES, "%d probes came and went beside user mode", done);
+	if (!ok(!w->iso.page->missed && !w->iso.page->immediate,
+		"no stop was delivered there: %lu misses, %lu immediate", w->iso.page->missed,
+		w->iso.page->immediate))
+		show_deliveries();
+
+	wanted = CALLS;
+	until(begun == CALLS);
+	done = churn(&amid);
+	ok(done == PROBES, "%d probes came and went amid calls", done);
+	until(window == CALLS);
+	wanted = OVER;
+	until(window == OVER);
+	counted = probe_counts("counted");
+	ok(counted.hits + counted.misses == ROUNDS, "%d calls: %ld hits and %ld misses", ROUNDS,
+	   counted.hits, counted.misses);
+	ok(amid.hits > 0 && amid.hits + amid.misses <= ROUNDS,
+	   "those that came and went: %ld hits, %ld misses", amid.hits, amid.misses);
+	ok(!beside.hits && !beside.misses, "nobody else calls it");
+	/* A stop that finds the task in the kernel four times stops it like others, wherever it is. */
+	diag("amid calls %lu stops were delivered", w->iso.page->immediate);
+	if (!ok(!w->iso.page->missed, "no deadline miss: %lu", w->iso.page->missed))
+		show_deliveries();
+	worker_end(w);
+	probe_end("counted");
+	return done_testing();
+}
