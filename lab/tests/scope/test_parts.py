@@ -120,18 +120,21 @@ def test_a_delay_that_shows_elsewhere_is_seen() -> None:
     wrong = faults(planted(elsewhere="kthread"))
     assert "5 ms in irq show there and in what follows, and nowhere else" in wrong
     assert "the chain view names irq most often" in wrong
-    assert "the chain view names kthread most often" not in wrong
+    assert not [claim for claim in wrong if "names kthread" in claim]
 
 
 @pytest.mark.parametrize(("name", "hops", "held"), [
     ("work-high", {"work-high": 29, "softirq": 5, "bh-work": 1, "work": 4}, True),
-    ("work-high", {"work-high": 9, "softirq": 15, "work": 15}, False),
+    ("work-high", {"work-high": 9, "softirq": 15, "work": 15}, True),  # seen on a slow host
     ("work-high", {"softirq": 20, "work": 19}, False),  # never itself
+    ("work-high", {"work-high": 9, "softirq": 5, "user": 25}, False),
+    ("work-high", {"work-high": 9, "user": 8, "kthread": 2, "irq": 3}, False),
     ("irq", {"irq": 39}, True),
+    ("irq", {"irq": 9, "softirq": 15, "work": 15}, False),  # nothing runs in a handler's middle
     ("irq", {}, False),
 ])
-def test_a_delay_is_named_as_its_own(name: str, hops: dict[str, int], held: bool) -> None:
-    assert scopeparts.judge_named(name, hops)[0] == held
+def test_an_ordinary_thread_shares_the_blame(name: str, hops: dict[str, int], held: bool) -> None:
+    assert scopeparts.judge_named(name, hops, RT)[0] == held
 
 
 def test_a_delay_that_is_too_short_is_seen() -> None:
