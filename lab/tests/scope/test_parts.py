@@ -120,7 +120,7 @@ def test_a_delay_that_shows_elsewhere_is_seen() -> None:
     wrong = faults(planted(elsewhere="kthread"))
     assert "5 ms in irq show there and in what follows, and nowhere else" in wrong
     assert "the chain view names irq most often" in wrong
-    assert "the chain view names kthread most often" not in wrong
+    assert not [claim for claim in wrong if "names kthread" in claim]
 
 
 @pytest.mark.parametrize(("name", "hops", "held"), [
