@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import term
-from ..paths import cache
+from ..paths import BUILD, cache
 from . import arm64, distro, dmesg, initramfs, observer, qemu, wires
 from .kernel import Kernel
 from .machine import ARM64
@@ -29,13 +29,14 @@ ORDERS = "/dev/ttyS3"
 
 
 @contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    """One guest at a time on this machine: two would disturb each other's clocks."""
-    with open(cache() / "guest.lock", "w") as lock:
+def _alone(directory: Path, where: str) -> Iterator[None]:
+    """One guest at a time of those that have @directory in common."""
+    directory.mkdir(exist_ok=True)
+    with open(directory / "guest.lock", "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            term.say("waiting: another guest runs on this machine")
+            term.say(f"waiting: another guest runs {where}")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -306,7 +307,7 @@ def boot(
     @on_event is told each report; a text that it returns ends the guest.
     """
     # From the files on: another lab in this tree would use the same.
-    with _alone():
+    with _alone(BUILD, "from this tree"):
         return _boot(guest, where, on_event)
 
 
@@ -317,7 +318,9 @@ def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) ->
     outcome = Outcome(ours=guest.kernel.ours)
     command, outcome.accel = _command(guest, where)
     (where / "command").write_text(" ".join(command) + "\n")
-    status = _qemu(guest, command, where, outcome, on_event)
+    # Two would disturb each other's clocks; what is built before disturbs them less.
+    with _alone(cache(), "on this machine"):
+        status = _qemu(guest, command, where, outcome, on_event)
     (where / "initrd").unlink(missing_ok=True)
     console = where / "console"
     outcome.console = (
