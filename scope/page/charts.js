@@ -155,8 +155,10 @@ export class TimeChart {
   pixels(at) {
     const { plot } = this, { left, width } = plot.bbox, [from, to] = this.window;
     const step = Math.ceil(2 * devicePixelRatio), each = width / (to - from);
-    const place = (/** @type {number} */ when) =>
-      left + Math.floor(((when - from) * each + 1e-6) / step) * step;
+    const place = (/** @type {number} */ when) => {
+      const pixel = (when - from) * each + 1e-6; // of the last step a part may be left
+      return left + (pixel >= width ? width : Math.floor(pixel / step) * step);
+    };
     const begin = Math.min(place(at), left + width - step);
     return [begin, Math.max(place(at + this.width), begin + step)];
   }
