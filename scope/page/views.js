@@ -184,6 +184,10 @@ export function bind() {
   on("hidden", () => { legend(); rebuild(); });
   on("cursor", readings);
   on("open chain", () => pick("chain"));
-  new ResizeObserver(() => rebuild()).observe(get("charts").parentElement);
+  let wide = 0;
+  new ResizeObserver(() => {
+    const now = get("charts").parentElement.clientWidth;
+    if (now !== wide) { wide = now; rebuild(); } // of its height what is in it decides
+  }).observe(get("charts").parentElement);
   addEventListener("resize", rebuild);
 }
