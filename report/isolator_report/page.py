@@ -211,7 +211,8 @@ def _result(result: Result, number: int, several: bool) -> str:
         f"{data['seconds']:.1f} s", f"run {data['id']}")))
     many = len(groups) > FEW
     return (f'<div data-about="{escape(about)}"><section tabindex="-1">{head}{_verdict(result)}'
-            f'{_overview(result)}<p class="dim">{escape(about)}</p><nav>{links}</nav></section>'
+            f'{_overview(result)}<p class="dim">{escape(about)}</p>'
+            f'<nav aria-label="{escape(f"{number + 1}: {result.source}")}">{links}</nav></section>'
             + "".join(_group(rows, data, escape(labels[key]), many)
                       for key, rows in groups.items())
             + f'<section tabindex="-1" id="r{number}-causes"><h2>Causes, ranked</h2>'

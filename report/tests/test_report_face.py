@@ -38,8 +38,8 @@ def test_the_verdict_is_first_and_said_once() -> None:
     body = text[text.index("<main>"):]
     assert "<b>exceeded</b> (exit 2): p99<" in body
     assert body.index("<b>exceeded</b>") < body.index("<h3>Limits") < body.index("p99 beyond") \
-        < body.index("<nav>") < body.index("Keys: j and k")
-    assert "Linux 6.12.57-rt" in body[:body.index("<nav>")]
+        < body.index("<nav ") < body.index("Keys: j and k")
+    assert "Linux 6.12.57-rt" in body[:body.index("<nav ")]
 
 
 def test_limits_are_drawn() -> None:
