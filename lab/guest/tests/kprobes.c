@@ -5,6 +5,7 @@
  * kernel: isolator
  * timeout: 180
  * alone: yes
+ * once: yes
  * about: 200 kprobes come and go beside an isolated task: 0 entries; and where it runs: all hit
  * observe: 1 any 0
  * observe: 2 syscalls 200000
