@@ -225,7 +225,7 @@ EXPORT int isolator_channel_close(struct isolator_channel *channel)
 {
 	if (!channel)
 		return 0;
-	if (channel->rx.busy)
+	if (channel->rx.state == RECEIVER_BUSY)
 		return isolator_failed(STEP_CLOSE, EDEADLK);
 	isolator_sys.munmap(channel->shared, channel->bytes);
 	isolator_sys.close(channel->fd);
