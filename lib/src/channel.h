@@ -76,7 +76,7 @@ struct receiver_line {
 	_Alignas(2 * LINE) _Atomic uint64_t released;
 };
 
-/* Read once, at open. */
+/* What a segment begins with (segment.h).  Read once, at open. */
 struct channel_header {
 	uint64_t magic;
 	uint32_t version;
@@ -84,7 +84,7 @@ struct channel_header {
 	uint32_t slot_bytes;
 	uint32_t slots;
 	uint32_t message_bytes;
-	uint32_t reserved;
+	uint32_t posters;	/* of an inbox; 0 in a channel */
 	uint64_t bytes;
 };
 
@@ -131,6 +131,7 @@ enum receiver_state {
 	RECEIVER_READY,
 	RECEIVER_GAP,		/* @gap must be reported first */
 	RECEIVER_BUSY,		/* a callback runs */
+	RECEIVER_NONE,		/* this handle only posts */
 };
 
 struct receiver {

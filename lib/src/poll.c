@@ -299,6 +299,8 @@ static int __attribute__((noinline)) poll_more(struct isolator_channel *channel,
 	uint64_t idle = WORD_NEVER;
 	bool looked = false;
 
+	if (__builtin_expect(rx->state == RECEIVER_NONE, 0))
+		return isolator_failed(STEP_POLL, EOPNOTSUPP);
 	if (max > INT_MAX)
 		max = INT_MAX;
 	rx->state = RECEIVER_BUSY;
