@@ -34,6 +34,16 @@ class Machine:
     kinds: Mapping[str, tuple[str, ...]]
 
     @property
+    def prefix(self) -> str:
+        """What distinguishes the names of its kernels and files from the first machine's."""
+        return "" if self is X86_64 else f"{self.name}-"
+
+    @property
+    def suffix(self) -> str:
+        """The same, at the end of a name."""
+        return "" if self is X86_64 else f"-{self.name}"
+
+    @property
     def cpu(self) -> str:
         """ISOLAB_CPU, or the default."""
         asked = os.environ.get("ISOLAB_CPU", "") if len(self.cpus) > 1 else ""

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from .. import term
 from ..paths import LAB
+from . import machine
+from .machine import Machine
 
 SCRIPT = LAB / "host" / "selftests"
 GUEST = "lab/selftests"  # where a guest has them
@@ -26,6 +28,6 @@ def names() -> tuple[str, ...]:
 
 
 @functools.cache
-def directory() -> Path:
-    """Has them built, if their content is not built yet."""
-    return Path(_run()[-1])
+def directory(of: Machine = machine.X86_64) -> Path:
+    """Has them built for @of, if their content is not built yet."""
+    return Path(_run("--arch", of.name)[-1])
