@@ -20,9 +20,8 @@ from ..guests.machine import Machine
 from ..header import Trigger
 from ..judge import attempt, campaign
 from ..paths import LAB, OUT, SCHEMAS, TOP
-from . import cells
+from . import cells, markdown
 from . import claims as matrixclaims
-from . import markdown
 from . import page as matrixpage
 from .cells import Cell
 
