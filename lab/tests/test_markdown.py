@@ -15,7 +15,7 @@ def _cell(entries: int = 0, **changes: Any) -> dict[str, Any]:
     cell: dict[str, Any] = {
         "outcome": "done", "returned": True, "worked": True, "kernel_entries": entries,
         "entries_by_vector": {"sysvec_apic_timer_interrupt": entries} if entries else {},
-        "seconds": 0.1, "when": "2026-11-21T00:00:00Z", "kernel": "k", "deferred": 0,
+        "seconds": 0.1, "when": "2026-11-21T00:00:00Z", "kernel": "k-stock-1", "deferred": 0,
         "excluded": 3, "queued": 0, "refused": 0, "immediate": 0,
     }
     return cell | changes
@@ -46,8 +46,8 @@ def test_a_machine_keeps_the_columns_of_the_other() -> None:
     ]
     (kprobe,) = _lines(both, "kprobe")
     assert kprobe.startswith("| `kprobe` rt | 7 (timer 7) |") and kprobe.endswith("|  |  |  |  |")
-    assert f"| {X86} | stock-rt | 2 | 2026-11-21 | `k` |" in both
-    assert f"| {ARM64} | stock-rt | 1 | 2026-11-21 | `k` |" in both
+    assert f"| {X86} | stock-rt | 2 | 2026-11-21 | `k-stock-1` |" in both
+    assert f"| {ARM64} | stock-rt | 1 | 2026-11-21 | `k-stock-1` |" in both
     # A newer report of a machine replaces its own columns only.
     again = markdown.page(_report(X86, _row("static-keys", 9)), TRIGGERS, both)
     assert _lines(again, "static-keys")[0].startswith("| `static-keys` rt | 9 (timer 9) |")
@@ -85,13 +85,20 @@ def test_a_column_is_dated_by_its_own_cells() -> None:
         return _cell(when=f"2026-11-{day}T00:00:00Z", kernel=built, **changes)
 
     rows: list[dict[str, Any]] = [
-        {"cells": {"stock-rt": cell("21", "a"), "isolator-rt": cell("23", "c")}},
-        {"cells": {"stock-rt": cell("22", "b"), "isolator-rt": cell("23", "c", outcome="missing")}},
+        {"cells": {"stock-rt": cell("21", "a-stock-1"), "isolator-rt": cell("23", "c")}},
+        {
+            "cells": {
+                "stock-rt": cell("22", "b-1"),
+                "isolator-rt": cell("23", "c", outcome="missing"),
+            }
+        },
         {"cells": {}},
     ]
     assert markdown.columns(rows, X86) == {
         (X86, "isolator-rt"): ("1", "2026-11-23", "`c`"),
-        (X86, "stock-rt"): ("2", "2026-11-21 to 2026-11-22", "`a`, `b`"),
+        (X86, "stock-rt"): (
+            "2", "2026-11-21 to 2026-11-22", "`a-stock-1`, `b-1` (has Isolator, unused)",
+        ),
     }
 
 

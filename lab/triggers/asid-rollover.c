@@ -7,9 +7,10 @@
  * arch: arm64
  * needs: numbers of address spaces that all CPUs share, and that run out
  * notick: no
- * timeout: 240
+ * timeout: 400
  * about: a storm of forks uses up the numbers of address spaces, and every CPU gets new ones
  */
+#include <sys/rseq.h>
 #include "trigger.h"
 
 /*
@@ -17,6 +18,9 @@
  * guests (kpti=on).  When more processes have run, some had numbers that others had before.
  */
 enum { NUMBERS = 1 << 15, PROCESSES = NUMBERS + NUMBERS / 32 };
+
+/* As glibc registers it. */
+enum { RSEQ_SIZE = 32 };
 
 /* A child needs its code and nothing else: of all the rest a fork would copy the page tables. */
 static void leave_out(void)
@@ -55,6 +59,9 @@ int main(void)
 {
 	int ran = 0, status;
 
+	/* The kernel would write to it in each child. */
+	need(!syscall(SYS_rseq, (char *)__builtin_thread_pointer() + __rseq_offset, RSEQ_SIZE,
+		      RSEQ_FLAG_UNREGISTER, RSEQ_SIG));
 	leave_out();
 	for (int i = 0; i < PROCESSES; i++) {
 		pid_t pid = spawn();

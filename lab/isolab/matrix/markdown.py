@@ -87,6 +87,12 @@ def kept(page: str) -> Figures:
     return found
 
 
+def _kernel(column: str, name: str) -> str:
+    """A kernel by its directory; one that was given (ISOLAB_KERNEL_...) may not be stock."""
+    unused = not column.startswith("isolator-") and "-stock-" not in name
+    return f"`{name}`{' (has Isolator, unused)' if unused else ''}"
+
+
 def columns(rows: Iterable[dict[str, Any]], of: str) -> Figures:
     """When each column was measured and on which kernel, by what its cells say."""
     found: Figures = {}
@@ -95,7 +101,7 @@ def columns(rows: Iterable[dict[str, Any]], of: str) -> Figures:
         cells = [row["cells"][column] for row in everything if column in row["cells"]]
         days = sorted({cell["when"][:10] for cell in cells})
         when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-        kernels = ", ".join(sorted({f"`{cell['kernel']}`" for cell in cells}))
+        kernels = ", ".join(sorted({_kernel(column, cell["kernel"]) for cell in cells}))
         missing = sum(cell["outcome"] == "missing" for cell in cells)
         found[of, column] = (str(len(cells) - missing), when, kernels)
     return found
