@@ -48,8 +48,8 @@ def _stress(rng: random.Random) -> Slice:
                  campaign.as_user(command) if user else command)
 
 
-def _selftest(rng: random.Random) -> Slice:
-    chosen = rng.sample(selftests.names(), 2)
+def _selftest(rng: random.Random, of: Machine) -> Slice:
+    chosen = rng.sample(selftests.names(of), 2)
     # Ended before its slice is, which would leave it to the next ones.
     limit = f"timeout -s KILL {SLICE_S + 8:g}"
     commands = " & ".join(f"{limit} /{selftests.GUEST}/{name}" for name in chosen)
@@ -75,7 +75,10 @@ def slices(seed: int, of: Machine = machine.X86_64) -> Iterator[Slice]:
     )
     while True:
         draw = rng.random()
-        found = _stress(rng) if draw < 0.5 else _selftest(rng) if draw < 0.7 else _mix(rng, names)
+        if draw < 0.5:
+            found = _stress(rng)
+        else:
+            found = _selftest(rng, of) if draw < 0.7 else _mix(rng, names)
         # Wherever the task's own CPU is not the only one: placement has to keep them off.
         anywhere = rng.random() < 0.5
         yield Slice(

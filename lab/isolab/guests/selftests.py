@@ -22,9 +22,9 @@ def _run(*arguments: str) -> list[str]:
 
 
 @functools.cache
-def names() -> tuple[str, ...]:
-    """Which there are; builds nothing."""
-    return tuple(sorted(_run("--list")))
+def names(of: Machine = machine.X86_64) -> tuple[str, ...]:
+    """Which there are for @of; builds nothing."""
+    return tuple(sorted(_run("--arch", of.name, "--list")))
 
 
 @functools.cache
