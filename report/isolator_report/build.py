@@ -18,7 +18,7 @@ def identity(*words: str) -> str:
     return hashlib.sha256("\0".join(words).encode()).hexdigest()[:32]
 
 
-def series(name: str, cpu: int, histogram: Histogram, *, triggers: int | None = None,
+def series(name: str, cpu: int | None, histogram: Histogram, *, triggers: int | None = None,
            overflow: int = 0, missing: int = 0, least: int | None = None,
            most: int | None = None, mean: float | None = None,
            timeline: tuple[int, list[int | None], list[int]] = (0, [], []),
@@ -69,9 +69,8 @@ def document(*, measure: str, method: str, identifier: str, kernel: str, began: 
     incomplete = [row for part in parts for row in part["series"] if not row["complete"]]
     if incomplete and verdict != "invalid":
         verdict, words = "invalid", f"invalid: samples were lost uncounted; {words}"
-    bare = {"cmdline": None, "clocksource": None, "cpu": None, "virtual": False,
-            "online": sorted({row["cpu"] for part in parts for row in part["series"]}),
-            "findings": []}
+    bare = {"cmdline": None, "clocksource": None, "cpu": None, "virtual": None, "online": None,
+            "findings": None}
     data = {
         "schema": SCHEMA, "version": VERSION, "kernel": kernel,
         "time": time or f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "id": identifier,

@@ -62,14 +62,20 @@ class Series:
     data: dict[str, Any]
 
     @property
-    def key(self) -> tuple[str, str, int]:
-        """Part, name, CPU."""
+    def key(self) -> tuple[str, str, int | None]:
+        """Part, name, CPU if it is known."""
         return self.part["name"], self.data["name"], self.data["cpu"]
 
     @property
     def title(self) -> str:
         """For people."""
-        return f"{self.data['name']} on CPU {self.data['cpu']}, {self.part['name']}"
+        return f"{self.place}, {self.part['name']}"
+
+    @property
+    def place(self) -> str:
+        """Name, and CPU if it is known."""
+        cpu = self.data["cpu"]
+        return self.data["name"] + ("" if cpu is None else f" on CPU {cpu}")
 
     @cached_property
     def histogram(self) -> Histogram:

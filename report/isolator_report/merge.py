@@ -50,8 +50,8 @@ def cause_order(row: dict[str, Any]) -> tuple[int, bytes, bool, bytes]:
     return (-row["total_ns"], row["kind"].encode(), who is not None, (who or "").encode())
 
 
-def _outliers(results: Sequence[Result], before: dict[tuple[int, int], int]
-              ) -> tuple[dict[str, Any] | None, dict[tuple[int, int], int]]:
+def _outliers(results: Sequence[Result], before: dict[tuple[int, int | None], int]
+              ) -> tuple[dict[str, Any] | None, dict[tuple[int, int | None], int]]:
     """The attribution of all, and where each outlier of each result has gone."""
     given = [one.data["attribution"] for one in results]
     if not all(given):
@@ -84,7 +84,7 @@ def _outliers(results: Sequence[Result], before: dict[tuple[int, int], int]
     }, {source: place for place, (source, _) in enumerate(rows)}
 
 
-def _series(pieces: Sequence[tuple[int, Series]], places: dict[tuple[int, int], int]
+def _series(pieces: Sequence[tuple[int, Series]], places: dict[tuple[int, int | None], int]
             ) -> dict[str, Any]:
     """One series out of those of several runs, in their order."""
     histogram: Histogram | None = None
@@ -176,9 +176,9 @@ def merge(results: Sequence[Result]) -> Result:
                                   f"{results[0].source} {first[key]}: not the same quantity")
         if one.data["instrument"]["clock"] != first["instrument"]["clock"]:
             raise ReportError(f"{one.source}: measured with another clock")
-    pieces: dict[str, dict[tuple[str, int], list[tuple[int, Series]]]] = {}
-    before: dict[tuple[int, int], int] = {}
-    ended: dict[tuple[str, str, int], int] = {}
+    pieces: dict[str, dict[tuple[str, int | None], list[tuple[int, Series]]]] = {}
+    before: dict[tuple[int, int | None], int] = {}
+    ended: dict[tuple[str, str, int | None], int] = {}
     for number, one in enumerate(results):
         for row in one.series:
             have = pieces.setdefault(row.key[0], {}).setdefault(row.key[1:], [])

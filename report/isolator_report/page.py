@@ -91,9 +91,10 @@ def _machine(data: dict[str, Any]) -> str:
     floor = instrument["floor_ns"]
     rows = [["kernel", data["kernel"]], ["command line", machine["cmdline"] or "not known"],
             ["processor", machine["cpu"] or "not known"],
-            ["virtual machine", "yes" if machine["virtual"] else "no"],
+            ["virtual machine", {True: "yes", False: "no", None: "not known"}[machine["virtual"]]],
             ["clock source", machine["clocksource"] or "not known"],
-            ["CPUs online", ", ".join(map(str, machine["online"]))],
+            ["CPUs online", "not known" if machine["online"] is None else
+             ", ".join(map(str, machine["online"]))],
             ["method", f"{data['measure']} by {data['method']}, phase {data['phase']['kind']}"
              + (f", seed {data['phase']['seed']}" if data["phase"]["seed"] is not None else "")],
             ["clock of the instrument", instrument["clock"]
@@ -105,26 +106,27 @@ def _machine(data: dict[str, Any]) -> str:
              if instrument["threshold_ns"] is not None else "none"]]
     said = table(("", ""), [[escape(a), escape(b)] for a, b in rows])
     findings = [[escape(row["severity"]), escape(row["id"]), escape(row["path"] or "–"),
-                 escape(row["value"] or "–")] for row in machine["findings"]]
+                 escape(row["value"] or "–")] for row in machine["findings"] or []]
+    none = "Not known: it was not asked." if machine["findings"] is None else "Nothing."
     said += "<h3>What isolator audit says of the measured CPUs</h3>"
     return said + (table(("severity", "finding", "where", "value"), findings) if findings
-                   else '<p class="dim">Nothing.</p>')
+                   else f'<p class="dim">{none}</p>')
 
 
 def _group(rows: Sequence[Series], data: dict[str, Any], label: str) -> str:
     """One quantity on one CPU: quiet and loaded on top of each other."""
-    name, cpu = rows[0].key[1:]
+    place = rows[0].place
     outliers = data["attribution"]["outliers"] if data["attribution"] else []
     loads = {one.key[0]: one.part["load"] for one in rows}
     curves = [drawing.Curve(one.key[0] + (f" ({loads[one.key[0]]})" if loads[one.key[0]] else ""),
                             drawing.rebin(one.histogram), one.data["max"], _marks(one))
               for one in rows]
-    said = [f'<section tabindex="-1" id="{label}"><h2>{escape(name)} on CPU {cpu}</h2>']
+    said = [f'<section tabindex="-1" id="{label}"><h2>{escape(place)}</h2>']
     for one in rows:
         found = shape.diagnose(one.histogram, one.data["overflow"], one.data["max"],
                                int(max(data["instrument"]["resolution_ns"], 1)))
         said.append(f"<p><b>{escape(one.key[0])}</b>: {escape(found.words)}.</p>")
-    said += ["<figure>", drawing.histogram(curves, f"{name} on CPU {cpu}: samples by value"),
+    said += ["<figure>", drawing.histogram(curves, f"{place}: samples by value"),
              '<figcaption class="readout dim" aria-live="polite">Arrow keys or the pointer read '
              "a bucket.</figcaption></figure>", _percentiles(rows), _counts(rows)]
     for number, one in enumerate(rows):
@@ -138,12 +140,12 @@ def _group(rows: Sequence[Series], data: dict[str, Any], label: str) -> str:
 
 def _result(result: Result, number: int, several: bool) -> str:
     data = result.data
-    groups: dict[tuple[str, int], list[Series]] = {}
+    groups: dict[tuple[str, int | None], list[Series]] = {}
     for one in result.series:
         groups.setdefault(one.key[1:], []).append(one)
     head = f"<h2>{escape(result.source)}</h2>" if several else ""
     labels = {key: f"r{number}-{key[0]}-{key[1]}".replace(" ", "-") for key in groups}
-    links = "".join(f'<a href="#{escape(label)}">{escape(key[0])}, CPU {key[1]}</a>'
+    links = "".join(f'<a href="#{escape(label)}">{escape(groups[key][0].place)}</a>'
                     for key, label in labels.items())
     links += "".join(f'<a href="#r{number}-{name}">{name}</a>' for name in (
         "causes", "settings", "machine"))

@@ -103,9 +103,9 @@ def _outliers(result: Result, series: list[Series]) -> list[tuple[int, dict[str,
         return [(nanoseconds(row["at"]), row) for row in attribution["outliers"]]
     # Of a value it is said when it was known.
     return [(nanoseconds(row["at"]) - row["value_ns"],
-             {"cpu": one.data["cpu"], "explained_ns": 0, "causes": [],
-              **{key: row[key] for key in ("trigger", "value_ns")}})
-            for one in series for row in one.data["top"]]
+             {"cpu": one.data["cpu"], "line": (one.data["name"], number), "explained_ns": 0,
+              "causes": [], **{key: row[key] for key in ("trigger", "value_ns")}})
+            for number, one in enumerate(series) for row in one.data["top"]]
 
 
 def export(result: Result) -> bytes:
@@ -142,7 +142,8 @@ def _drawn(result: Result) -> bytes:
 
     for begin, row in sorted(rows, key=lambda row: row[0]):
         end = begin + row["value_ns"]
-        cpu = (f"CPU {row['cpu']}", row["cpu"])
+        # Measured from outside the CPU may not be known: then each line has a track.
+        cpu = row["line"] if row["cpu"] is None else (f"CPU {row['cpu']}", row["cpu"])
         writer.slice(free((cpu, ("outlier", 0)), begin, end), begin, end,
                      f"{row['value_ns'] / 1000:.1f} us", trigger=row["trigger"],
                      value_ns=row["value_ns"], explained_ns=row["explained_ns"])

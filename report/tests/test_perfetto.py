@@ -69,8 +69,14 @@ def test_tracks_and_times() -> None:
 
 def test_without_causes_the_largest_values() -> None:
     """On the one track of each CPU."""
-    names, slices, _ = read(export(documents.result(documents.lognormal(3000, 1))))
+    one = documents.result(documents.lognormal(3000, 1))
+    names, slices, _ = read(export(one))
     assert set(names.values()) == {("CPU 1",), ("CPU 1", "outlier")}
+    assert len(slices) == documents.TOP
+    # Measured from outside: no CPU is known, none is invented.
+    one.series[0].data["cpu"] = None
+    names, slices, _ = read(export(one))
+    assert set(names.values()) == {("latency",), ("latency", "outlier")}
     assert len(slices) == documents.TOP
 
 

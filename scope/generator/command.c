@@ -62,6 +62,15 @@ static const char *refusal(const struct server *server, const struct message *me
 	return NULL;
 }
 
+/* The host of @link is told why it loses the generator, if it reads: it would come back else. */
+static void taken(struct link *link)
+{
+	const struct frame nobody = { .type = MESSAGE_HELLO, .sequence = UINT32_MAX };
+
+	if (link_room(link) >= LINK_RESERVE)
+		acknowledge(link, &nobody, STATUS_BUSY, "another host took the generator");
+}
+
 static void hello(struct server *server, struct link *link, const struct frame *frame,
 		  const struct message *message)
 {
@@ -73,8 +82,10 @@ static void hello(struct server *server, struct link *link, const struct frame *
 		return;
 	}
 	/* The newest is the host: an older one's link may be broken without our knowing. */
-	if (server->host && server->host != link)
+	if (server->host && server->host != link) {
+		taken(server->host);
 		server->host->ending = true;
+	}
 	server->host = link;
 	link->welcomed = true;
 	link->next_packet = server->store->first;

@@ -6,7 +6,7 @@ either.  What contradicts the protocol is counted, never guessed at.
 """
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .protocol import (
     ANSWER_LATE,
@@ -20,30 +20,12 @@ from .protocol import (
     Trigger,
     Welcome,
 )
-from .statistics import Statistics
+from .runs import RUNS, Line, Run, settings, told
 from .trail import Trail
 
 LINES = 64  # a mask has no more bits
 RECENT = 4096  # triggers whose chain can be looked at
 GAPS = 1024  # that are remembered one by one
-
-
-@dataclass
-class Line:
-    """The account of one line."""
-
-    name: str
-    answered: int = 0
-    late: int = 0
-    missing: int = 0
-    strays: int = 0
-    unsure: int = 0  # of the answers: too large by up to a pause of the generator
-    values: Statistics = field(default_factory=Statistics)
-
-    @property
-    def triggers(self) -> int:
-        """That were to be answered."""
-        return self.answered + self.late + self.missing
 
 
 @dataclass
@@ -66,13 +48,16 @@ class Chain:
     jitter: int
     mask: int
     answers: list[tuple[int, int, bool]]
+    run: Run
 
 
 class Account:
     """What was measured so far, in a bounded amount of memory."""
 
     def __init__(self) -> None:
-        self.lines: list[Line] = []
+        self.runs: deque[Run] = deque([Run()], maxlen=RUNS)
+        self._names: list[str] = []
+        self._dropped: list[list[int]] = []  # by line, the counts of runs that are not kept
         self.trail = Trail(0)
         self.welcome: Welcome | None = None
         self.floor: Floor | None = None
@@ -85,7 +70,6 @@ class Account:
         self.lost_packets = 0
         self.unreadable = 0  # packets with a right checksum and a wrong content
         self.contradictions = 0
-        self.worst_jitter = 0
         self.began: int | None = None  # the first trigger, host's time
         self.ended = 0  # the last one
         self.gaps: deque[Lost] = deque(maxlen=GAPS)
@@ -99,6 +83,55 @@ class Account:
         self._unsent = 0
         self._complete = True  # this session from its first packet on
         self._session_triggers = 0
+
+    @property
+    def run(self) -> Run:
+        """The one that is under way, or the last."""
+        return self.runs[-1]
+
+    @property
+    def lines(self) -> list[Line]:
+        """Of that run."""
+        return self.runs[-1].lines
+
+    def totals(self) -> list[tuple[int, int, int, int]]:
+        """By line, of all runs: answered, late, missing, strays."""
+        found = [[0, 0, 0, 0] for _ in self._names]
+        kept = [[list(line.counts) for line in run.lines] for run in self.runs]
+        for rows in (self._dropped, *kept):
+            for total, row in zip(found, rows, strict=False):
+                for place, count in enumerate(row):
+                    total[place] += count
+        return [(one[0], one[1], one[2], one[3]) for one in found]
+
+    def begin(self, at: int, name: str = "", why: str = "",
+              expected: dict[str, int] | None = None, fresh: bool = True) -> None:
+        """A run begins at the host's time `at`: the triggers from then on are its.
+
+        `expected`: what was set for it, and a State will confirm; None: nothing was.
+        Not `fresh`: if the last one has no trigger yet, it is that one, by other settings.
+        """
+        run = self.run
+        if not fresh and not run.triggers:
+            run.at, run.why = at, ", ".join(filter(None, (run.why, why)))
+            run.name = name or run.name
+            if expected is not None:
+                run.expected, run.state = {**run.expected, **expected}, None
+            return
+        if len(self.runs) == RUNS:
+            self._drop(self.runs[0])
+        made = Run(run.number + 1, name, why, at, expected=expected or {},
+                   state=run.state if expected is None else None)
+        made.widen(self._names)
+        self.runs.append(made)
+        self.worst = [None] * len(self._names)
+
+    def _drop(self, run: Run) -> None:
+        """Only its counts are kept."""
+        self._dropped += [[0, 0, 0, 0] for _ in run.lines[len(self._dropped):]]
+        for total, line in zip(self._dropped, run.lines, strict=False):
+            for place, count in enumerate(line.counts):
+                total[place] += count
 
     @property
     def unsent(self) -> int:
@@ -134,22 +167,25 @@ class Account:
         self.welcome = welcome
         if len(welcome.names) > len(self.lines):
             self._widen(len(welcome.names))
-        for line, name in zip(self.lines, welcome.names, strict=False):
-            line.name = name or line.name
+        for place, name in enumerate(welcome.names):
+            if name:
+                self._names[place] = self.lines[place].name = name
 
     def _widen(self, count: int) -> None:
-        """Lines are added, never taken away; the trail begins anew with them."""
+        """Lines are added, never taken away."""
         count = min(count, LINES)
-        while len(self.lines) < count:
-            self.lines.append(Line(""))
-            self.worst.append(None)
-        self.trail = Trail(count)
+        self._names += [""] * (count - len(self._names))
+        for run in self.runs:
+            run.widen(self._names)
+        self.worst += [None] * (count - len(self.worst))
+        self.trail.widen(count)
 
     def _lose(self, at: int, what: str, count: int) -> None:
         if what == "packets":
             self.lost_packets += count
         else:
             self.lost_triggers += count
+            self.run.lost += count
         self.gaps.append(Lost(self.ended or at, at, what, count))
 
     def unread(self, number: int, at: int) -> None:
@@ -189,24 +225,41 @@ class Account:
         if self._last_trigger is not None and number > self._last_trigger + 1:
             self._hole(self._last_trigger + 1, number - 1, wall)
         self._last_trigger = number
-        if self.began is None:
-            self.began = wall
-        if wall > self.ended:
-            self.ended = wall
-        self.triggers += 1
-        self._session_triggers += 1
-        if record.jitter_ns > self.worst_jitter:
-            self.worst_jitter = record.jitter_ns
-        if record.mask.bit_length() > len(self.lines):
+        run = self.run_at(wall)
+        self._count(run, record, wall)
+        if record.mask.bit_length() > len(self._names):
             self._widen(record.mask.bit_length())
-        trail, since = self.trail, max(wall - self.began, 0)
-        trail.advance(wall)
-        chain = Chain(number, record.at_ns, wall, record.jitter_ns, record.mask, [])
+        self.trail.advance(wall)
+        chain = Chain(number, record.at_ns, wall, record.jitter_ns, record.mask, [], run)
         if len(self.recent) == RECENT:
             self._by_number.pop(self.recent[0].trigger, None)
         self.recent.append(chain)
         self._by_number[number] = chain
-        left, lines = record.mask, self.lines
+        self._answers(record, chain, max(wall - (run.began or wall), 0))
+
+    def run_at(self, wall: int) -> Run:
+        """The run of a trigger: what was under way when another began is still the old one's."""
+        run = self.runs[-1]
+        if wall < run.at and len(self.runs) > 1:
+            return next((one for one in reversed(self.runs) if one.at <= wall), self.runs[0])
+        return run
+
+    def _count(self, run: Run, record: Trigger, wall: int) -> None:
+        if self.began is None:
+            self.began = wall
+        if run.began is None:
+            run.began, run.first = wall, record.trigger
+        run.ended = max(run.ended, wall)
+        self.ended = max(self.ended, wall)
+        self.triggers += 1
+        run.triggers += 1
+        self._session_triggers += 1
+        run.worst_jitter = max(run.worst_jitter, record.jitter_ns)
+
+    def _answers(self, record: Trigger, chain: Chain, since: int) -> None:
+        trail, run = self.trail, chain.run
+        current = run is self.runs[-1]
+        left, lines = record.mask, run.lines
         for answer in record.answers:
             place, ns, flags = answer.line, answer.ns, answer.flags
             bit = 1 << place
@@ -223,9 +276,9 @@ class Account:
             if flags & ANSWER_UNSURE:
                 line.unsure += 1
             values = line.values
-            if ns > values.most:
+            if ns > values.most and current:
                 self.worst[place] = chain
-            values.add(ns, number, record.at_ns, since)
+            values.add(ns, record.trigger, record.at_ns, since)
             trail.value(place, ns, late)
             chain.answers.append((place, ns, late))
         while left:
@@ -239,11 +292,13 @@ class Account:
         """Missing becomes late, with its value; it can do so once for each missing one."""
         if self._in_hole(record.trigger):
             return  # whether that line was expected is not known
-        if record.line >= len(self.lines) or not self.lines[record.line].missing:
+        chain = self._by_number.get(record.trigger)
+        run = chain.run if chain is not None else next(
+            (one for one in reversed(self.runs) if 0 < one.first <= record.trigger), self.run)
+        if record.line >= len(run.lines) or not run.lines[record.line].missing:
             self.contradictions += 1
             return
-        line = self.lines[record.line]
-        chain = self._by_number.get(record.trigger)
+        line = run.lines[record.line]
         if chain is not None:
             known = any(place == record.line for place, _, _ in chain.answers)
             if known or not chain.mask >> record.line & 1:
@@ -257,9 +312,9 @@ class Account:
         line.late += 1
         wall = chain.wall if chain is not None else self.ended
         at = chain.at if chain is not None else wall - self._offset
-        if chain is not None and record.ns > line.values.most:
+        if chain is not None and record.ns > line.values.most and run is self.run:
             self.worst[record.line] = chain
-        line.values.add(record.ns, record.trigger, at, max(wall - (self.began or wall), 0))
+        line.values.add(record.ns, record.trigger, at, max(wall - (run.began or wall), 0))
         self.trail.found(record.line, wall, record.ns)
 
     def _stray(self, record: Stray) -> None:
@@ -294,6 +349,14 @@ class Account:
         """The generator's own view."""
         self.state = state
         self._unsent = max(self._unsent, state.unsent)
+        run, found = self.run, settings(state)
+        if any(found[name] != value for name, value in run.expected.items()):
+            return  # from before the command that it waits for
+        if run.state is not None and settings(run.state) != found:
+            before = settings(run.state)
+            other = {name: value for name, value in found.items() if value != before[name]}
+            self.begin(self.wall(state.now_ns), "", told(other), other, fresh=False)
+        self.run.state = state
 
     def settled(self) -> bool:
         """Nothing is under way: it does not run, and each trigger that it closed is here.
@@ -313,9 +376,8 @@ class Account:
         if state is None or self.sessions != 1 or not self._complete or self.lost_triggers \
                 or state.running or state.triggers != self._session_triggers:
             return None
-        return all((one.answered, one.late, one.missing, one.strays)
-                   == (said.answered, said.late, said.missing, said.strays)
-                   for one, said in zip(self.lines, state.lines, strict=False))
+        return all(one == (said.answered, said.late, said.missing, said.strays)
+                   for one, said in zip(self.totals(), state.lines, strict=False))
 
     def doubts(self) -> list[str]:
         """Why nothing may be concluded from it; empty: something may."""

@@ -5,7 +5,7 @@ The table is the published one, docs/scope.md shows it.  A mechanism can only be
 what it comes after: a delay in one shows in it and in all that follow from it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 TRIGGER = "trigger"
@@ -132,6 +132,80 @@ def chain(answers: Sequence[tuple[int, int, bool]], names: Sequence[str],
     return hops
 
 
-def culprit(hops: Sequence[Hop]) -> Hop | None:
-    """The hop that cost most: the largest step by time."""
-    return max(hops, key=lambda hop: hop.step_ns, default=None)
+@dataclass(frozen=True)
+class Usual:
+    """What a hop takes, of many triggers."""
+
+    median: int = 0
+    high: int = 0  # the 99th percentile
+
+    @classmethod
+    def of(cls, values: Sequence[int]) -> "Usual":
+        """There is at least one."""
+        ordered = sorted(values)
+        return cls(ordered[len(ordered) // 2], ordered[min(len(ordered) * 99 // 100,
+                                                           len(ordered) - 1)])
+
+
+UNKNOWN = Usual()
+FEW = 100  # triggers: of fewer nothing is usual
+SHARE = 20  # what is left of a delay is explained when it is that much smaller
+
+
+def usual(chains: Iterable[Sequence[Hop]], few: int = FEW) -> dict[str, Usual]:
+    """Of each mechanism with that many values, the time since what it comes after."""
+    found: dict[str, list[int]] = {}
+    for hops in chains:
+        for hop in hops:
+            if hop.after_ns is not None:
+                found.setdefault(hop.name, []).append(hop.after_ns)
+    return {name: Usual.of(values) for name, values in found.items() if len(values) >= few}
+
+
+def _excess(hop: Hop, known: Mapping[str, Usual]) -> int:
+    """How much longer than usual, since what it comes after."""
+    took = hop.after_ns if hop.after_ns is not None else hop.step_ns
+    return took - known.get(hop.name, UNKNOWN).median
+
+
+def unusual(hop: Hop, known: Mapping[str, Usual]) -> bool:
+    """Longer than 99 of 100, and than twice the median; of what is not known nothing is."""
+    one = known.get(hop.name)
+    return one is not None and hop.after_ns is not None \
+        and hop.after_ns > max(one.high, 2 * one.median)
+
+
+def _explains(other: Hop, hop: Hop, table: Mapping[str, Place], known: Mapping[str, Usual]) -> bool:
+    """Did `hop` only wait for `other`, an ordinary thread that shares its CPU?
+
+    That is so when nothing unusual is left of it without the time that `other` took.  A thread
+    that the scheduler let answer in the middle of a delay does not explain the delay.
+    """
+    place = table.get(hop.name)
+    if place is None or other.name not in place.beside or other.ns > hop.ns \
+            or hop.after_ns is None or other.after_ns is None:
+        return False
+    both = min(hop.ns, other.ns) - max(hop.ns - hop.after_ns, other.ns - other.after_ns)
+    excess = _excess(hop, known)
+    spare = known.get(hop.name, UNKNOWN)
+    return excess - both <= max(spare.high - spare.median, excess // SHARE)
+
+
+def culprit(hops: Sequence[Hop], table: Mapping[str, Place],
+            known: Mapping[str, Usual] | None = None) -> Hop | None:
+    """The hop that was delayed most, each measured from what it comes after by the table.
+
+    With what is usual, only one that is unusual, and None if none is.
+    """
+    left = [hop for hop in hops if known is None or unusual(hop, known)]
+    known = known or {}
+    worst = max(left, key=lambda hop: _excess(hop, known), default=None)
+    seen = set()
+    while worst is not None and worst.name not in seen:
+        seen.add(worst.name)
+        before = [hop for hop in left if hop is not worst
+                  and _explains(hop, worst, table, known)]
+        if not before:
+            break
+        worst = max(before, key=lambda hop: _excess(hop, known))
+    return worst

@@ -234,8 +234,8 @@ def _connect(made: argparse.ArgumentParser, required: bool) -> None:
 
 
 def _about(made: argparse.ArgumentParser) -> None:
-    made.add_argument("--cpu", metavar="N", type=_number(int, 0, 65535), default=0,
-                      help="the target's interrupted CPU, to be noted in the document")
+    made.add_argument("--cpu", metavar="N", type=_number(int, 0, 65535),
+                      help="note the target's interrupted CPU in the document")
     made.add_argument("--kernel", metavar="RELEASE", help="note the target's kernel")
     made.add_argument("--load", metavar="WORDS", help="note what else runs there")
 

@@ -10,8 +10,9 @@ from typing import Any
 from isolator_report import build
 from isolator_report.document import Result, stamp
 
-from .account import Account, Line
+from .account import Account
 from .errors import ScopeError
+from .runs import Line, Run
 
 NS = 1_000_000_000
 UNITS = {"ns": 1, "us": 1000, "µs": 1000, "ms": 1_000_000, "s": NS}
@@ -22,7 +23,7 @@ class About:
     """What only the caller knows of the target."""
 
     kernel: str | None = None
-    cpu: int = 0
+    cpu: int | None = None
     load: str | None = None
     early: bool = False
     asked: tuple[tuple[str, str], ...] = ()  # settings: name, value
@@ -69,15 +70,15 @@ def titles(lines: Sequence[Line]) -> list[str]:
     return found
 
 
-def _judged_limits(account: Account, limits: Sequence[Limit]) -> list[dict[str, Any]]:
-    names = titles(account.lines)
+def _judged_limits(run: Run, limits: Sequence[Limit]) -> list[dict[str, Any]]:
+    names = titles(run.lines)
     rows = []
-    patience = account.state.patience_ns if account.state is not None else 0
+    patience = run.state.patience_ns if run.state is not None else 0
     for one in limits:
         if one.line is not None and one.line not in names:
             raise ScopeError(f"--limit {one.name}: there is no line {one.line}; there are "
                              + ", ".join(names))
-        lines = [line for name, line in zip(names, account.lines, strict=True)
+        lines = [line for name, line in zip(names, run.lines, strict=True)
                  if one.line in (None, name) and line.triggers]
         worst: int | None = 0 if lines else None
         said = "held" if lines else "cannot say"
@@ -103,8 +104,8 @@ def _judged_limits(account: Account, limits: Sequence[Limit]) -> list[dict[str, 
     return rows
 
 
-def _settings(account: Account, about: About) -> list[dict[str, Any]]:
-    state, asked = account.state, dict(about.asked)
+def _settings(account: Account, run: Run, about: About) -> list[dict[str, Any]]:
+    state, asked = run.state, dict(about.asked)
     read = {} if state is None else {
         "frequency": f"{state.millihertz / 1000:g} Hz", "duty": f"{state.duty_ppm / 1e4:g} %",
         "packet": f"{state.packet_records} records",
@@ -123,9 +124,11 @@ def _settings(account: Account, about: About) -> list[dict[str, Any]]:
             f"{floor.jitter_max_ns} ns"))
     else:
         rows.append(build.setting("generator", None, "its floor was not measured: calibrate it"))
-    rows.append(build.setting("jitter", f"{account.worst_jitter} ns",
+    rows.append(build.setting("jitter", f"{run.worst_jitter} ns",
                               "the most that a trigger of this run was late"))
-    for name, line in zip(titles(account.lines), account.lines, strict=True):
+    if run.name:
+        rows.append(build.setting("run", run.name, run.why or None))
+    for name, line in zip(titles(run.lines), run.lines, strict=True):
         if line.triggers or line.strays:
             rows.append(build.setting(
                 f"line {name}" if line.name else name,
@@ -134,10 +137,10 @@ def _settings(account: Account, about: About) -> list[dict[str, Any]]:
     return rows
 
 
-def _series(account: Account, cpu: int) -> list[dict[str, Any]]:
-    began = account.began or 0
+def _series(run: Run, cpu: int | None) -> list[dict[str, Any]]:
+    began = run.began or 0
     rows = []
-    for name, line in zip(titles(account.lines), account.lines, strict=True):
+    for name, line in zip(titles(run.lines), run.lines, strict=True):
         values = line.values
         if not line.triggers:
             continue
@@ -145,7 +148,7 @@ def _series(account: Account, cpu: int) -> list[dict[str, Any]]:
                 "monotonic_ns": at + ns, "outlier": None}
                for ns, trigger, at, since in values.largest()]
         rows.append(build.series(
-            name, cpu, values.histogram(), triggers=line.triggers + account.lost_triggers,
+            name, cpu, values.histogram(), triggers=line.triggers + run.lost,
             overflow=values.overflow, missing=line.missing,
             least=values.least if values.count else None,
             most=values.most if values.count else None, mean=values.mean,
@@ -153,34 +156,39 @@ def _series(account: Account, cpu: int) -> list[dict[str, Any]]:
     return rows
 
 
-def document(account: Account, limits: Sequence[Limit] = (), about: About | None = None,
-             running: bool = False) -> Result:
-    """A checked document.  Its verdict says what may be concluded."""
-    about = about or About()
-    doubts = [*account.doubts(), *about.doubts]
-    judged = _judged_limits(account, limits)
-    settings = _settings(account, about)
+def _verdict(run: Run, doubts: Sequence[str], judged: Sequence[dict[str, Any]],
+             settings: Sequence[dict[str, Any]]) -> tuple[str, str]:
+    """A word, and what it rests on."""
     unheld = [row["name"] for row in settings if not row["held"]]
-    began = account.began or time.time_ns()
-    seconds = max(account.ended - began, 0) / NS if account.triggers else 0.0
-    if running:
-        verdict, words = "running", "running: written while it measured"
-    elif doubts:
-        verdict, words = "invalid", "invalid: " + "; ".join(doubts)
-    elif not account.triggers:
-        verdict, words = "inconclusive", "inconclusive: there was no trigger"
-    elif unheld:
-        verdict, words = "invalid", f"invalid: the generator did not take {', '.join(unheld)}"
-    elif any(row["result"] == "exceeded" for row in judged):
-        names = ", ".join(row["name"] for row in judged if row["result"] == "exceeded")
-        verdict, words = "exceeded", f"exceeded: {names}"
-    elif any(row["result"] == "cannot say" for row in judged):
-        verdict, words = "inconclusive", "inconclusive: too few answers for a limit"
-    else:
-        verdict = "passed" if judged else "measured"
-        there = sum(1 for line in account.lines if line.triggers)
-        words = f"{verdict}: {account.triggers} triggers, {there} lines"
-    floor, welcome, state = account.floor, account.welcome, account.state
+    if doubts:
+        return "invalid", "; ".join(doubts)
+    if not run.triggers:
+        return "inconclusive", "there was no trigger"
+    if unheld:
+        return "invalid", f"the generator did not take {', '.join(unheld)}"
+    if beyond := [row["name"] for row in judged if row["result"] == "exceeded"]:
+        return "exceeded", ", ".join(beyond)
+    if any(row["result"] == "cannot say" for row in judged):
+        return "inconclusive", "too few answers for a limit"
+    there = sum(1 for line in run.lines if line.triggers)
+    return "passed" if judged else "measured", f"{run.triggers} triggers, {there} lines"
+
+
+def document(account: Account, limits: Sequence[Limit] = (), about: About | None = None,
+             running: bool = False, run: Run | None = None) -> Result:
+    """A checked document of one run, the last if none is given.
+
+    Its verdict says what may be concluded.
+    """
+    about, run = about or About(), run or account.run
+    judged = _judged_limits(run, limits)
+    settings = _settings(account, run, about)
+    began = run.began or time.time_ns()
+    seconds = max(run.ended - began, 0) / NS if run.triggers else 0.0
+    verdict, words = ("running", "written while it measured") if running else _verdict(
+        run, [*account.doubts(), *about.doubts], judged, settings)
+    words = f"{verdict}: {words}"
+    floor, welcome, state = account.floor, account.welcome, run.state
     known = floor is not None and floor.rounds
     resolution = floor.resolution_ns if floor is not None and floor.rounds else \
         welcome.resolution_ns if welcome is not None else 0
@@ -199,5 +207,5 @@ def document(account: Account, limits: Sequence[Limit] = (), about: About | None
             "; its floor was not measured"),
         resolution=float(resolution),
         floor=(least, least, floor.loopback_max_ns if floor is not None and known else 0),
-        limits=judged, machine={"online": [about.cpu]},
-        parts=[build.part(name, stamp(began), seconds, _series(account, about.cpu), about.load)])
+        limits=judged, machine={"virtual": None, "online": None, "findings": None},
+        parts=[build.part(name, stamp(began), seconds, _series(run, about.cpu), about.load)])

@@ -67,15 +67,15 @@ def _no_link(plan: Plan, link: Link) -> str:
             "start isolator-generator there, or name another place with --connect HOST:PORT")
 
 
-async def _ask(link: Link, message: Message) -> int:
-    ack = await link.command(message)
+async def _ask(instrument: Instrument, message: Message) -> int:
+    ack = await instrument.command(message)
     if ack.status not in (Status.OK, Status.BUSY):
         raise ScopeError(f"{type(message).__name__}: the generator refused: "
                          f"{ack.text or Status(ack.status).name.lower()}")
     return ack.status
 
 
-async def _prepare(plan: Plan, instrument: Instrument, link: Link) -> bool:
+async def _prepare(plan: Plan, instrument: Instrument) -> bool:
     """Settings, calibration, start; False: it ran already, and is not to be stopped."""
     from .protocol import SetLines
 
@@ -89,13 +89,13 @@ async def _prepare(plan: Plan, instrument: Instrument, link: Link) -> bool:
     if unknown:
         raise ScopeError(f"no line {', '.join(unknown)}; there are {', '.join(offered)}")
     if plan.lines:
-        await _ask(link, SetLines(sum(1 << offered[name] for name in plan.lines)))
+        await _ask(instrument, SetLines(sum(1 << offered[name] for name in plan.lines)))
     for message in plan.settings:
-        await _ask(link, message)
-    if plan.calibrate and await _ask(link, Calibrate(plan.calibrate)) == Status.BUSY:
+        await _ask(instrument, message)
+    if plan.calibrate and await _ask(instrument, Calibrate(plan.calibrate)) == Status.BUSY:
         print("isolator-scope: the generator is already running: it was not calibrated, and goes "
               "on when this recording ends", file=sys.stderr)
-    return await _ask(link, Start(plan.triggers)) == Status.OK
+    return await _ask(instrument, Start(plan.triggers)) == Status.OK
 
 
 async def _stop(link: Link) -> None:
@@ -175,7 +175,7 @@ async def record(plan: Plan) -> Outcome:
         if ended.is_set():
             outcome.early = True
             return outcome
-        ours = await _prepare(plan, instrument, link)
+        ours = await _prepare(plan, instrument)
         began = time.monotonic()
         goal = plan.triggers and account.triggers + account.lost_triggers + plan.triggers
         await until(asyncio.Event(), plan.seconds, plan.seconds)

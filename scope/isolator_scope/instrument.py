@@ -3,20 +3,41 @@
 
 import asyncio
 import time
+import zlib
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from . import checkpoint
 from .account import Account
 from .errors import ScopeError
 from .frame import HEAD
+from .index import Index
 from .link import Link, Target
-from .protocol import Ack, Floor, Frame, Message, Packet, ProtocolError, State, Welcome, decode
-from .recording import Entry, Kind, Reader, Recording, being_written
+from .player import Player
+from .protocol import (
+    Ack,
+    Floor,
+    Frame,
+    Message,
+    Packet,
+    ProtocolError,
+    Start,
+    State,
+    Status,
+    Stop,
+    Trigger,
+    Welcome,
+    decode,
+)
+from .recording import Entry, Kind, Reader, Recording, seal
+from .runs import SETTINGS, changes, told
 
 EVENTS = 200  # of the link, the newest ones
 SYNC = 1.0  # s
+CHECKPOINT = 30.0  # s
 SLICE = 0.02  # s of replaying, before others get their turn
 
 
@@ -62,36 +83,187 @@ def parse(raw: bytes) -> tuple[Frame, Message | None]:
 class Instrument:
     """Account and recording of one generator, live or replayed."""
 
-    def __init__(self, path: Path, live: bool) -> None:
+    def __init__(self, path: Path, live: bool, indexed: bool = False) -> None:
         self.path = path
         self.account = Account()
         self.events: deque[Event] = deque(maxlen=EVENTS)
+        self.marks: deque[tuple[int, str]] = deque(maxlen=EVENTS)  # what a person noted, and when
         self.repeated = 0  # packets that came again and were refused
         self.recording: Recording | None = None
         self.link: Link | None = None
-        self.replayed = 0  # bytes
+        self.replayed = 0  # bytes of the recording that are accounted for
+        self.ready = not (live and indexed)  # all of the recording is accounted for
+        self.playing: Player | None = None
+        self.baseline: Account | None = None  # of another recording, to compare with
+        self.saved = 0.0  # when the last checkpoint was
+        self._started = False  # as far as is known triggers come
         # A thread of its own: nothing else may hold the sync up.
         self._disk = ThreadPoolExecutor(1, "sync")
+        self.index = self._find_index() if indexed else None
         if live:
-            self.recording = Recording(path)
-            for entry in Reader(path):
-                self.take(entry)
-            if self.recording.cut:
-                self.event("cut off", bytes=self.recording.cut)
+            self.recording = Recording(path, self.replayed)
+            if not indexed:
+                for entry in Reader(path):
+                    self.take(entry)
+                self._opened()
+
+    def reading(self) -> float | None:
+        """What share of the recording has been read while it is not yet ready; None: all."""
+        if self.ready:
+            return None
+        return self.replayed / max(self.path.stat().st_size, 1) if self.path.exists() else 0.0
+
+    def player(self) -> dict[str, Any] | None:
+        """Of a replay: how fast it goes, and where it is, of 1; None: it is none."""
+        one = self.playing
+        return None if one is None else {
+            "speed": one.speed, "paused": one.paused, "ended": one.ended,
+            "place": self.replayed / max(self.path.stat().st_size, 1)}
+
+    def _find_index(self) -> Index | None:
+        """Beside the recording, as far as it is of this one; None: there cannot be one."""
+        try:
+            index = Index(self.path)
+        except OSError as problem:
+            self.events.append(Event(time.time_ns(), "no index", str(problem.strerror)))
+            return None
+        found = index.restore()
+        try:
+            if found is not None and seal(self.path, found["place"]) == found["seal"]:
+                self.account = checkpoint.load(found["account"])
+                self.marks += [(one[0], one[1]) for one in found["account"]["marks"]]
+                self.events += [Event(*one) for one in found["account"]["events"]]
+                self.replayed = found["place"]
+            else:
+                index.clear()
+        except (ValueError, KeyError, TypeError, IndexError, ProtocolError, zlib.error):
+            self.account = Account()
+            index.clear()
+        return index
+
+    def _opened(self) -> None:
+        assert self.recording is not None
+        if self.recording.cut:
+            self.event("cut off", bytes=self.recording.cut)
+
+    async def catch_up(self) -> None:
+        """Read what the index does not know of the recording, while others get their turn."""
+        turn = time.monotonic()
+        for entry in Reader(self.path, self.replayed):
+            self.take(entry)
+            if time.monotonic() - turn > SLICE:
+                await asyncio.sleep(0)
+                turn = time.monotonic()
+        if self.recording is not None:
+            self._opened()
+        self.ready = True
+        self.save()
+
+    def forget(self) -> None:
+        """From the beginning of the recording again."""
+        self.account, self.replayed = Account(), 0
+        self.events.clear()
+        self.marks.clear()
+        if self.index is not None:
+            self.index.clear()
+
+    def save(self) -> None:
+        """A checkpoint: what is accounted for need not be read again."""
+        self.saved = time.monotonic()
+        if self.index is None or not self.replayed or not self.ready:
+            return
+        if (mark := seal(self.path, self.replayed)) is not None:
+            told = {**checkpoint.dump(self.account), "marks": list(self.marks),
+                    "events": [[one.at, one.event, one.words] for one in self.events]}
+            try:
+                self.index.save(self.replayed, mark, told)
+            except OSError as problem:
+                self.events.append(Event(time.time_ns(), "no index", str(problem.strerror)))
+                self.index = None
+
+    def _indexed(self, begin: int, trigger: int, wall: int) -> None:
+        """After an entry whose first trigger was that."""
+        if self.index is None:
+            return
+        try:
+            self.index.mark(wall, begin, trigger, self.account.wall(0))
+            self.index.follow(self.account.trail)
+        except OSError as problem:
+            self.events.append(Event(time.time_ns(), "no index", str(problem.strerror)))
+            self.index = None
+
+    def _fed(self, frame: Frame, message: Message | None, at: int, begin: int) -> None:
+        """Into the account, and into the index."""
+        feed(self.account, frame, message, at)
+        if isinstance(message, Packet) and self.index is not None:
+            first = next((one for one in message.records if isinstance(one, Trigger)), None)
+            if first is not None:
+                self._indexed(begin, first.trigger, self.account.wall(first.at_ns))
 
     def take(self, entry: Entry) -> None:
         """An entry of a recording."""
         self.replayed = entry.end
         if entry.kind == Kind.FRAME:
             frame, message = parse(entry.content)
-            feed(self.account, frame, message, entry.at)
+            self._fed(frame, message, entry.at, entry.begin)
         elif entry.kind == Kind.NOTE:
             words = entry.note()
             name = str(words.pop("event", ""))
+            if name == "run":
+                self._begin(words, entry.at)
+            elif name == "mark":
+                self.marks.append((int(words.get("of", entry.at)), str(words.get("text", ""))))
             said = ", ".join(f"{key} {value}" for key, value in words.items())
             self.events.append(Event(entry.at, name, said))
 
-    # What a link wants of its sink.
+    def _begin(self, words: dict[str, Any], at: int) -> None:
+        """A run, as its note has it; of the note what makes sense."""
+        given = words.get("expected")
+        expected = {name: value for name, value in given.items()
+                    if name in SETTINGS and isinstance(value, int)} \
+            if isinstance(given, dict) else None
+        self.account.begin(at, str(words.get("name", "")), str(words.get("why", "")), expected,
+                           bool(words.get("fresh", True)))
+
+    def begin(self, name: str = "", why: str = "", expected: dict[str, int] | None = None,
+              fresh: bool = True, at: int | None = None) -> None:
+        """Another run begins: in the recording, and in the account."""
+        at = time.time_ns() if at is None else at
+        words: dict[str, Any] = {"name": name, "why": why, "expected": expected, "fresh": fresh}
+        if self.recording is not None:
+            self.recording.note(at, event="run", **words)
+            self._accounted()
+        self._begin(words, at)
+        said = ", ".join(filter(None, (self.account.run.title, why)))
+        self.events.append(Event(at, "run", said))
+
+    def mark(self, text: str, of: int) -> None:
+        """A note of a person, of that time."""
+        self.marks.append((of, text))
+        if self.recording is not None:
+            self.recording.note(event="mark", text=text, of=of)
+            self._accounted()
+
+    async def command(self, message: Message) -> Ack:
+        """To the generator.  What it takes of settings begins another run where it was sent."""
+        if self.link is None:
+            raise ScopeError("a recording takes no commands")
+        at = time.time_ns()
+        ack = await self.link.command(message)
+        if ack.status != Status.OK:
+            return ack
+        state = self.account.state
+        if isinstance(message, Start):
+            self._started = True
+        elif isinstance(message, Stop):
+            self._started = False
+        elif found := changes(message):
+            runs = self._started or (state is not None and bool(state.running))
+            mask = found.get("mask", 1)
+            self.begin("", told(found), found if mask else {}, fresh=runs, at=at)
+        return ack
+
+    # What a link needs of its sink.
 
     def resume(self) -> tuple[int, int]:
         """Session and next packet."""
@@ -104,19 +276,31 @@ class Instrument:
                 int.from_bytes(frame.payload[:8], "little") < self.account.next_packet:
             self.repeated += 1
             return
+        begin = 0
         if self.recording is not None and not isinstance(message, Ack):
+            begin = self.recording.written
             self.recording.append(Kind.FRAME, raw, at)
-        feed(self.account, frame, message, at)
+        self._fed(frame, message, at, begin)
+        self._accounted()
+        if isinstance(message, State):
+            self._started = bool(message.running)
 
     def sent(self, raw: bytes) -> None:
         """A command."""
         if self.recording is not None:
             self.recording.append(Kind.COMMAND, raw)
+            self._accounted()
+
+    def _accounted(self) -> None:
+        """All that is in the recording is in the account, too."""
+        if self.recording is not None:
+            self.replayed = self.recording.written
 
     def event(self, event: str, **words: str | int) -> None:
         """Of the link."""
         if self.recording is not None:
             self.recording.note(event=event, **words)
+            self._accounted()
         said = ", ".join(f"{key} {value}" for key, value in words.items())
         self.events.append(Event(time.time_ns(), event, said))
 
@@ -135,6 +319,8 @@ class Instrument:
                 if done:
                     link.result()
                 await self.keep()
+                if time.monotonic() - self.saved > CHECKPOINT:
+                    self.save()
         finally:
             link.cancel()
             await asyncio.gather(link, return_exceptions=True)
@@ -155,46 +341,24 @@ class Instrument:
         self._disk.shutdown()
         if self.recording is not None:
             self.recording.note(event="ended")
+            self._accounted()
             self.recording.close()
             self.recording = None
+        self.save()
+        if self.index is not None:
+            self.index.close()
+            self.index = None
 
     async def replay(self, speed: float) -> None:
-        """The recording as it came, `speed` times as fast; 0: as fast as it goes.
+        """The recording as it came, `speed` times as fast; 0: as fast as it goes."""
+        self.playing = Player(self, speed)
+        await self.playing.run()
 
-        One that is being written is followed until its writer ends.
-        """
-        reader = Reader(self.path)
-        first: int | None = None
-        begun = turn = time.monotonic()
-        try:
-            while True:
-                entry = reader.next()
-                if entry is None:
-                    if not being_written(self.path):
-                        entry = reader.next()  # what came just before it ended
-                        if entry is None:
-                            break
-                    else:
-                        await asyncio.sleep(0.05)
-                        continue
-                if first is None:
-                    first = entry.at
-                if speed:
-                    due = begun + (entry.at - first) / 1e9 / speed
-                    wait = due - time.monotonic()
-                    if wait > 0:
-                        await asyncio.sleep(wait)
-                        turn = time.monotonic()
-                if time.monotonic() - turn > SLICE:
-                    await asyncio.sleep(0)
-                    turn = time.monotonic()
-                self.take(entry)
-            rest = reader.rest()
-            if rest:
-                words = "torn at its end" if reader.torn() else \
-                    f"damaged at byte {reader.good}: the rest is not read"
-                self.events.append(Event(time.time_ns(), words, f"{rest} bytes"))
-                if not words.startswith("torn"):
-                    self.account.contradictions += 1
-        finally:
-            reader.close()
+    def rest(self, reader: Reader) -> None:
+        """What is behind the last entry of a recording that was read to its end."""
+        if rest := reader.rest():
+            words = "torn at its end" if reader.torn() else \
+                f"damaged at byte {reader.good}: the rest is not read"
+            self.events.append(Event(time.time_ns(), words, f"{rest} bytes"))
+            if not words.startswith("torn"):
+                self.account.contradictions += 1

@@ -73,11 +73,43 @@ class Link:
         self.cuts = 0
         self.why = ""  # the last failure
         self.refused: str | None = None  # the generator's words: trying again does not help
+        self.taken = False  # another host has it: it is left to that one until `again`
         self._dice = random.Random(seed)
         self._writer: asyncio.StreamWriter | None = None
         self._sequence = 0
         self._brought = False  # a packet came since it was connected
         self._waiting: deque[tuple[int, asyncio.Future[Ack]]] = deque()
+        self._again = asyncio.Event()
+        self._left = False
+
+    def again(self, target: Target | None = None) -> None:
+        """Connect, where it was given up, taken or left; or to another generator."""
+        self.taken = self._left = False
+        self.refused = None
+        moved = target is not None and target != self.target
+        self.target = target or self.target
+        self._again.set()
+        if moved and self._writer is not None:
+            self._writer.transport.abort()
+
+    def leave(self) -> None:
+        """No link until `again`."""
+        self._left = True
+        self._again.set()
+        if self._writer is not None:
+            self._writer.transport.abort()
+
+    @property
+    def left(self) -> bool:
+        """Nobody wishes for a link now."""
+        return self._left
+
+    async def _wait(self, seconds: float) -> None:
+        """That long; or, where another host has the generator or none is wished for, until told."""
+        self._again.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if self.taken or self._left else seconds):
+                await self._again.wait()
 
     async def run(self) -> None:
         """Connect; after a cut wait a little, then longer and longer, and connect again."""
@@ -95,7 +127,9 @@ class Link:
                 self.cuts += 1
                 self.connected.clear()
                 self.sink.event("cut", why=self.why)
-            await asyncio.sleep(pause * self._dice.uniform(0.7, 1.0))
+            await self._wait(pause * self._dice.uniform(0.7, 1.0))
+            while self._left:
+                await self._wait(0)
             pause = min(pause * 2, LONGEST_PAUSE)
 
     async def _connection(self) -> None:
@@ -148,6 +182,9 @@ class Link:
             self._brought = True
 
     def _answered(self, ack: Ack) -> None:
+        if ack.command == Hello.TYPE and ack.status == Status.BUSY and self.connected.is_set():
+            self.taken = True
+            raise ProtocolError(ack.text or "another host took the generator")
         if ack.command == Hello.TYPE and ack.status != Status.OK:
             self.refused = ack.text or Status(ack.status).name.lower()
             self.sink.event("refused", why=self.refused)

@@ -65,10 +65,10 @@ def pack(kind: int, content: bytes, at: int) -> bytes:
 class Reader:
     """Reads from the beginning as far as entries are whole; more may be appended meanwhile.
 
-    Of a long recording only a piece is in memory.
+    Or from `at` on, where an entry begins.  Of a long recording only a piece is in memory.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, at: int = 0) -> None:
         self.path = path
         try:
             self._file = path.open("rb", buffering=0)
@@ -80,7 +80,8 @@ class Reader:
             raise ScopeError(f"{path}: not a recording of isolator-scope")
         self._buffer = bytearray()
         self._place = 0  # in the buffer
-        self.good = len(MAGIC)  # the file is whole up to here
+        self.good = max(len(MAGIC), at)  # the file is whole up to here
+        self._file.seek(self.good)
 
     def close(self) -> None:
         """No more is read."""
@@ -143,6 +144,19 @@ class Reader:
         return length <= MOST and rest <= HEAD.size + length
 
 
+def seal(path: Path, place: int) -> int | None:
+    """A checksum of the bytes before that place; None: the file is shorter."""
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size < place:
+                return None
+            begin = file.read(CHUNK)[:place]
+            file.seek(max(place - CHUNK, 0))
+            return zlib.crc32(file.read(place - max(place - CHUNK, 0)), zlib.crc32(begin))
+    except OSError:
+        return None
+
+
 def being_written(path: Path) -> bool:
     """Does a program hold it open for writing?"""
     with path.open("rb") as file:
@@ -157,10 +171,11 @@ class Recording:
     """A file that is appended to; new, or gone on with.
 
     `cut` is how many bytes of a torn entry were cut off.  Only one program writes at a time.
+    `known`: up to there it was read before, and is whole.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, known: int = 0) -> None:
+        self.path, self._known = path, known
         self.cut = self.written = self.synced = 0  # bytes
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
@@ -190,7 +205,7 @@ class Recording:
             finally:
                 os.close(folder)
             return
-        reader = Reader(self.path)
+        reader = Reader(self.path, self._known)
         try:
             for _ in reader:
                 pass
@@ -219,9 +234,9 @@ class Recording:
             raise ScopeError(f"{self.path}: {problem.strerror}") from problem
         self.written += len(data)
 
-    def note(self, **words: Any) -> None:
-        """What happened, as JSON."""
-        self.append(Kind.NOTE, json.dumps(words).encode())
+    def note(self, at: int | None = None, /, **words: Any) -> None:
+        """What happened, as JSON; now, or at the host's time `at`."""
+        self.append(Kind.NOTE, json.dumps(words).encode(), at)
 
     def sync(self) -> None:
         """All that was appended is on the disk when this returns."""

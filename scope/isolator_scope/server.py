@@ -20,26 +20,16 @@ from aiohttp import WSMsgType, web
 from aiohttp.typedefs import Middleware
 from isolator_report.shell import ASSETS
 
+from .commands import Commands, Wrong
 from .document import document
 from .errors import ERROR, PASS, ScopeError
 from .instrument import Instrument
 from .link import Target
-from .protocol import (
-    Calibrate,
-    Message,
-    SetBurst,
-    SetDuty,
-    SetFrequency,
-    SetLines,
-    SetPacket,
-    SetPatience,
-    SetPhase,
-    Start,
-    Status,
-    Stop,
-)
+from .player import Player
+from .questions import Questions
+from .runs import Run
 from .text import csv_text
-from .view import View, find, hops, statistics, status
+from .view import View
 
 TICK = 1 / 40  # s between what a page is told
 SLOW = 0.25  # s between statistics
@@ -49,7 +39,7 @@ STALLED = 30.0  # s without that a piece was read: who asked has gone
 COOKIE = "isolator_scope"
 PAGE = Path(__file__).resolve().parent / "page"
 SOURCES = Path(__file__).resolve().parent.parent / "page"
-FILES = ("scope.js", "charts.js", "persistence.js", "chain.js", "format.js", "scope.css")
+TYPES = {".js", ".css"}
 PARTS = ("uPlot.iife.min.js", "uPlot.min.css")
 SHARED = ("palette.css", "page.css")  # by all pages of the project
 SAFE = {
@@ -57,12 +47,6 @@ SAFE = {
     "img-src 'self' data: blob:; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store"}
-
-COMMANDS: dict[str, tuple[type[Any], int]] = {  # a message, and how many numbers it takes
-    "frequency": (SetFrequency, 1), "duty": (SetDuty, 1), "packet": (SetPacket, 1),
-    "phase": (SetPhase, 2), "lines": (SetLines, 1), "burst": (SetBurst, 2),
-    "patience": (SetPatience, 1), "start": (Start, 1), "stop": (Stop, 0),
-    "calibrate": (Calibrate, 1)}
 
 
 @dataclass(frozen=True)
@@ -139,6 +123,8 @@ class Server:
         given = options.parts or os.environ.get("ISOLATOR_SCOPE_PARTS")
         self.parts = Path(given) if given else PAGE
         self.page = PAGE if PAGE.is_dir() else SOURCES
+        self.files = {path.name for path in self.page.iterdir() if path.suffix in TYPES}
+        self.commands = Commands(instrument)
         for name in PARTS:
             if not (self.parts / name).is_file():
                 raise ScopeError(f"{self.parts / name} is not there: start tools/isolator-scope, "
@@ -159,7 +145,7 @@ class Server:
     async def file(self, request: web.Request) -> web.StreamResponse:
         """One of its files; no other."""
         name = request.match_info["name"]
-        if name in FILES:
+        if name in self.files:
             return web.FileResponse(self.page / name)
         if name in PARTS:
             return web.FileResponse(self.parts / name)
@@ -168,18 +154,23 @@ class Server:
         raise web.HTTPNotFound
 
     async def socket(self, request: web.Request) -> web.StreamResponse:
-        """Tells a page what happens; takes what it wants to look at."""
+        """Tells a page what happens; takes what it asks to look at."""
         socket = web.WebSocketResponse(heartbeat=10, max_msg_size=4096)
         await socket.prepare(request)
         view = View(self.instrument)
-        teller = asyncio.create_task(self._tell(socket, view))
+        questions = Questions(view, socket.send_json)
+        tasks = [asyncio.create_task(self._tell(socket, view)),
+                 asyncio.create_task(questions.run(self._threads))]
         try:
             async for message in socket:
                 if message.type == WSMsgType.TEXT:
-                    await self._wanted(socket, view, message.data)
+                    questions.take(message.data)
         finally:
-            teller.cancel()
-            await asyncio.gather(teller, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            # What they failed with is that the page has gone, which is no news.
+            for task in tasks:
+                task.add_done_callback(lambda one: one.cancelled() or one.exception())
             view.leave()
         return socket
 
@@ -192,56 +183,33 @@ class Server:
                 now = time.monotonic()
                 if now - slow >= SLOW:
                     slow = now
-                    tick = tick or {"type": "tick"}
-                    tick["lines"] = statistics(self.instrument.account)
-                    tick["status"] = status(self.instrument)
+                    tick = {**(tick or {"type": "tick"}), **view.slow()}
                 if tick is not None:
                     await socket.send_json(tick)
                 await asyncio.sleep(max(TICK - (time.monotonic() - now), 0.005))
 
-    async def _wanted(self, socket: web.WebSocketResponse, view: View, text: str) -> None:
-        try:
-            wanted = json.loads(text)
-        except (ValueError, RecursionError):
-            return
-        if not isinstance(wanted, dict):
-            return
-        for which in ("live", "long"):
-            if isinstance(wanted.get(which), int):
-                view.zoom(which, wanted[which])
-        if isinstance(one := wanted.get("chain"), dict):
-            account = self.instrument.account
-            await socket.send_json({"type": "chain", "chain": hops(
-                account, find(account, one), bool(one.get("rt")))})
-
     async def command(self, request: web.Request) -> web.StreamResponse:
-        """{"name": ..., "values": [numbers]}; what the generator said to it."""
+        """{"name": ..., ...}; what the generator, or the program, answered to it."""
         try:
-            wanted = await request.json()
-            kind, count = COMMANDS[wanted["name"]]
-            values = [int(one) for one in wanted.get("values", [])]
-            if len(values) != count:
-                raise ValueError
-        except (ValueError, LookupError, TypeError, AttributeError, OverflowError,
-                RecursionError):
-            return web.json_response({"ok": False, "text": "not a command"}, status=400)
-        link = self.instrument.link
-        if link is None:
-            return web.json_response({"ok": False, "text": "a recording takes no commands"},
-                                     status=409)
-        message: Message = kind(*values)
-        try:
-            ack = await link.command(message)
-        except ScopeError as problem:
-            return web.json_response({"ok": False, "text": str(problem)}, status=503)
-        said = ack.text or Status(ack.status).name.lower() if ack.status in list(Status) \
-            else f"status {ack.status}"
-        return web.json_response({"ok": ack.status == Status.OK, "text": said})
+            code, text = await self.commands.do(await request.json())
+        except (ValueError, RecursionError, Wrong):
+            code, text = 400, "not a command"
+        # What a generator refused is an answer as others are, and no failure of the server.
+        return web.json_response({"ok": code == 200, "text": text},
+                                 status=200 if code == 422 else code)
 
-    def _document(self) -> dict[str, Any]:
-        state = self.instrument.account.state
-        return document(self.instrument.account,
-                        running=bool(state is not None and state.running)).data
+    def _asked(self, request: web.Request) -> Run | None:
+        """The run that ?run=NUMBER names."""
+        number = request.query.get("run", "")
+        return next((run for run in self.instrument.account.runs if str(run.number) == number),
+                    None)
+
+    def _document(self, run: Run | None = None) -> dict[str, Any]:
+        account = self.instrument.account
+        last = run is None or run is account.run
+        running = self.instrument.link is not None and last and account.state is not None \
+            and bool(account.state.running)
+        return document(account, running=running, run=run).data
 
     async def snapshot(self, request: web.Request) -> web.StreamResponse:
         """The document as it is now, beside the recording."""
@@ -259,16 +227,18 @@ class Server:
     async def document(self, request: web.Request) -> web.StreamResponse:
         """As isolator-report reads it."""
         return await self._send(request, "application/json", "scope.json",
-                                iter((json.dumps(self._document()),)))
+                                iter((json.dumps(self._document(self._asked(request))),)))
 
     async def report(self, request: web.Request) -> web.StreamResponse:
         """One page that needs nothing else."""
         from isolator_report.document import check
         from isolator_report.page import page
 
-        found = check(self._document(), "isolator-scope")
+        account = self.instrument.account
+        found = [check(self._document(run), run.title)
+                 for run in [run for run in account.runs if run.triggers] or [account.run]]
         return await self._send(request, "text/html", "scope.html",
-                                (page([one]) for one in (found,)))
+                                (page(one) for one in (found,)))
 
     async def csv(self, request: web.Request) -> web.StreamResponse:
         """The recording, row by row."""
@@ -338,6 +308,7 @@ async def serve(options: Options, instrument: Instrument, task: asyncio.Task[Non
         waiting.cancel()
         return PASS
     finally:
+        await server.commands.close()
         await runner.cleanup()
 
 
@@ -347,13 +318,22 @@ def run(options: Options, path: Path, target: Target | None, speed: float) -> in
         raise ScopeError(f"{options.host} can be reached from other machines: say with "
                          "--page-token-file who may see the page")
 
+    async def work(instrument: Instrument) -> None:
+        """All that was recorded first; the page is there meanwhile."""
+        if target is not None:
+            await instrument.catch_up()
+            await instrument.measure()
+        else:
+            instrument.playing = Player(instrument, speed)
+            await instrument.playing.stay()
+
     async def whole() -> int:
-        instrument = Instrument(path, live=target is not None)
+        instrument = Instrument(path, live=target is not None, indexed=True)
+        if target is None and speed:
+            instrument.forget()  # from its beginning
         if target is not None:
             instrument.connect(target)
-            task = asyncio.create_task(instrument.measure())
-        else:
-            task = asyncio.create_task(instrument.replay(speed))
+        task = asyncio.create_task(work(instrument))
         try:
             return await serve(options, instrument, task)
         finally:

@@ -31,7 +31,15 @@ class Level:
 
     def __init__(self, lines: int) -> None:
         self.stamp = array("q", [-1]) * RING
-        self.rows = [[array("q", [0]) * RING for _ in range(6)] for _ in range(lines)]
+        self.rows: list[list[array[int]]] = []
+        self.widen(lines)
+
+    def widen(self, lines: int) -> None:
+        """As many lines as that; the new ones have had nothing so far."""
+        for _ in range(len(self.rows), lines):
+            row = [array("q", [0]) * RING for _ in range(6)]
+            row[MOST], row[LEAST] = array("q", [NONE]) * RING, array("q", [NONE]) * RING
+            self.rows.append(row)
 
     def slot(self, index: int) -> int:
         """Where column `index` is, emptied if it was another's; -1: it is too old."""
@@ -79,6 +87,13 @@ class Trail:
         self.now = -1  # the open column of level 0
         self.open = [[NONE, NONE, 0, 0, 0, 0] for _ in range(lines)]
         self.cursors: list[Cursor] = []
+
+    def widen(self, lines: int) -> None:
+        """More lines; what is known of the others stays."""
+        for level in self.levels:
+            level.widen(lines)
+        self.open += [[NONE, NONE, 0, 0, 0, 0] for _ in range(lines - self.lines)]
+        self.lines = lines
 
     def advance(self, at: int) -> None:
         """Time is `at`; what comes next belongs to its column."""

@@ -1,32 +1,113 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The chain of one trigger: who answered when, and which hop cost what.
-import { count, element, lineColour, time } from "./format.js";
+// The chain of one trigger: who answered when, from what it comes after; and the worst triggers.
+import { clock, count, date, element, get, lineColour, time } from "./format.js";
+import { receive, send } from "./link.js";
+import { chosen, isHeld, on, tell, world } from "./state.js";
 
-export function show(holder, chain) {
+let wanted = /** @type {any} */ ({}); // what was asked for
+let following = true;
+let trigger = 0; // that is shown
+export const last = { chain: /** @type {any} */ (null) };
+
+/** @param {any} one @param {boolean} [follow] */
+export function ask(one, follow = false) {
+  following = follow;
+  wanted = one;
+  get("follow").setAttribute("aria-pressed", String(follow));
+  send({ chain: { ...one, rt: chosen.rt } });
+}
+
+export const again = () => ask(wanted, following);
+/** @param {number} by */
+export const step = (by) => ask({ number: trigger + by });
+
+/** Of what was clicked on: the worst trigger of a column. @param {number} wall @param {number} around @param {number} line */
+export function open(wall, around, line) {
+  tell("open chain");
+  ask({ wall: Math.round(wall), around: Math.round(around), line });
+}
+
+/** @param {any} chain */
+function headline(chain) {
+  const words = `Trigger ${count(chain.trigger)}, ${date(chain.wall)} (${clock(chain.wall, 3).slice(6)} s), sent ${time(chain.jitter)} late.`;
+  if (!chain.known) return `${words} Too few triggers are known to say what is usual.`;
+  return chain.culprit ? `${words} Unusual: ${chain.culprit}.` : `${words} Nothing unusual.`;
+}
+
+const HEAD = /** @type {[string, string][]} */ ([["answer", ""], ["after the trigger", "n"],
+  ["comes after", ""], ["since that", "n"], ["usually", "n"], ["from that to its answer", "bars"]]);
+
+/** @param {any} chain */
+export function show(chain) {
+  last.chain = chain;
+  const holder = get("hops");
   holder.replaceChildren();
   if (!chain) {
-    holder.append(element("p", "This trigger is not remembered: the newest 4096 are, and that of each maximum.", { class: "dim" }));
+    holder.append(element("p", "This trigger is not in the recording, or the recording has no index.", { class: "dim" }));
     return;
   }
-  const words = `Trigger ${count(chain.trigger)}, ${new Date(chain.wall / 1e6).toISOString()}, sent ${time(chain.jitter)} late.`;
-  holder.append(element("p", words + (chain.culprit ? ` The hop that cost most: ${chain.culprit}.` : "")));
-  const table = element("table"), head = element("tr");
-  for (const [name, kind] of [["answer", ""], ["after the trigger", "n"], ["since the one before", "n"], ["comes after", ""], ["since that", "n"], ["", ""]])
-    head.append(element("th", name, kind ? { class: kind } : {}));
+  trigger = chain.trigger;
+  holder.append(element("p", headline(chain), { class: "headline" }));
+  const table = element("table"), head = element("tr"), scroll = element("div", "", { class: "scroll", tabindex: 0, role: "region", "aria-label": "hops of the chain" });
+  for (const [name, kind] of HEAD) head.append(element("th", name, { scope: "col", class: kind }));
   table.append(head);
-  const end = Math.max(1, ...chain.hops.map((hop) => hop.ns));
-  for (const hop of chain.hops) {
-    const row = element("tr", "", hop.name === chain.culprit ? { class: "culprit" } : {});
-    row.append(element("td", hop.name + (hop.late ? " (late)" : "")), element("td", time(hop.ns), { class: "n" }),
-      element("td", time(hop.step_ns), { class: "n" }), element("td", hop.after ?? "not in the table"),
-      element("td", hop.after_ns === null ? "–" : hop.after_ns < 0 ? `${time(-hop.after_ns)} before` : time(hop.after_ns), { class: "n" }));
-    const cell = element("td", hop.against ? "against the published order" : "", { class: "bars" });
-    const bar = element("span", "", { class: "bar" });
-    bar.style.marginLeft = `${100 * (hop.ns - hop.step_ns) / end}%`;
-    bar.style.width = `max(2px, ${100 * hop.step_ns / end}%)`;
-    bar.style.background = lineColour(hop.line);
-    cell.prepend(bar); row.append(cell); table.append(row);
-  }
-  holder.append(table);
+  const end = Math.max(1, ...chain.hops.map((/** @type {any} */ hop) => hop.ns));
+  for (const hop of chain.hops) table.append(hopRow(hop, end, hop.name === chain.culprit));
+  scroll.append(table);
+  holder.append(scroll);
   for (const name of chain.missing) holder.append(element("p", `${name}: missing`, { class: "bad" }));
+}
+
+/** The bar reaches from the answer that it comes after to its own. @param {any} hop
+ * @param {number} end @param {boolean} culprit */
+function hopRow(hop, end, culprit) {
+  const row = element("tr", "", { class: culprit ? "culprit" : hop.unusual ? "unusual" : "" });
+  const since = hop.after_ns === null ? "–" : hop.after_ns < 0 ? `${time(-hop.after_ns)} before` : time(hop.after_ns);
+  row.append(element("th", hop.name + (hop.late ? " (late)" : ""), { scope: "row" }), element("td", time(hop.ns), { class: "n" }),
+    element("td", hop.after ?? "not in the table"), element("td", since, { class: "n" }),
+    element("td", hop.usual === null ? "not known" : time(hop.usual), { class: "n" }));
+  const cell = element("td", hop.against ? "against the published order" : "", { class: "bars" });
+  const took = hop.after_ns === null ? hop.step_ns : Math.max(hop.after_ns, 0);
+  const bar = element("span", "", { class: "bar", "data-from": hop.ns - took, "data-to": hop.ns });
+  bar.style.marginLeft = `${100 * (hop.ns - took) / end}%`;
+  bar.style.width = `max(2px, ${100 * took / end}%)`;
+  bar.style.background = lineColour(hop.line);
+  cell.prepend(bar); row.append(cell);
+  return row;
+}
+
+/** @param {any[]} rows */
+function worst(rows) {
+  const body = get("worst-body"), key = JSON.stringify(rows);
+  if (body.dataset.key === key) return;
+  body.dataset.key = key;
+  body.replaceChildren(...rows.map((one) => {
+    const row = element("tr"), name = element("td"), button = element("button", count(one.trigger), { class: "plain" });
+    button.addEventListener("click", () => { tell("open chain"); ask({ wall: one.wall - 1e6, around: 2e6, number: one.trigger }); });
+    name.append(button);
+    const beyond = chosen.limit !== null && one.ns > chosen.limit;
+    row.append(element("td", time(one.ns), { class: `n${beyond ? " bad" : ""}` }), element("td", one.name),
+      element("td", one.others ? `and ${one.others} more of the largest` : ""), name, element("td", date(one.wall)));
+    return row;
+  }));
+  get("worst-none").hidden = rows.length > 0;
+}
+
+export function bind() {
+  receive("chain", (words) => { if (chosen.view === "chain") show(words.chain); });
+  receive("worst", (words) => worst(words.rows));
+  get("follow").addEventListener("click", () => ask({}, true));
+  get("previous").addEventListener("click", () => step(-1));
+  get("next").addEventListener("click", () => step(1));
+  get("number").addEventListener("change", (/** @type {any} */ event) => ask({ number: Number(event.target.value) }));
+  get("worst").addEventListener("change", (/** @type {any} */ event) => {
+    if (event.target.value) ask({ worst: Number(event.target.value) });
+  });
+  get("kernel").addEventListener("change", (/** @type {any} */ event) => { chosen.rt = Boolean(event.target.value); again(); });
+  on("names", () => get("worst").replaceChildren(element("option", "…", { value: "" }),
+    ...world.names.map((name, line) => element("option", name, { value: line }))));
+  setInterval(() => {
+    if (chosen.view === "chain" && following && !isHeld()) ask({}, true);
+    if (chosen.view === "chain" || chosen.view === "worst") send({ worst: {} });
+  }, 500);
 }

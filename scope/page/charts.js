@@ -1,114 +1,143 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Charts over time.  A column is drawn from its minimum to its maximum, never less than
 // three pixels high and two wide: one late answer is seen however far one zooms out.
-import { colour, lineColour, lowest, time } from "./format.js";
+import { COUNT, LATE, LEAST, MISSING, MOST, SUM } from "./axis.js";
+import { colour, lineColour, steps, time } from "./format.js";
+import { chosen, world } from "./state.js";
 
-const MOST = 1, LEAST = 2, SUM = 3, COUNT = 4, LATE = 5, MISSING = 6;
+const EMPTY = [[0], [null], [null]];
 
-// Columns of one level, as the server has told them: index -> line -> column.
-export class Columns {
-  constructor() { this.clear(0); }
-  clear(level) {
-    this.level = level;
-    this.rows = new Map();
-    this.newest = -1;
-  }
-  add({ level, rows }, ring) {
-    if (level !== this.level) this.clear(level);
-    for (const [index, lines] of rows) {
-      this.rows.set(index, new Map(lines.map((one) => [one[0], one])));
-      this.newest = Math.max(this.newest, index);
-    }
-    if (this.rows.size > 2 * ring)
-      for (const index of this.rows.keys()) if (index <= this.newest - ring) this.rows.delete(index);
-  }
-}
-
-function axis(values) {
+/** @param {any} [values] */
+export function axisStyle(values) {
   return { stroke: colour("dim"), grid: { stroke: colour("line"), width: 1 },
     ticks: { stroke: colour("line"), width: 1 }, font: "11px system-ui", values };
 }
 
-const clock = (_, splits) => splits.map((at) =>
-  new Date(at * 1000).toISOString().slice(11, splits[1] - splits[0] < 1 ? 21 : 19));
-// 1, 2 and 5 of each factor of 10; all named while there are few, else the 1s.
-function steps(_, __, low, high) {
-  const found = [];
-  for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power++)
-    for (const digit of [1, 2, 5]) found.push(+(digit * 10 ** power).toPrecision(3));
-  return found.filter((one) => one >= low && one <= high);
-}
-
-const logarithmic = (say) => ({
-  splits: steps, filter: (_, splits) => splits,
-  values: (_, splits) => splits.map((one) =>
+/** All of 1, 2, 5 have a line; all are named while there are few, else the 1s. @param {any} say */
+export const logarithmic = (say) => ({
+  splits: (/** @type {any} */ _, /** @type {any} */ __, /** @type {number} */ low,
+    /** @type {number} */ high) => steps(low, high),
+  filter: (/** @type {any} */ _, /** @type {number[]} */ splits) => splits,
+  values: (/** @type {any} */ _, /** @type {number[]} */ splits) => splits.map((one) =>
     splits.length <= 7 || String(one).match(/^0?\.?0*1/) ? say(one) : ""),
 });
 
-// One chart of one line, or of all (line null).
+/** UTC, as all times of the page. @param {number} seconds */
+const utc = (seconds) => uPlot.tzDate(new Date(seconds * 1e3), "Etc/UTC");
+
+/** As fine as the ticks are, and the date where it is another. @param {any} _ @param {number[]} splits */
+function clocks(_, splits) {
+  const each = splits.length > 1 ? splits[1] - splits[0] : 1;
+  return splits.map((at) => {
+    const words = new Date(at * 1e3).toISOString();
+    if (each >= 86400 || at % 86400 === 0) return words.slice(5, 10);
+    return words.slice(11, each >= 60 ? 16 : each >= 1 ? 19 : each >= 0.1 ? 21 : 23);
+  });
+}
+
+/** One chart of one line, or of all (line null). */
 export class TimeChart {
-  constructor(holder, line, height, columns, world) {
-    Object.assign(this, { holder, line, height, columns, world, draws: 0 });
+  /**
+   * @param {HTMLElement} holder @param {number|null} line @param {number} height
+   * @param {import("./axis.js").TimeAxis} axis @param {any} hands what pointer and cursor do
+   */
+  constructor(holder, line, height, axis, hands) {
+    this.holder = holder; this.line = line; this.height = height; this.axis = axis;
+    this.hands = hands;
+    this.draws = 0;
+    this.fresh = false;
+    /** @type {[number, number[]][]} where a column begins, s, and its values */
+    this.seen = [];
+    this.width = 0;
+    this.window = [0, 1];
+    this.range = [1, 10];
     this.build();
   }
   build() {
     this.plot?.destroy();
-    const range = (_, low, high) => this.range ?? [low ?? 1, high ?? 10];
+    const sync = uPlot.sync("time");
     this.plot = new uPlot({
       width: Math.max(this.holder.clientWidth, 200), height: this.height, legend: { show: false },
-      cursor: { drag: { x: false, y: false } }, pxAlign: 1,
-      scales: { x: { time: false, range: () => this.window ?? [0, 1] }, y: { distr: 3, range } },
-      axes: [{ ...axis(clock), size: 24 }, { ...axis(), ...logarithmic(time), size: 58 }],
+      cursor: { drag: { x: false, y: false, setScale: false }, points: { show: false },
+        sync: { key: sync.key, setSeries: false }, y: false },
+      pxAlign: 1, tzDate: utc, ms: 1e-3,
+      scales: { x: { time: true, range: () => this.window },
+        y: { distr: 3, range: () => this.range } },
+      axes: [{ ...axisStyle(clocks), size: 26, space: 60 }, { ...axisStyle(), ...logarithmic(time), size: 58 }],
       series: [{}, { paths: () => null, points: { show: false } },
         { stroke: colour("fg"), width: 1, spanGaps: false, points: { show: false },
           show: this.line !== null }],
-      hooks: { draw: [(plot) => this.bars(plot)] },
-    }, [[0], [null], [null]], this.holder);
+      hooks: { draw: [() => this.paint()], setCursor: [() => this.hands.cursor(this)] },
+    }, EMPTY, this.holder);
+    this.hands.bind(this);
+    this.fill();
+  }
+  /** @param {number} height */
+  resize(height) {
+    this.height = height;
+    this.plot.setSize({ width: Math.max(this.holder.clientWidth, 200), height });
+  }
+  /** The values of a column that this chart shows. @param {Map<number, number[]>} row */
+  own(row) {
+    if (this.line === null)
+      return [...row.values()].filter((one) => !chosen.hidden.has(one[0]));
+    const one = row.get(this.line);
+    return one ? [one] : [];
+  }
+  /** The figures of one moment, s; null: nothing came. @param {number} seconds */
+  at(seconds) {
+    const row = this.axis.rows.get(Math.floor(seconds * 1e9 / this.axis.each));
+    const own = row ? this.own(row) : [];
+    return own.length ? own : null;
   }
   update() {
-    const { columns, world } = this;
-    const width = world.base * 4 ** columns.level / 1e9;
-    const last = columns.newest, first = last - world.ring + 1;
+    this.axis.settle();
+    this.fresh = true;
+    this.fill();
+  }
+  fill() {
+    const { axis } = this, width = axis.each / 1e9;
+    const [from, to] = axis.window();
     const x = [], most = [], mean = [];
-    let low = Infinity, high = 0, before = null;
+    let low = Infinity, high = 0, before = -1;
     this.seen = [];
-    for (let index = Math.max(first, 0); index <= last; index++) {
-      const row = columns.rows.get(index);
-      if (!row) continue;
-      const own = this.line === null ? [...row.values()] : row.has(this.line) ? [row.get(this.line)] : [];
+    for (let index = Math.max(Math.floor(from / axis.each), 0); index * axis.each < to; index++) {
+      const row = axis.rows.get(index), own = row ? this.own(row) : [];
       if (!own.length) continue;
-      if (before !== null && index > before + 1) {
+      if (before >= 0 && index > before + 1) {
         x.push((before + 1) * width); most.push(null); mean.push(null);
       }
       before = index;
-      let worst = null, sum = 0, count = 0;
+      let worst = /** @type {number|null} */ (null), sum = 0, count = 0;
       for (const one of own) {
         this.seen.push([index * width, one]);
-        if (one[COUNT]) {
-          worst = Math.max(worst ?? 0, one[MOST]);
-          low = Math.min(low, Math.max(one[LEAST], 1));
-          high = Math.max(high, one[MOST]);
-          sum += one[SUM]; count += one[COUNT];
-        }
+        if (!one[COUNT]) continue;
+        worst = Math.max(worst ?? 0, one[MOST]);
+        low = Math.min(low, Math.max(one[LEAST], 1));
+        high = Math.max(high, one[MOST]);
+        sum += one[SUM]; count += one[COUNT];
       }
       x.push((index + 0.5) * width); most.push(worst); mean.push(count ? sum / count : null);
     }
     this.width = width;
-    this.window = last < 0 ? [0, 1] : [first * width, (last + 1) * width];
-    this.range = high ? [low * 0.7, Math.max(high * 1.5, low * 2)] : [1, 10];
-    this.fresh = true;
-    this.plot.setData(x.length ? [x, most, mean] : [[0], [null], [null]]);
+    this.window = to > from ? [from / 1e9, to / 1e9] : [0, 1];
+    if (high) this.range = [low * 0.7, Math.max(high * 1.5, low * 2)];
+    this.plot.setData(x.length ? [x, most, mean] : EMPTY);
   }
-  bars(plot) {
-    const { ctx } = plot, { left, top, width, height } = plot.bbox;
-    const ratio = devicePixelRatio;
-    const step = Math.ceil(2 * ratio), cap = Math.ceil(3 * ratio);
-    const [from, to] = this.window ?? [0, 1];
-    const zero = plot.valToPos(from, "x", true), each = (plot.valToPos(to, "x", true) - zero) / (to - from);
-    const wide = Math.ceil(Math.max(2 * ratio, (this.width ?? 0) * each));
+  paint() {
+    const { ctx } = this.plot, { left, top, width, height } = this.plot.bbox;
     ctx.save();
     ctx.beginPath(); ctx.rect(left, top, width, height); ctx.clip();
-    for (const [since, until, what] of this.world.gaps) {
+    this.gaps(ctx);
+    this.bars(ctx);
+    this.lines(ctx);
+    ctx.restore();
+    if (this.fresh) { this.draws++; this.fresh = false; }
+  }
+  /** @param {any} ctx stretches without records */
+  gaps(ctx) {
+    const { plot } = this, { top, height } = plot.bbox, ratio = devicePixelRatio;
+    for (const [since, until, what] of world.gaps) {
       const a = plot.valToPos(since / 1e9, "x", true), b = plot.valToPos(until / 1e9, "x", true);
       ctx.fillStyle = colour("gap");
       ctx.fillRect(a, top, Math.max(b - a, 2 * ratio), height);
@@ -117,66 +146,76 @@ export class TimeChart {
         ctx.fillText(`gap: ${what}`, a + 4 * ratio, top + 14 * ratio);
       }
     }
+  }
+  /**
+   * From which whole pixel to which a column is.  Neighbours touch: where one ends the next
+   * begins, so that a blank pixel is a time without an answer at every width.
+   * @param {number} at s @returns {[number, number]}
+   */
+  pixels(at) {
+    const { plot } = this, { left, width } = plot.bbox, [from, to] = this.window;
+    const step = Math.ceil(2 * devicePixelRatio), each = width / (to - from);
+    const place = (/** @type {number} */ when) => {
+      const pixel = (when - from) * each + 1e-6; // of the last step a part may be left
+      return left + (pixel >= width ? width : Math.floor(pixel / step) * step);
+    };
+    const begin = Math.min(place(at), left + width - step);
+    return [begin, Math.max(place(at + this.width), begin + step)];
+  }
+  /** @param {any} ctx */
+  bars(ctx) {
+    const { plot } = this, { top } = plot.bbox, ratio = devicePixelRatio, cap = Math.ceil(3 * ratio);
     // Columns that share pixels become one, with the extremes of all of them.
-    const bars = new Map(), late = new Set(), missing = new Set();
-    for (const [at, one] of this.seen ?? []) {
-      // Whole pixels, none behind the edge: nothing is blurred or cut away.
-      const x = Math.min(Math.floor((zero + (at - from) * each) / step) * step, left + width - wide);
+    const bars = new Map(), late = new Map(), missing = new Map();
+    for (const [at, one] of this.seen) {
+      const [x, end] = this.pixels(at);
       if (one[COUNT]) {
         const key = one[0] * 65536 + x, bar = bars.get(key);
-        if (!bar) bars.set(key, [one[0], x, one[MOST], one[LEAST]]);
-        else { bar[2] = Math.max(bar[2], one[MOST]); bar[3] = Math.min(bar[3], one[LEAST]); }
+        if (!bar) bars.set(key, { line: one[0], x, end, most: one[MOST], least: one[LEAST] });
+        else {
+          bar.end = Math.max(bar.end, end);
+          bar.most = Math.max(bar.most, one[MOST]); bar.least = Math.min(bar.least, one[LEAST]);
+        }
       }
-      if (one[LATE]) late.add(x);
-      if (one[MISSING]) missing.add(x);
+      if (one[LATE]) late.set(x, end);
+      if (one[MISSING]) missing.set(x, end);
     }
-    let line = null;
-    const drawn = [...bars.values()];
-    for (const pass of [this.line === null ? 0.35 : 0.6, 1]) {
-      ctx.globalAlpha = pass;
-      for (const bar of drawn) {
-        if (bar[0] !== line) ctx.fillStyle = lineColour(line = bar[0]);
-        const high = bar[4] ??= Math.floor(plot.valToPos(bar[2], "y", true));
-        if (pass === 1) ctx.fillRect(bar[1], high, wide, cap);
-        else ctx.fillRect(bar[1], high, wide, Math.max(plot.valToPos(Math.max(bar[3], 1), "y", true) - high, cap));
+    const y = (/** @type {number} */ ns) => Math.floor(plot.valToPos(Math.max(ns, 1), "y", true));
+    for (const solid of [false, true]) {
+      ctx.globalAlpha = solid ? 1 : this.line === null ? 0.35 : 0.6;
+      for (const bar of bars.values()) {
+        ctx.fillStyle = lineColour(bar.line);
+        const high = y(bar.most), wide = bar.end - bar.x;
+        ctx.fillRect(bar.x, high, wide, solid ? cap : Math.max(y(bar.least) - high, cap));
       }
     }
     ctx.fillStyle = colour("mid");
-    for (const x of late) ctx.fillRect(x, top, wide, 4 * ratio);
+    for (const [x, end] of late) ctx.fillRect(x, top, end - x, 4 * ratio);
     ctx.fillStyle = colour("bad");
-    for (const x of missing) ctx.fillRect(x, top + 5 * ratio, wide, 6 * ratio);
-    ctx.restore();
-    if (this.fresh) { this.draws++; this.fresh = false; }
+    for (const [x, end] of missing) ctx.fillRect(x, top + 5 * ratio, end - x, 6 * ratio);
   }
-}
-
-// How many answers lie where: both axes logarithmic, all that ever came.
-export class Histogram {
-  constructor(holder, height, world) {
-    Object.assign(this, { holder, height, world, draws: 0, shown: new Set() });
-  }
-  build() {
-    this.plot?.destroy();
-    this.names = this.world.names.join();
-    this.plot = new uPlot({
-      width: Math.max(this.holder.clientWidth, 200), height: this.height,
-      cursor: { drag: { x: false, y: false } },
-      scales: { x: { time: false, distr: 3 }, y: { distr: 3, range: (_, __, high) => [0.7, Math.max(high ?? 1, 10) * 1.5] } },
-      axes: [{ ...axis(), ...logarithmic(time) }, { ...axis(), ...logarithmic(String), size: 58 }],
-      series: [{ label: "answer", value: (_, ns) => time(ns) }, ...this.world.names.map((name, line) => ({
-        label: name, stroke: lineColour(line), width: 1.5, spanGaps: false,
-        points: { show: true, size: 3 } }))],
-    }, [[1], ...this.world.names.map(() => [null])], this.holder);
-  }
-  update() {
-    if (!this.plot || this.names !== this.world.names.join()) this.build();
-    const { ever, bits } = this.world;
-    const all = new Set();
-    for (const counts of ever) counts?.forEach((n, index) => n && [index - 1, index, index + 1].forEach((one) => one > 0 && all.add(one)));
-    const places = [...all].sort((a, b) => a - b);
-    if (!places.length) return;
-    this.plot.setData([places.map((index) => Math.max(lowest(index, bits), 1)),
-      ...this.world.names.map((_, line) => places.map((index) => ever[line]?.[index] || null))]);
-    this.draws++;
+  /** Limit, markers, notes and where runs begin. @param {any} ctx */
+  lines(ctx) {
+    const { plot } = this, { left, top, width, height } = plot.bbox, ratio = devicePixelRatio;
+    ctx.lineWidth = ratio; ctx.font = `${11 * ratio}px system-ui`; ctx.textAlign = "left";
+    if (chosen.limit !== null && chosen.limit > this.range[0] && chosen.limit < this.range[1]) {
+      const y = Math.round(plot.valToPos(chosen.limit, "y", true)) + 0.5;
+      ctx.strokeStyle = colour("bad"); ctx.setLineDash([6 * ratio, 4 * ratio]);
+      ctx.beginPath(); ctx.moveTo(left, y); ctx.lineTo(left + width, y); ctx.stroke();
+    }
+    const upright = (/** @type {number} */ ns, /** @type {string} */ name, /** @type {string} */ ink,
+      /** @type {number[]} */ dash) => {
+      if (ns / 1e9 < this.window[0] || ns / 1e9 > this.window[1]) return;
+      const x = Math.round(plot.valToPos(ns / 1e9, "x", true)) + 0.5;
+      ctx.strokeStyle = ctx.fillStyle = colour(ink); ctx.setLineDash(dash);
+      ctx.beginPath(); ctx.moveTo(x, top); ctx.lineTo(x, top + height); ctx.stroke();
+      ctx.fillText(name, x + 3 * ratio, top + height - 4 * ratio);
+    };
+    for (const run of world.status?.runs.slice(1) ?? [])
+      upright(run.at, run.title === `run ${run.number}` && run.why ? run.why : run.title, "one", [2, 3]);
+    for (const [at, text] of world.status?.marks ?? []) upright(at, text, "mid", [2, 3]);
+    for (const [name, at] of Object.entries(chosen.markers))
+      if (at !== null) upright(at, name, "edge", []);
+    ctx.setLineDash([]);
   }
 }

@@ -1,287 +1,233 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The page: takes what the server tells, draws what is shown, sends what is asked for.
-import { Columns, Histogram, TimeChart } from "./charts.js";
-import { show as showChain } from "./chain.js";
-import { count, element, lineColour, repaint, time } from "./format.js";
-import { FADES, Persistence, RANGES } from "./persistence.js";
+// The page: brings link, state, controls, views and export together.
+import { axes, COUNT, MOST } from "./axis.js";
+import * as chain from "./chain.js";
+import * as controls from "./controls.js";
+import * as figures from "./export.js";
+import { element, get, lowest, nanoseconds, repaint, time } from "./format.js";
+import { cursor } from "./hands.js";
+import * as keys from "./keys.js";
+import { command, connect, receive, say, send, snapshot } from "./link.js";
+import * as minimap from "./minimap.js";
+import * as overview from "./overview.js";
+import * as place from "./place.js";
+import * as replay from "./replay.js";
+import { chosen, isHeld, on, tell, world } from "./state.js";
+import * as views from "./views.js";
 
-const get = (id) => document.getElementById(id);
-const root = document.documentElement;
-root.dataset.theme = localStorage.getItem("theme") ??
+document.documentElement.dataset.theme = localStorage.getItem("theme") ??
   (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+const table = new overview.Overview();
 
-const world = { base: 1, ring: 1, levels: 1, bits: 6, names: [], lines: [], ever: [], gaps: [], status: null };
-const columns = { live: new Columns(), long: new Columns() };
-columns.long.level = 7;
-const charts = [], drawn = { frames: 0, points: 0 };
-const overlay = new Persistence(get("overlay"), world);
-const maxima = { chart: null }, histogram = new Histogram(get("histogram"), 300, world);
-let socket = null, view = "live", paused = false, dirty = true, following = true, wanted = {}, shown = 0;
+receive("whole", (words) => {
+  const { base, ring, levels, bits, percents, names } = words;
+  Object.assign(world, { base, ring, levels, bits, percents, ever: [], lines: [], names: [] });
+  for (const one of Object.values(axes)) one.level = -1;
+  views.overlay.clear();
+  send({ run: chosen.run, limit: chosen.limit });
+  named(names);
+  for (const one of Object.values(axes)) one.settle();
+});
 
-function send(words) { if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(words)); }
-
-function connect() {
-  socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`);
-  socket.onmessage = (event) => take(JSON.parse(event.data));
-  socket.onclose = () => {
-    get("status").textContent = "the server is gone; the recording is on its disk; trying again";
-    setTimeout(connect, 1000);
-  };
-}
-
-const take = (words) => ({ whole, tick, chain: (one) => { if (view === "chain") { shown = one.chain?.trigger ?? shown; showChain(get("hops"), one.chain); } } })[words.type]?.(words);
-
-function whole(words) {
-  Object.assign(world, { base: words.base, ring: words.ring, levels: words.levels, bits: words.bits, percents: words.percents, ever: [], lines: [] });
-  for (const [which, one] of Object.entries(columns)) { one.clear(one.level); send({ [which]: one.level }); }
-  overlay.clear();
-  window_("live"); window_("long");
-  named(words.names);
-}
-
+/** @param {string[]} names */
 function named(names) {
-  if (names.join() === world.names.join() && charts.length === names.length) return;
+  if (names.join() === world.names.join() && views.charts.length === names.length) return;
   world.names = names;
-  get("charts").replaceChildren();
-  charts.length = 0;
-  get("worst").replaceChildren(element("option", "…", { value: "" }), ...names.map((name, line) => element("option", name, { value: line })));
-  names.forEach((name, line) => {
-    const box = element("div", "", { class: "chart", id: `chart-${line}`, role: "group", "aria-label": name });
-    const numbers = element("div", "", { class: "numbers" }), holder = element("div");
-    box.append(element("h2", name), numbers, holder);
-    get("charts").append(box);
-    charts.push({ box, numbers, chart: new TimeChart(holder, line, 150, columns.live, world) });
-  });
-  get("mechanisms").querySelectorAll("label").forEach((one) => one.remove());
-  names.forEach((name, line) => {
-    const label = element("label", ` ${name}`), box = element("input", "", { type: "checkbox", value: line });
-    box.addEventListener("change", () => {
-      let mask = 0n;
-      get("mechanisms").querySelectorAll("input:checked").forEach((one) => { mask |= 1n << BigInt(one.value); });
-      command("lines", [mask.toString()]);
-    });
-    label.prepend(box);
-    get("mechanisms").append(label);
-  });
-  legend();
-  maxima.chart?.plot.destroy();
-  maxima.chart = new TimeChart(get("maxima"), null, 260, columns.long, world);
+  controls.mechanisms();
+  views.build();
+  tell("names");
 }
 
-function legend() {
-  get("legend").replaceChildren(...world.names.map((name, line) => {
-    const chip = element("span", name, { class: "chip" });
-    chip.style.setProperty("--chip", lineColour(line));
-    return chip;
-  }));
-}
-
-function tick(words) {
+receive("tick", (words) => {
+  if (words.run !== undefined) { world.run = words.run; world.ever = []; views.overlay.clear(); }
   if (words.names) named(words.names);
-  for (const which of ["live", "long"]) if (words[which]) columns[which].add(words[which], world.ring);
+  for (const [which, one] of Object.entries(axes))
+    if (words[which]) { one.add(words[which]); look(one, words[which].rows); }
   for (const [line, changes] of Object.entries(words.coarse ?? {})) {
-    const ever = world.ever[line] ??= [];
-    for (const [index, n] of changes) { ever[index] = (ever[index] ?? 0) + n; drawn.points += n; }
-    overlay.add(line, changes);
+    const ever = world.ever[Number(line)] ??= [];
+    for (const [index, n] of changes) { ever[index] = (ever[index] ?? 0) + n; views.drawn.points += n; }
+    if (!isHeld()) views.overlay.add(Number(line), changes);
   }
-  if (words.lines) { world.lines = words.lines; numbers(); }
+  if (words.lines) world.lines = words.lines;
   if (words.status) told(words.status);
-  if (words.live || words.long || words.coarse) dirty = true;
+  if ((words.live || words.long || words.coarse) && !isHeld()) views.touch();
+  if (words.lines) figuresChanged();
+});
+
+receive("window", (words) => {
+  (/** @type {any} */ (axes))[words.of]?.answer(words);
+  views.touch(true);
+});
+
+receive("baseline", (words) => {
+  chosen.baseline = words.lines.length ? { ...words, ever: words.coarse.map((/** @type {any} */ row) => {
+    const counts = /** @type {number[]} */ ([]);
+    for (const [index, n] of row) counts[index] = n;
+    return counts;
+  }) } : null;
+  figuresChanged();
+  views.touch(true);
+});
+
+/** Hold at the first answer beyond the limit. @param {import("./axis.js").TimeAxis} one @param {any[]} rows */
+function look(one, rows) {
+  if (!chosen.armed || chosen.limit === null || one !== axes.live || isHeld()) return;
+  for (const [index, lines] of rows)
+    for (const column of lines)
+      if (column[COUNT] && column[MOST] > chosen.limit && index * one.each >= armedAt) {
+        arm(false);
+        views.hold((index + 0.5) * one.each);
+        say(`held: ${world.names[column[0]]} took ${time(column[MOST])}, more than ${time(chosen.limit)}`, false);
+        return;
+      }
 }
 
-function numbers() {
-  if (paused) return;
-  world.lines.forEach((row, line) => {
-    const box = charts[line];
-    if (!box) return;
-    box.box.hidden = !row.triggers && !row.strays;
-    const parts = [["min", time(row.min)], ["mean", time(row.mean)],
-      ...row.percentiles.map((ns, at) => [`p${world.percents[at]}`, time(ns)]), ["max", time(row.max)], ["count", count(row.count)]];
-    box.numbers.replaceChildren(...parts.flatMap(([name, value]) => [`${name} `, element("b", value), " "]),
-      element("span", `late ${count(row.late)} `, { class: row.late ? "late" : "" }),
-      element("span", `missing ${count(row.missing)} `, { class: row.missing ? "bad" : "" }),
-      row.strays ? `strays ${count(row.strays)}` : "");
-  });
+let armedAt = 0;
+/** @param {boolean} armed */
+function arm(armed) {
+  chosen.armed = armed;
+  get("armed").checked = armed;
+  armedAt = axes.live.latest;
 }
 
+/** @param {any} status */
 function told(status) {
-  const first = world.status === null;
   world.status = status;
   world.gaps = status.gaps;
-  const { state, floor } = status;
-  const where = status.live ? (status.connected ? `linked to ${status.target}` : `no link to ${status.target}: ${status.why || "trying"}`)
-    : `a recording, ${status.recording}`;
-  get("status").textContent = `${where} · ${count(status.triggers)} triggers · ${state?.running ? `running at ${state.millihertz / 1000} Hz` : "not running"}` +
-    (floor ? ` · floor p50 ${time(floor.p50)}, p99 ${time(floor.p99)}, resolution ${time(floor.resolution_ns)}` : " · floor not measured: calibrate") +
-    (status.synced !== null ? ` · ${count(status.synced)} bytes on disk` : "");
-  get("status").className = status.live && !status.connected ? "bad" : "dim";
-  get("doubts").hidden = !status.doubts.length;
-  get("doubts").textContent = status.doubts.length ? `Not a result: ${status.doubts.join("; ")}.` : "";
-  get("fields").disabled = get("mechanisms").disabled = !status.live;
-  if (state) {
-    const values = { frequency: state.millihertz / 1000, duty: state.duty_ppm / 1e4, packet: state.packet, phase: state.phase, seed: state.seed, patience: state.patience_ns / 1e6 };
-    for (const [id, value] of Object.entries(values)) if (!get(id).dataset.edited || first) get(id).value = value;
-    get("mechanisms").querySelectorAll("input").forEach((box) => { if (document.activeElement !== box) box.checked = Boolean(BigInt(state.mask) >> BigInt(box.value) & 1n); });
-  }
-  get("events").replaceChildren(...status.events.toReversed().map(([at, event, words]) => element("div", `${new Date(at / 1e6).toISOString()} ${event} ${words}`)));
-}
-
-async function command(name, values) {
-  try {
-    const answer = await fetch("/api/command", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ name, values }) });
-    const { ok, text } = await answer.json();
-    get("answer").textContent = `${name}: ${text}`;
-    get("answer").className = ok ? "good" : "bad";
-    return ok;
-  } catch {
-    get("answer").textContent = `${name}: the server did not answer`;
-    get("answer").className = "bad";
-    return false;
+  world.server = true;
+  controls.report();
+  replay.report();
+  const events = status.events.toReversed().map((/** @type {any} */ [at, event, words]) => `${new Date(at / 1e6).toISOString()} ${event} ${words}`);
+  const key = events.join("\n");
+  if (get("events").dataset.key !== key) {
+    get("events").dataset.key = key;
+    get("events").replaceChildren(...events.map((/** @type {string} */ one) => element("div", one)));
   }
 }
 
-async function settings() {
-  const number = (id, factor) => Math.round(Number(get(id).value) * factor).toString();
-  const all = { frequency: [number("frequency", 1000)], duty: [number("duty", 1e4)], packet: [get("packet").value], phase: [get("phase").value, get("seed").value], patience: [number("patience", 1e6)] };
-  for (const [name, values] of Object.entries(all)) {
-    const ids = name === "phase" ? ["phase", "seed"] : [name];
-    if (!ids.some((id) => get(id).dataset.edited)) continue;
-    if (!await command(name, values)) return;
-    ids.forEach((id) => delete get(id).dataset.edited);
-  }
+function figuresChanged() {
+  overview.bar();
+  overview.runs();
+  table.update();
 }
 
-function window_(which) {
-  const seconds = world.base / 1e9 * 4 ** columns[which].level;
-  const all = seconds * world.ring, unit = all < 120 ? [1, "s"] : all < 7200 ? [60, "min"] : [3600, "h"];
-  get(`${which}-window`).textContent = `${+(all / unit[0]).toPrecision(3)} ${unit[1]} in columns of ${+seconds.toPrecision(3)} s`;
+function limit() {
+  const words = get("limit").value.trim(), found = words ? nanoseconds(words) : null;
+  const wrong = Boolean(words) && found === null;
+  get("limit").setAttribute("aria-invalid", String(wrong));
+  get("limit-error").textContent = wrong ? "a time such as 50 us, 1 ms or 0.2 s" : "";
+  if (wrong || found === chosen.limit) return;
+  chosen.limit = found;
+  send({ limit: found });
+  tell("limit");
 }
 
-function zoom(which, step) {
-  const one = columns[which], level = Math.min(Math.max(one.level + step, 0), world.levels - 1);
-  one.clear(level);
-  send({ [which]: level });
-  window_(which);
-  dirty = true;
+/** @param {"A"|"B"} name */
+function marker(name) {
+  const [from, to] = views.axis().window();
+  chosen.markers[name] = chosen.markers[name] !== null && cursor.at === null ? null : cursor.at !== null ? cursor.at * 1e9 : (from + to) / 2;
+  tell("markers");
 }
 
-function range(step) {
-  overlay.range = Math.min(Math.max(overlay.range + step, 0), RANGES.length - 1);
-  const value = RANGES[overlay.range];
-  get("range").textContent = value === "all" ? "all answers, linear" : value === "log" ? "all answers, logarithmic" : `0 to ${time(value)}`;
-  dirty = true;
+function note() {
+  const at = cursor.at !== null ? cursor.at * 1e9 : views.axis().window()[1];
+  get("note-text").value = "";
+  get("note").showModal();
+  get("note").addEventListener("close", () => {
+    const text = get("note-text").value.trim();
+    if (get("note").returnValue === "keep" && text) command("mark", { text, at: Math.round(at) });
+  }, { once: true });
 }
 
-function fade(step) {
-  overlay.fade = (overlay.fade + step) % FADES.length;
-  get("fading").textContent = FADES[overlay.fade] === Infinity ? "never" : `within ${FADES[overlay.fade]} s`;
+const zoom = (/** @type {number} */ step) => chosen.view === "overlay" ? views.range(step)
+  : views.axis().zoom(4 ** step, cursor.at === null ? null : cursor.at * 1e9);
+const sideways = (/** @type {number} */ step) => chosen.view === "chain" ? chain.step(step) : views.axis().pan(step / 4);
+const whole = () => { const one = views.axis(); one.fit = true; one.end = null; one.moved(); };
+const calibrate = () => command("calibrate", { values: [get("rounds").value] });
+
+function bindKeys() {
+  views.VIEWS.forEach((name, at) => keys.key(String(at + 1), `view: ${get(`tab-${name}`).textContent}`, () => views.pick(name)));
+  keys.key(" ", "hold, or go on", () => views.hold(), "space");
+  keys.key("+", "zoom in; in persistence a shorter view", () => zoom(-1));
+  keys.key("-", "zoom out; in persistence a longer view", () => zoom(1));
+  keys.key("ArrowLeft", "earlier; in the chain the trigger before", () => sideways(-1), "←");
+  keys.key("ArrowRight", "later; in the chain the next trigger", () => sideways(1), "→");
+  keys.key("End", "the newest", () => views.axis().follow());
+  keys.key("0", "all of the recording", whole);
+  keys.key("a", "marker A where the cursor is", () => marker("A"));
+  keys.key("b", "marker B where the cursor is", () => marker("B"));
+  keys.key("n", "a note where the cursor is", note);
+  keys.key("s", "start", controls.start);
+  keys.key("x", "stop", () => { command("stop"); });
+  keys.key("c", "calibrate", () => { calibrate(); });
+  keys.key("p", "snapshot beside the recording", () => { snapshot(); });
+  keys.key("f", "fading in persistence", () => views.fade(1));
+  keys.key("w", "forget the glow in persistence", () => views.overlay.clear());
+  keys.key("l", "follow the last trigger in the chain", () => chain.ask({}, true));
+  keys.key("r", "halt or play a replay", replay.pause);
+  keys.key("d", "light or dark", views.theme);
+  keys.key("?", "these keys", keys.help);
+  keys.bind();
 }
 
-function pick(name) {
-  view = name;
-  document.querySelectorAll("[role=tab]").forEach((tab) => tab.setAttribute("aria-selected", tab.dataset.view === name));
-  document.querySelectorAll("section[data-view]").forEach((one) => { one.hidden = one.dataset.view !== name; });
-  rebuild();
-}
-
-function rebuild() {
-  if (view === "live") charts.forEach(({ chart }) => chart.build());
-  if (view === "long") { maxima.chart?.build(); histogram.plot = (histogram.plot?.destroy(), null); }
-  dirty = true;
-}
-
-function draw(now) {
-  requestAnimationFrame(draw);
-  const fading = view === "overlay" && !paused && overlay.glow.length;
-  if (paused || (!dirty && !fading)) return;
-  if (view === "live") charts.forEach(({ box, chart }) => { if (!box.hidden) chart.update(); });
-  else if (view === "overlay") overlay.update(now);
-  else if (view === "long") { maxima.chart?.update(); if (drawn.frames % 10 === 0) histogram.update(); }
-  if (dirty) drawn.frames++;
-  dirty = false;
-}
-
-function pause() {
-  paused = !paused;
-  get("pause").setAttribute("aria-pressed", paused);
-  get("pause").textContent = paused ? "paused: it is still recorded" : "pause the view";
-  dirty = true;
-  numbers();
-}
-
-function theme() {
-  root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
-  localStorage.setItem("theme", root.dataset.theme);
-  repaint();
-  legend();
-  rebuild();
-}
-
-function png() {
-  const canvases = [...document.querySelectorAll(`section[data-view=${view}] canvas`)].filter((one) => one.offsetParent);
-  if (!canvases.length) { get("answer").textContent = "PNG: this view has no picture"; return; }
-  const all = document.createElement("canvas"), width = Math.max(...canvases.map((one) => one.width));
-  all.width = width; all.height = canvases.reduce((sum, one) => sum + one.height + 24, 0);
-  const ctx = all.getContext("2d");
-  ctx.fillStyle = getComputedStyle(document.body).backgroundColor; ctx.fillRect(0, 0, all.width, all.height);
-  ctx.fillStyle = getComputedStyle(document.body).color; ctx.font = "16px system-ui";
-  let y = 0;
-  for (const one of canvases) {
-    ctx.fillText(one.closest(".chart")?.getAttribute("aria-label") ?? "isolator-scope", 8, y + 17);
-    ctx.drawImage(one, 0, y + 24); y += one.height + 24;
-  }
-  all.toBlob((blob) => {
-    const link = element("a", "", { href: URL.createObjectURL(blob), download: `scope-${view}.png` });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+function bindButtons() {
+  /** @type {Record<string, () => void>} */
+  const acts = { hold: () => views.hold(), theme: views.theme, start: controls.start, stop: () => { command("stop"); },
+    calibrate, snapshot, png: figures.png, svg: figures.svg, markdown: figures.markdown, fade: () => views.fade(1),
+    wipe: () => views.overlay.clear(), "range-less": () => views.range(-1), "range-more": () => views.range(1),
+    "zoom-in": () => zoom(-1), "zoom-out": () => zoom(1), back: () => views.axis().pan(-0.5), forth: () => views.axis().pan(0.5),
+    newest: () => views.axis().follow(), whole };
+  for (const [id, act] of Object.entries(acts)) get(id).addEventListener("click", act);
+  get("worst-tile").addEventListener("click", () => {
+    const most = world.lines.reduce((best, row, line) => row.max !== null && (best < 0 || row.max > world.lines[best].max) ? line : best, -1);
+    views.pick("chain");
+    if (most >= 0) chain.ask({ worst: most });
   });
+  get("limit").addEventListener("change", limit);
+  get("armed").addEventListener("change", (/** @type {any} */ event) => arm(event.target.checked));
+  get("run").addEventListener("change", (/** @type {any} */ event) => {
+    chosen.run = event.target.value ? Number(event.target.value) : null;
+    send({ run: chosen.run });
+  });
+  get("baseline").addEventListener("change", (/** @type {any} */ event) =>
+    send({ baseline: event.target.value === "" ? {} : { run: Number(event.target.value) } }));
 }
 
-async function snapshot() {
-  const answer = await (await fetch("/api/snapshot", { method: "POST" })).json();
-  get("answer").textContent = `snapshot: ${answer.text}`;
-  get("answer").className = answer.ok ? "good" : "bad";
+function bindTabs() {
+  const tabs = [...document.querySelectorAll("[role=tab]")].map((one) => /** @type {HTMLElement} */ (one));
+  for (const [at, tab] of tabs.entries()) {
+    tab.addEventListener("click", () => views.pick(tab.dataset.view ?? "live"));
+    tab.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault(); event.stopPropagation();
+      const next = tabs[(at + step + tabs.length) % tabs.length];
+      views.pick(next.dataset.view ?? "live");
+      next.focus();
+    });
+  }
 }
 
-function ask(one, follow = false) {
-  following = follow; wanted = one;
-  get("follow").setAttribute("aria-pressed", follow);
-  send({ chain: { ...one, rt: Boolean(get("kernel").value) } });
-}
-
-const keys = {
-  1: () => pick("live"), 2: () => pick("overlay"), 3: () => pick("long"), 4: () => pick("chain"),
-  " ": pause, d: theme, s: () => command("start", ["0"]), x: () => command("stop", []), c: () => command("calibrate", ["1000"]),
-  p: snapshot, f: () => fade(1), w: () => overlay.clear(), l: () => ask({}, true),
-  "+": () => view === "overlay" ? range(-1) : zoom(view === "long" ? "long" : "live", -1),
-  "-": () => view === "overlay" ? range(1) : zoom(view === "long" ? "long" : "live", 1),
-  ArrowLeft: () => view === "chain" && ask({ number: shown - 1 }), ArrowRight: () => view === "chain" && ask({ number: shown + 1 }),
-};
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.altKey || event.metaKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
-  if (event.key === " " && event.target.tagName === "BUTTON") return;
-  const act = keys[event.key === "=" ? "+" : event.key];
-  if (act) { event.preventDefault(); act(); }
+on("status", () => { overview.bar(); if (world.status) controls.report(); });
+on("limit", () => { if (chosen.limit !== null) get("limit").value ||= time(chosen.limit); figuresChanged(); });
+on("held", () => {
+  get("hold").setAttribute("aria-pressed", String(isHeld()));
+  get("hold").textContent = isHeld() ? "▶ go on" : "❚❚ hold";
+  figuresChanged();
 });
-for (const [id, key] of [["pause", " "], ["theme", "d"], ["start", "s"], ["stop", "x"], ["calibrate", "c"], ["snapshot", "p"], ["fade", "f"], ["wipe", "w"], ["follow", "l"]])
-  get(id).addEventListener("click", keys[key]);
-get("png").addEventListener("click", png);
-get("range-less").addEventListener("click", () => range(-1));
-get("range-more").addEventListener("click", () => range(1));
-get("previous").addEventListener("click", () => ask({ number: shown - 1 }));
-get("next").addEventListener("click", () => ask({ number: shown + 1 }));
-get("number").addEventListener("change", (event) => ask({ number: Number(event.target.value) }));
-get("worst").addEventListener("change", (event) => { if (event.target.value) ask({ worst: Number(event.target.value) }); });
-get("kernel").addEventListener("change", () => ask(wanted, following));
-get("controls").addEventListener("submit", (event) => { event.preventDefault(); settings(); });
-get("controls").addEventListener("input", (event) => { event.target.dataset.edited = "yes"; });
-document.querySelectorAll("[role=tab]").forEach((tab) => tab.addEventListener("click", () => pick(tab.dataset.view)));
-document.querySelectorAll("[data-zoom]").forEach((one) => one.addEventListener("click", () => zoom(one.dataset.zoom.split(",")[0], Number(one.dataset.zoom.split(",")[1]))));
-addEventListener("resize", rebuild);
-setInterval(() => { if (view === "chain" && following && !paused) ask({}, true); }, 250);
+on("overview", () => table.update());
+on("hidden", () => table.update());
+on("theme", () => { repaint(); table.build(); table.update(); });
 
-// For those who look at how fast it draws.
-globalThis.scope = { world, columns, charts, overlay, maxima, histogram, drawn };
-range(0); fade(0);
+place.restore(views.VIEWS);
+if (chosen.limit !== null) get("limit").value = time(chosen.limit).replace("µ", "u");
+get("kernel").value = chosen.rt ? "rt" : "";
+views.bind(); chain.bind(); minimap.bind(); controls.bind(); replay.bind();
+bindKeys(); bindButtons(); bindTabs();
+views.range(0); views.fade(0);
+views.pick(chosen.view);
 connect();
-requestAnimationFrame(draw);
+requestAnimationFrame(views.draw);
+
+// For those who look at how fast it draws, and what it draws.
+Object.assign(globalThis, { scope: { world, chosen, axes, columns: axes, ...views, lowest } });

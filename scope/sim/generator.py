@@ -43,6 +43,8 @@ from .model import Target
 TICK = 0.005  # s
 AHEAD = 64  # packets that wait to be sent, when it goes as fast as it can
 BATCH = 2000  # triggers at once, then
+NOBODY = 0xFFFFFFFF  # the sequence of an ACK that answers nothing
+TAKEN = "another host took the generator"
 
 
 @dataclass
@@ -198,7 +200,8 @@ class Generator:
         elif message.session == self.session and message.next_packet > self.next_packet:
             why = f"packet {message.next_packet} is not from here"
         if self._writer is not None and not why:
-            self._writer.transport.abort()
+            self._send(self._writer, Ack(NOBODY, Hello.TYPE, Status.BUSY, TAKEN))
+            self._writer.close()
         if why:
             writer.write(encode(Ack(frame.sequence, frame.type, Status.REFUSED, why), 0))
             return False

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from scope_simulated import ENVIRONMENT
 from steps import ROOT
+from waiting import until
 
 CHROMIUM = shutil.which("chromium")
 SIZE = {"width": 1280, "height": 900}
@@ -73,3 +74,14 @@ def picture(page: Any, name: str, folder: Path, height: int = 900) -> None:
     path = folder / f"scope-{name}.png"
     page.screenshot(path=str(path), clip={"x": 0, "y": 0, "width": SIZE["width"], "height": height})
     assert path.stat().st_size < 200_000
+
+
+def wait(page: Any, condition: str) -> None:
+    """Until it is true in the page.  (Its own waiting takes eval, which the page forbids.)"""
+    until(lambda: bool(page.evaluate(f"Boolean(globalThis.scope && ({condition}))")), condition)
+
+
+def shown(page: Any) -> None:
+    """What the page has to draw, it has drawn, and it is on the screen."""
+    page.evaluate("async () => { for (let frame = 0; frame < 3; frame++)"
+                  " await new Promise(done => requestAnimationFrame(done)); }")

@@ -9,14 +9,17 @@ import pytest
 from isolator_report.buckets import bucket, lowest
 from isolator_report.histogram import HIGHEST, PERCENTS, Histogram
 from isolator_scope.chain import (
+    FEW,
     PLAIN,
     RT,
     TRIGGER,
     Place,
+    Usual,
     aside,
     chain,
     culprit,
     downstream,
+    usual,
 )
 from isolator_scope.statistics import BEYOND, COARSE_BITS, SUB_BITS, Statistics
 from isolator_scope.trail import BASE, COUNT, LATE, LEVELS, MISSING, MOST, RING, Cursor, Trail
@@ -185,7 +188,7 @@ def test_chain_names_the_hop() -> None:
     hops = chain([(0, 3000, False), (2, 5_006_000, True), (1, 5_004_000, True),
                   (3, 5_020_000, True)], names, PLAIN)
     assert [hop.name for hop in hops] == ["irq", "softirq", "tasklet", "user"]
-    worst = culprit(hops)
+    worst = culprit(hops, PLAIN)
     assert worst is not None and worst.name == "softirq" and worst.step_ns == 5_001_000
     assert [hop.after for hop in hops] == ["trigger", "irq", "softirq", "tasklet"]
     assert not any(hop.against for hop in hops)
@@ -195,7 +198,7 @@ def test_chain_against_order() -> None:
     """An answer before what it should come after is said to be against the table."""
     hops = chain([(0, 9000, False), (1, 5000, False)], ("irq", "softirq"), PLAIN)
     assert [(hop.name, hop.against) for hop in hops] == [("softirq", True), ("irq", False)]
-    assert chain([], (), PLAIN) == [] and culprit([]) is None
+    assert chain([], (), PLAIN) == [] and culprit([], PLAIN) is None
 
 
 def test_chain_in_the_tables_other_order() -> None:
@@ -207,3 +210,45 @@ def test_chain_in_the_tables_other_order() -> None:
     amid = chain([(0, 3000, False), (1, 9000, False), (2, 5000, False)], names, PLAIN)
     assert [(hop.name, hop.against) for hop in amid] == [
         ("softirq", False), ("user", True), ("tasklet", False)]
+
+
+def late(**micros: int) -> list[tuple[int, int, bool]]:
+    """A trigger on PREEMPT_RT as it usually is, except for these, us after the trigger."""
+    found = {"irq": 20, "user": 40, "kthread": 60, "irq-thread": 80, "work-high": 100,
+             "softirq": 120, "bh-work": 130, "tasklet": 140, "work": 150, "work-unbound": 35}
+    found |= {name.replace("_", "-"): us for name, us in micros.items()}
+    return [(place, found[name] * 1000, False) for place, name in enumerate(found)]
+
+
+NAMES = ("irq", "user", "kthread", "irq-thread", "work-high", "softirq", "bh-work", "tasklet",
+         "work", "work-unbound")
+
+
+USUAL = {hop.name: Usual(hop.after_ns, 3 * hop.after_ns)
+         for hop in chain(late(), NAMES, RT) if hop.after_ns is not None}
+
+
+@pytest.mark.parametrize(("name", "found"), [
+    (None, late()),
+    ("irq", late(irq=5020, user=5040, kthread=5060, irq_thread=5080, work_high=5100,
+                 softirq=5120, bh_work=5130, tasklet=5140, work=5150, work_unbound=5035)),
+    ("tasklet", late(tasklet=5140, work=5160)),
+    # The scheduler let a worker answer in the middle of the tasklet's 5 ms.
+    ("tasklet", late(work_high=3000, tasklet=5140, work=5160)),
+    ("tasklet", late(work_high=4500, tasklet=5140, work=4700)),
+    ("work-high", late(work_high=5100, softirq=5120, bh_work=5130, tasklet=5140, work=5150)),
+    ("work-high", late(work_high=5100, softirq=2500, bh_work=2510, tasklet=2520, work=5150)),
+    ("work", late(work=5150)),
+    ("work-unbound", late(work_unbound=5035, softirq=5120, bh_work=5130, tasklet=5140, work=5150)),
+])
+def test_a_delay_is_the_threads_own(name: str | None, found: list[tuple[int, int, bool]]) -> None:
+    """Measured from what it comes after, and without the time of threads that it waited for."""
+    worst = culprit(chain(found, NAMES, RT), RT, USUAL)
+    assert (None if worst is None else worst.name) == name
+
+
+def test_nothing_is_unusual_where_nothing_is_known() -> None:
+    """Of a few triggers nobody can tell what is usual."""
+    hops = chain(late(tasklet=5140), NAMES, RT)
+    assert usual([hops] * (FEW - 1)) == {} and culprit(hops, RT, {}) is None
+    assert usual([hops] * FEW)["tasklet"].median == 5_010_000

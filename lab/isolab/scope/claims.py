@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a run of triggers has to be: accounted for, rightly attributed, in order."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from isolator_report.percentile import by_rank
 from isolator_scope.account import Account
-from isolator_scope.chain import TRIGGER, Place, culprit
+from isolator_scope.chain import TRIGGER, Hop, Place, Usual, culprit
 from isolator_scope.chain import chain as chain_of
 from isolator_scope.protocol import ANSWER_LATE, ANSWER_UNSURE
 
@@ -64,10 +64,7 @@ Counts = dict[int, tuple[int, int, int, int]]
 
 def counts(account: Account) -> Counts:
     """Of the host: by line, answered, late, missing, strays."""
-    return {
-        n: (line.answered, line.late, line.missing, line.strays)
-        for n, line in enumerate(account.lines)
-    }
+    return dict(enumerate(account.totals()))
 
 
 def accounted(
@@ -213,16 +210,22 @@ def ordered(row: Mapping[str, Any], least: int) -> Claim:
     )
 
 
-def named(run: Run, names: Mapping[str, int], table: Mapping[str, Place]) -> dict[str, int]:
-    """Which hop the chain view names, trigger by trigger."""
-    lines = max(names.values()) + 1
-    titles = ["" for _ in range(lines)]
+def hops(run: Run, names: Mapping[str, int], table: Mapping[str, Place]) -> Iterator[list[Hop]]:
+    """Of each trigger whose answers all came, as the chain view has them."""
+    titles = ["" for _ in range(max(names.values()) + 1)]
     for name, line in names.items():
         titles[line] = name
-    found: dict[str, int] = {}
     for i in clear(run, names):
-        answers = [(line, run.ns[line][i], False) for line in names.values()]
-        hop = culprit(chain_of(answers, titles, table))
+        yield chain_of([(line, run.ns[line][i], False) for line in names.values()], titles, table)
+
+
+def named(
+    run: Run, names: Mapping[str, int], table: Mapping[str, Place], known: Mapping[str, Usual]
+) -> dict[str, int]:
+    """Which hop the chain view names, trigger by trigger, where one is unusual."""
+    found: dict[str, int] = {}
+    for one in hops(run, names, table):
+        hop = culprit(one, table, known)
         if hop:
             found[hop.name] = found.get(hop.name, 0) + 1
     return found

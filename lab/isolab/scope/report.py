@@ -10,10 +10,11 @@ from typing import Any
 import jsonschema
 from isolator_report import schemafile
 from isolator_scope import headless
-from isolator_scope.account import Account, Line
+from isolator_scope.account import Account
 from isolator_scope.errors import ScopeError
 from isolator_scope.link import Target
 from isolator_scope.protocol import SetFrequency, SetPhase
+from isolator_scope.runs import Line
 
 from .. import record, term
 from ..guests import dmesg

@@ -25,7 +25,7 @@ from isolab.scope.host import Run
 from isolab.scope.lines import PART, RING, RING_AT, SIZE, TRIGGER, Follower, Lines
 from isolator_report import schemafile
 from isolator_scope.account import Account
-from isolator_scope.chain import PLAIN, RT
+from isolator_scope.chain import PLAIN, RT, Usual
 from isolator_scope.protocol import (
     ANSWER_LATE,
     ANSWER_UNSURE,
@@ -213,7 +213,9 @@ def test_order_by_what_is_there() -> None:
 def test_the_hop_that_is_named() -> None:
     late = [trigger(n, (0, 5000, 0), (1, 500_000, 0)) for n in range(2, 5)]
     run = run_of(trigger(1, (0, 5000, 0), (1, 9000, 0)), *late)
-    assert scopeclaims.named(run, NAMES, PLAIN) == {"softirq": 3}
+    usual = {"irq": Usual(5000, 6000), "softirq": Usual(4000, 5000)}
+    assert scopeclaims.named(run, NAMES, PLAIN, usual) == {"softirq": 3}
+    assert len(list(scopeclaims.hops(run, NAMES, PLAIN))) == 3
 
 
 BASE = dict.fromkeys(PLAIN, 100000.0)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a page asks to look at: a stretch of time, a trigger, the worst, another run.
+
+Only the newest question of a kind counts: who moves on does not wait for what was asked before.
+"""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from . import past
+from .index import COARSE
+from .trail import BASE, LEVELS, RING
+from .view import View, find, shape, told_rows, worst
+
+MOST = 4 * RING  # columns of an answer
+AROUND = 2_000_000_000  # ns around a trigger whose time is known by its mark only
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) \
+        and abs(value) < 1 << 62 else None
+
+
+class Questions:
+    """Of one page."""
+
+    def __init__(self, view: View, send: Send) -> None:
+        self.view, self.send = view, send
+        self._asked: dict[str, dict[str, Any]] = {}
+        self._more = asyncio.Event()
+
+    def take(self, text: str) -> None:
+        """One; what makes no sense is left alone."""
+        try:
+            wanted = json.loads(text)
+        except (ValueError, RecursionError):
+            return
+        if not isinstance(wanted, dict):
+            return
+        view = self.view
+        for which in ("live", "long"):
+            if (level := _whole(wanted.get(which))) is not None:
+                view.zoom(which, level)
+        if "run" in wanted:
+            view.chosen = _whole(wanted["run"])
+        if "limit" in wanted:
+            view.limit = _whole(wanted["limit"])
+        for kind in ("chain", "window", "worst", "baseline", "map"):
+            if kind in wanted:
+                one = wanted[kind] if isinstance(wanted[kind], dict) else {}
+                self._asked[f"{kind} {one.get('of', '')}"[:40]] = {"kind": kind, **one}
+                self._more.set()
+
+    async def run(self, threads: ThreadPoolExecutor) -> None:
+        """Answer until cancelled."""
+        with contextlib.suppress(ConnectionError):
+            while True:
+                await self._more.wait()
+                self._more.clear()
+                while self._asked:
+                    one = self._asked.pop(next(iter(self._asked)))
+                    answer = await getattr(self, f"_{one['kind']}")(one, threads)
+                    if answer is not None:
+                        await self.send(answer)
+
+    async def _worst(self, one: dict[str, Any], _: ThreadPoolExecutor) -> dict[str, Any]:
+        return {"type": "worst", "rows": worst(self.view.run)}
+
+    async def _baseline(self, one: dict[str, Any], _: ThreadPoolExecutor) -> dict[str, Any] | None:
+        instrument, number = self.view.instrument, _whole(one.get("run"))
+        if number == 0 and instrument.baseline is not None:
+            return {"type": "baseline", **shape(instrument.baseline.run, "the baseline recording")}
+        found = next((run for run in instrument.account.runs if run.number == number), None)
+        if found is None:
+            return {"type": "baseline", "title": "", "lines": [], "coarse": []}
+        return {"type": "baseline", **shape(found, found.title)}
+
+    async def _window(self, one: dict[str, Any], threads: ThreadPoolExecutor
+                      ) -> dict[str, Any] | None:
+        """Columns of a level; those that the trail has no more come from index and recording."""
+        level, first, last = (_whole(one.get(name)) for name in ("level", "first", "last"))
+        if level is None or first is None or last is None or not 0 <= level < LEVELS \
+                or not 0 <= last - first < MOST:
+            return None
+        trail = self.view.instrument.account.trail
+        kept = trail.span(level)
+        rows: dict[int, past.Row] = {}
+        if first < kept.start:
+            rows.update(await self._old(level, first, min(last, kept.start - 1), threads))
+        for index in range(max(first, kept.start), min(last + 1, kept.stop)):
+            rows[index] = [trail.read(level, index, line) for line in range(trail.lines)]
+        return {"type": "window", "of": str(one.get("of", ""))[:20], "level": level,
+                "first": first, "last": last, "rows": told_rows(sorted(rows.items()))}
+
+    async def _old(self, level: int, first: int, last: int, threads: ThreadPoolExecutor
+                   ) -> dict[int, past.Row]:
+        index, instrument = self.view.instrument.index, self.view.instrument
+        if index is None:
+            return {}
+        if level >= COARSE:
+            return dict(index.columns(level, first, last))
+        place = past.at(index, instrument.path, first * (BASE << 2 * level))
+        if place is None:
+            return {}
+        return await asyncio.get_running_loop().run_in_executor(
+            threads, past.columns, place, level, first, last, instrument.account.trail.lines)
+
+    async def _map(self, one: dict[str, Any], _: ThreadPoolExecutor) -> dict[str, Any]:
+        """All of the recording in a few hundred columns: the maximum of all lines in each."""
+        instrument = self.view.instrument
+        trail, index = instrument.account.trail, instrument.index
+        begin = instrument.account.began or 0
+        level = next((one for one in range(LEVELS)
+                      if ((trail.now * BASE - begin) // (BASE << 2 * one)) < RING), LEVELS - 1)
+        first, kept = begin // (BASE << 2 * level), trail.span(level)
+        rows: dict[int, past.Row] = {}
+        if first < kept.start and index is not None and level >= COARSE:
+            rows.update(index.columns(level, first, kept.start - 1))
+        for number in range(max(first, kept.start), kept.stop):
+            rows[number] = [trail.read(level, number, line) for line in range(trail.lines)]
+        cells: dict[int, list[int]] = {}
+        step = max(-(-len(range(first, kept.stop)) // RING), 1)
+        for number, row in rows.items():
+            cell = cells.setdefault((number - first) // step, [-1, 0])
+            for column in row:
+                if column is not None:
+                    cell[0] = max(cell[0], column[0])
+                    cell[1] += column[5]
+        return {"type": "map", "begin": first * (BASE << 2 * level), "each": step * (
+            BASE << 2 * level), "cells": [[number, *cell] for number, cell in sorted(cells.items())
+                                          if cell[0] >= 0 or cell[1]]}
+
+    async def _chain(self, one: dict[str, Any], threads: ThreadPoolExecutor) -> dict[str, Any]:
+        account, rt = self.view.instrument.account, bool(one.get("rt"))
+        found: Any = None
+        wall = _whole(one.get("wall"))
+        if wall is None:
+            found = find(account, one)
+        if found is None and (wall is not None or _whole(one.get("number")) is not None):
+            found = await self._old_trigger(one, wall, threads)
+        return {"type": "chain", "chain": self.view.chains.hops(account, found, rt)}
+
+    async def _old_trigger(self, one: dict[str, Any], wall: int | None,
+                           threads: ThreadPoolExecutor) -> past.Found | None:
+        """Out of the recording, by its time or its number."""
+        instrument, number = self.view.instrument, _whole(one.get("number"))
+        if instrument.index is None:
+            return None
+        around = _whole(one.get("around")) or 0
+        if wall is None:
+            wall, around = instrument.index.triggered(number or 0), AROUND
+        if wall is None:
+            return None
+        place = past.at(instrument.index, instrument.path, wall)
+        if place is None:
+            return None
+        return await asyncio.get_running_loop().run_in_executor(
+            threads, past.trigger, place, wall, wall + around, number, _whole(one.get("line")))

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// To the server: what it tells, what is asked of it, commands and their answers.
+import { get } from "./format.js";
+import { tell, world } from "./state.js";
+
+let socket = /** @type {WebSocket|null} */ (null);
+/** @type {Record<string, (words: any) => void>} */
+const takers = {};
+
+/** @param {string} type @param {(words: any) => void} act */
+export function receive(type, act) { takers[type] = act; }
+
+/** @param {object} words */
+export function send(words) {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(words));
+}
+
+export function connect() {
+  socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`);
+  socket.onmessage = (event) => {
+    const words = JSON.parse(event.data);
+    takers[words.type]?.(words);
+  };
+  socket.onopen = () => { world.server = true; tell("status"); };
+  socket.onclose = () => {
+    world.server = false;
+    tell("status");
+    setTimeout(connect, 1000);
+  };
+}
+
+let last = "";
+/** For all to read, also aloud; once. @param {string} text @param {boolean} [good] */
+export function say(text, good = true) {
+  const place = get("answer");
+  place.className = good ? "good" : "bad";
+  if (text !== last || place.textContent !== text) place.textContent = text;
+  last = text;
+}
+
+/**
+ * What the server, or the generator, answers.
+ * @param {string} name @param {object} [more] @param {boolean} [quiet]
+ * @returns {Promise<{ok: boolean, text: string}>}
+ */
+export async function command(name, more = {}, quiet = false) {
+  let answer = { ok: false, text: "the server did not answer" };
+  try {
+    const got = await fetch("/api/command", {
+      method: "POST", headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ name, ...more }),
+    });
+    answer = await got.json();
+  } catch { /* it is said below */ }
+  if (!quiet || !answer.ok) say(`${name}: ${answer.text}`, answer.ok);
+  return answer;
+}
+
+export async function snapshot() {
+  let answer = { ok: false, text: "the server did not answer" };
+  try {
+    answer = await (await fetch("/api/snapshot", { method: "POST" })).json();
+  } catch { /* it is said below */ }
+  say(`snapshot: ${answer.text}`, answer.ok);
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What is known of the measurement, and what a person chose to look at.
+
+/** As the server reports it. */
+export const world = {
+  base: 1, ring: 1, levels: 1, bits: 6,
+  percents: /** @type {number[]} */ ([]),
+  names: /** @type {string[]} */ ([]),
+  lines: /** @type {any[]} */ ([]),
+  ever: /** @type {number[][]} */ ([]),
+  gaps: /** @type {any[]} */ ([]),
+  status: /** @type {any} */ (null),
+  server: false, // it is there
+  run: 0,
+};
+
+/** What a person chose. */
+export const chosen = {
+  view: "live",
+  run: /** @type {number|null} */ (null),
+  limit: /** @type {number|null} */ (null),
+  armed: false, // hold at the first answer beyond the limit
+  rt: false,
+  markers: /** @type {Record<string, number|null>} */ ({ A: null, B: null }), // ns
+  hidden: new Set(), // lines whose chart is folded away
+  sort: { by: "", down: true },
+  baseline: /** @type {any} */ (null),
+};
+
+/** What was shown when time was halted; null: it goes on. */
+let held = /** @type {any} */ (null);
+
+/** Figures as they are shown: now, or when time was halted. */
+export const shown = () => held ?? world;
+export const isHeld = () => held !== null;
+
+/** @param {boolean} halt @param {number} at ns */
+export function setHeld(halt, at) {
+  held = halt ? { lines: world.lines, ever: world.ever.map((row) => row && [...row]), at } : null;
+  tell("held");
+}
+export const heldAt = () => held?.at ?? null;
+
+/** @type {Map<string, (() => void)[]>} */
+const listeners = new Map();
+
+/** @param {string} event @param {() => void} act */
+export function on(event, act) {
+  listeners.set(event, [...(listeners.get(event) ?? []), act]);
+}
+
+/** @param {string} event */
+export function tell(event) {
+  for (const act of listeners.get(event) ?? []) act();
+}
+
+/** The largest answer of all lines, and whose. @returns {{ns: number, line: number}|null} */
+export function worst() {
+  let found = null;
+  shown().lines.forEach((/** @type {any} */ row, /** @type {number} */ line) => {
+    if (row.max !== null && (!found || row.max > found.ns)) found = { ns: row.max, line };
+  });
+  return found;
+}
+
+/** A sum over all lines. @param {string} what */
+export const sum = (what) =>
+  shown().lines.reduce((/** @type {number} */ total, /** @type {any} */ row) => total + (row[what] ?? 0), 0);

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The views: which is open, their charts, when they are drawn.
+import { axes } from "./axis.js";
+import * as chain from "./chain.js";
+import { TimeChart } from "./charts.js";
+import { Distribution } from "./distribution.js";
+import { clock, element, get, length, lineColour, repaint } from "./format.js";
+import { cursor, hands, reading, where } from "./hands.js";
+import * as minimap from "./minimap.js";
+import { FADES, Persistence, RANGES } from "./persistence.js";
+import { chosen, isHeld, on, setHeld, shown, tell, world } from "./state.js";
+
+export const VIEWS = ["live", "overlay", "long", "chain", "worst"];
+const SHORT = 150, TALL = 320, EACH = 30; // pixels, and ms between draws
+
+/** @type {{box: HTMLElement, reading: HTMLElement, chart: TimeChart}[]} */
+export const charts = [];
+export const maxima = { chart: /** @type {TimeChart|null} */ (null) };
+export const drawn = { frames: 0, points: 0 };
+export const overlay = new Persistence(get("overlay"));
+export const histogram = new Distribution(get("histogram"), 300);
+let dirty = true, forced = true, last = 0, counted = 0;
+
+/** Something is to be drawn; `all`: also what is drawn seldom. @param {boolean} [all] */
+export function touch(all = false) { dirty = true; forced ||= all; }
+
+/** The axis of the view. */
+export const axis = () => chosen.view === "long" ? axes.long : axes.live;
+
+function height() {
+  const across = Math.max(Math.floor(get("charts").clientWidth / 390), 1);
+  const room = innerHeight - get("charts").getBoundingClientRect().top - scrollY;
+  const rows = Math.ceil(Math.max(world.names.length - chosen.hidden.size, 1) / across);
+  return Math.round(Math.min(Math.max(room / rows - 48, SHORT), TALL));
+}
+
+/** Charts of all lines; again when there are others. */
+export function build() {
+  get("charts").replaceChildren();
+  charts.forEach(({ chart }) => chart.plot.destroy());
+  charts.length = 0;
+  world.names.forEach((name, line) => {
+    const box = element("div", "", { class: "chart", id: `chart-${line}`, role: "group", "aria-label": name, "data-title": name, "data-line": line });
+    const head = element("h2"), label = element("span", name, { class: "chip" });
+    label.style.setProperty("--chip", lineColour(line));
+    const words = element("span", "", { class: "reading" }), holder = element("div");
+    head.append(label, words); box.append(head, holder);
+    get("charts").append(box);
+    charts.push({ box, reading: words, chart: new TimeChart(holder, line, SHORT, axes.live, hands(chain.open)) });
+  });
+  maxima.chart?.plot.destroy();
+  maxima.chart = new TimeChart(get("maxima"), null, 260, axes.long, hands(chain.open));
+  legend();
+  pick(chosen.view);
+}
+
+function legend() {
+  get("legend").replaceChildren(...world.names.map((name, line) => {
+    const chip = element("button", name, { class: "plain chip", "aria-pressed": String(!chosen.hidden.has(line)) });
+    chip.style.setProperty("--chip", lineColour(line));
+    chip.addEventListener("click", () => { if (!chosen.hidden.delete(line)) chosen.hidden.add(line); tell("hidden"); });
+    return chip;
+  }));
+}
+
+/** @param {string} name */
+export function pick(name) {
+  chosen.view = name;
+  for (const tab of document.querySelectorAll("[role=tab]")) {
+    const here = tab instanceof HTMLElement && tab.dataset.view === name;
+    tab.setAttribute("aria-selected", String(here));
+    tab.setAttribute("tabindex", here ? "0" : "-1");
+  }
+  for (const one of document.querySelectorAll("section[data-view]"))
+    if (one instanceof HTMLElement) one.hidden = one.dataset.view !== name;
+  get("timeline").hidden = name !== "live" && name !== "long";
+  if (name === "chain") chain.again();
+  tell("view");
+  rebuild();
+}
+
+/** Sizes or colours have changed. */
+export function rebuild() {
+  for (const { chart, box } of charts) {
+    box.hidden = !seen(chart);
+    if (chosen.view !== "live" || box.hidden) continue;
+    chart.height = height();
+    chart.build();
+  }
+  if (chosen.view === "long") { maxima.chart?.build(); histogram.plot?.destroy(); histogram.plot = null; }
+  touch(true);
+}
+
+/** Has it anything to show, and is it not folded away? @param {TimeChart} chart */
+function seen(chart) {
+  const row = shown().lines[chart.line ?? 0];
+  return Boolean(row && (row.triggers || row.strays)) && !chosen.hidden.has(chart.line);
+}
+
+/** @param {number} now */
+export function draw(now) {
+  requestAnimationFrame(draw);
+  if (chosen.view === "overlay") { overlay.update(now, forced); forced = false; }
+  if (!dirty || now - last < EACH) return;
+  last = now;
+  dirty = false;
+  drawn.frames++;
+  if (chosen.view === "live") live();
+  else if (chosen.view === "long") { maxima.chart?.update(); if (forced || counted++ % 10 === 0) histogram.update(); }
+  if (chosen.view === "live" || chosen.view === "long") { minimap.draw(); labels(); }
+  forced = false;
+}
+
+function live() {
+  let changed = false;
+  for (const { box, chart } of charts) {
+    const hidden = !seen(chart);
+    changed ||= hidden !== box.hidden;
+    box.hidden = hidden;
+  }
+  if (changed) { rebuild(); }
+  for (const { box, chart } of charts) if (!box.hidden) chart.update();
+}
+
+/** How long the window is, and what is under the cursor. */
+function labels() {
+  const one = axis(), words = `${length(one.span)} in columns of ${length(one.each)}` + (one.end === null ? "" : `, until ${clock(one.end, 1)} UTC`);
+  if (get("window").textContent !== words) get("window").textContent = words;
+  get("newest").disabled = one.end === null;
+  readings();
+}
+
+function readings() {
+  const one = axis(), at = where(one);
+  get("cursor").textContent = at ? `${at} UTC${chosen.view === "long" && maxima.chart ? ` · ${reading(maxima.chart.at(cursor.at ?? 0))}` : ""}` : "";
+  for (const { chart, reading: place, box } of charts)
+    if (!box.hidden) place.textContent = cursor.at === null ? "" : reading(chart.at(cursor.at));
+  const { A, B } = chosen.markers;
+  get("markers").textContent = A === null && B === null ? "" : A === null || B === null ? `marker ${A === null ? "B" : "A"} set`
+    : `B − A: ${length(Math.abs(B - A))}${B < A ? ", B is first" : ""}`;
+}
+
+/** Time stands still, or goes on; all else goes on in any case. */
+export function hold(at = /** @type {number|null} */ (null)) {
+  const go = isHeld() && at === null;
+  const ends = Object.values(axes).map((one) => one.window()[1]);
+  Object.values(axes).forEach((one, n) => {
+    if (go) one.end = null;
+    else if (at !== null) one.end = Math.min(at + one.span / 2, Math.max(one.latest, at));
+    else one.end ??= ends[n];
+    one.settle();
+  });
+  setHeld(!go, axes.live.end ?? 0);
+  touch(true);
+}
+
+/** @param {number} step */
+export function range(step) {
+  overlay.range = Math.min(Math.max(overlay.range + step, 0), RANGES.length - 1);
+  get("range").textContent = overlay.words();
+  touch(true);
+}
+
+/** @param {number} step */
+export function fade(step) {
+  overlay.fade = (overlay.fade + step) % FADES.length;
+  get("fading").textContent = FADES[overlay.fade] === Infinity ? "never" : `within ${FADES[overlay.fade]} s`;
+}
+
+export function theme() {
+  const root = document.documentElement;
+  root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+  localStorage.setItem("theme", root.dataset.theme);
+  repaint();
+  legend();
+  for (const { box, chart } of charts)
+    /** @type {HTMLElement} */ (box.querySelector(".chip")).style.setProperty("--chip", lineColour(chart.line ?? 0));
+  tell("theme");
+  rebuild();
+}
+
+export function bind() {
+  for (const event of ["moved", "markers", "hidden", "limit", "held"]) on(event, () => touch(true));
+  on("hidden", () => { legend(); rebuild(); });
+  on("cursor", readings);
+  on("open chain", () => pick("chain"));
+  let wide = 0;
+  new ResizeObserver(() => {
+    const now = get("charts").parentElement.clientWidth;
+    if (now !== wide) { wide = now; rebuild(); } // of its height what is in it decides
+  }).observe(get("charts").parentElement);
+  addEventListener("resize", rebuild);
+}

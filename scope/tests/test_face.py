@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a person sees and does: nothing that is not so, at each width, in both themes."""
+
+import asyncio
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from isolator_scope.instrument import Instrument
+from isolator_scope.link import Target
+from scope_browser import browser, serving, shown, wait
+from scope_runs import record
+from scope_simulated import simulated
+from sim.model import Faults
+from steps import ROOT
+
+WIDTHS = (390, 1024, 1440, 1920, 2560)
+
+# Of the columns of a chart that have answers, the pixels that are blank; and how many there are.
+BLANK = """async holder => {
+    const chart = holder === 'long' ? scope.maxima.chart : scope.charts[0].chart;
+    chart.update();
+    await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const {plot} = chart, {left, top, width, height} = plot.bbox, [from, to] = chart.window;
+    const data = plot.ctx.getImageData(left, top, width, height).data;
+    const style = getComputedStyle(document.documentElement);
+    const probe = document.createElement('canvas').getContext('2d');
+    const near = [style.getPropertyValue('--panel'), style.getPropertyValue('--line')].map(one => {
+        probe.fillStyle = one; probe.fillRect(0, 0, 1, 1);
+        return [...probe.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+    });
+    let blank = 0, seen = 0;
+    for (const [at, one] of chart.seen) {
+        if (!one[4]) continue;
+        const a = Math.floor((at - from) / (to - from) * width + 1e-6);
+        const b = Math.max(Math.floor((at + chart.width - from) / (to - from) * width), a + 1);
+        for (let x = Math.max(a, 0); x < Math.min(b, width); x++) {
+            seen++;
+            let found = false;
+            for (let y = 0; y < height && !found; y++) {
+                const i = 4 * (y * width + x);
+                found = data[i + 3] > 0 && near.every(ink =>
+                    Math.abs(data[i] - ink[0]) + Math.abs(data[i + 1] - ink[1])
+                    + Math.abs(data[i + 2] - ink[2]) > 40);
+            }
+            if (!found) blank++;
+        }
+    }
+    return [blank, seen];
+}"""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten seconds without a gap."""
+    path = tmp_path_factory.mktemp("face") / "night.scope"
+    asyncio.run(record(path, 5000, millihertz=500_000, faults=Faults(
+        spike=0.001, planted={(2500, "tasklet"): 5_000_000})))
+    return path
+
+
+def test_no_blank_column_where_data_is(recorded: Path) -> None:
+    """A pixel test, at the five widths, at rest and held; no page is wider than its window."""
+    with serving("--replay", str(recorded), "--speed", "0") as url, browser() as page:
+        page.goto(url)
+        wait(page, "scope.world.lines.length == 11 && scope.world.lines[3].count == 5000")
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            for view in ("live", "long"):
+                page.keyboard.press("1" if view == "live" else "3")
+                for held in (False, True):
+                    if held:
+                        page.keyboard.press("Space")
+                    wait(page, f"scope.axes.{view}.rows.size > 100")
+                    shown(page)
+                    blank, seen = page.evaluate(BLANK, view)
+                    assert seen > 100 and blank == 0, (width, view, held, blank, seen)
+                page.keyboard.press("Space")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_held_time_can_be_zoomed_and_read(recorded: Path) -> None:
+    """Hold, zoom, another view, another theme, the cursor, a click: all go on working."""
+    with serving("--replay", str(recorded), "--speed", "0") as url, browser() as page:
+        page.goto(url)
+        wait(page, "scope.world.lines.length == 11 && scope.world.lines[3].count == 5000")
+        page.keyboard.press("Space")
+        end = page.evaluate("scope.axes.live.end")
+        for _ in range(2):
+            page.keyboard.press("+")
+        wait(page, "scope.charts[3].chart.window[1] - scope.charts[3].chart.window[0] < 0.5")
+        assert "0.4 s" in page.inner_text("#window")
+        page.keyboard.press("d")
+        page.keyboard.press("3")
+        page.keyboard.press("1")
+        shown(page)
+        assert page.evaluate("scope.charts[3].chart.seen.length") > 10 and end
+        # To the spike, by what the minimap shows: its column is in the long view.
+        page.keyboard.press("Space")
+        page.keyboard.press("0")
+        wait(page, "scope.charts[3].chart.seen.some(([, one]) => one[1] === 5000000)"
+             " && !scope.charts[3].chart.fresh")
+        shown(page)
+        page.locator("#chart-3").scroll_into_view_if_needed()
+        x, y = page.evaluate("""() => {
+            const chart = scope.charts[3].chart;
+            const [at] = chart.seen.find(([, one]) => one[1] === 5000000);
+            const box = chart.plot.over.getBoundingClientRect();
+            return [box.left + chart.plot.valToPos(at + chart.width / 2, 'x'), box.top + 40];
+        }""")
+        page.mouse.move(x, y)
+        wait(page, "document.querySelector('#chart-3 .reading').textContent.includes('5 ms')")
+        assert page.inner_text("#chart-0 .reading")  # the cursor is in all charts
+        page.mouse.click(x, y)
+        wait(page, "document.getElementById('hops').textContent.includes('Trigger 2 500,')")
+        assert "Unusual: tasklet" in page.inner_text("#hops")
+        assert "view=chain" in page.url
+
+
+def test_what_is_set_stays(tmp_path: Path) -> None:
+    """Eleven boxes as fast as a machine can; the last one stays; keys work after a click."""
+    with simulated() as (where, _), serving("--connect", where, "-o", str(tmp_path / "a.scope")) \
+            as url, browser() as page:
+        page.goto(url)
+        wait(page, "scope.world.status?.connected && scope.world.status.state")
+        page.evaluate("document.getElementById('generator-panel').open = true")
+        for line in range(11):
+            page.click(f"#mechanisms input[value='{line}']")
+        wait(page, "scope.world.status.state.mask == '1024'")
+        assert page.evaluate("[...document.querySelectorAll('#mechanisms input')]"
+                             ".map(one => one.checked)") == [False] * 10 + [True]
+        assert "at least one" in page.inner_text("#answer")
+        page.keyboard.press("5")  # the focus is on a box
+        wait(page, "scope.chosen.view == 'worst'")
+        page.fill("#seed", "99999999999999999999")
+        page.fill("#frequency", "0")
+        page.press("#frequency", "Enter")
+        assert "from 0.001 to 1 000 000 Hz" in page.inner_text("#frequency-error")
+        assert "a whole number" in page.inner_text("#seed-error")
+
+
+def test_two_hosts_on_one_generator(tmp_path: Path) -> None:
+    """The first one says that another took it, and does not take it back by itself."""
+    with simulated() as (where, _), serving("--connect", where, "-o", str(tmp_path / "a.scope")) \
+            as url, browser() as page:
+        page.goto(url)
+        wait(page, "scope.world.status?.connected")
+        host, port = where.split(":")
+
+        async def other() -> None:
+            """Takes it, and leaves again."""
+            instrument = Instrument(tmp_path / "b.scope", live=True)
+            link = instrument.connect(Target(host, int(port)))
+            task = asyncio.create_task(instrument.measure())
+            await asyncio.wait_for(link.connected.wait(), 20)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            instrument.close()
+
+        with ThreadPoolExecutor(1) as thread:  # this one has a loop, of Playwright
+            thread.submit(asyncio.run, other()).result()
+        wait(page, "scope.world.status.taken")
+        wait(page, "document.getElementById('why').textContent.includes('another host took')")
+        page.evaluate("document.getElementById('generator-panel').open = true")
+        page.click("#connect")
+        wait(page, "scope.world.status.connected && !scope.world.status.taken")
+
+
+def axe(page: Any) -> list[str]:
+    """Violations of WCAG 2.2 AA."""
+    found = page.evaluate("""async () => {
+        const {violations} = await axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a',
+            'wcag21aa', 'wcag22aa', 'best-practice']});
+        return violations.map(one => `${one.id}: ${one.help}: ${one.nodes.map(node =>
+            node.target).join(' | ')} ${one.nodes[0].failureSummary}`);
+    }""")
+    return [str(one) for one in found]
+
+
+def axe_source() -> str:
+    """axe-core, or a skip by name."""
+    done = subprocess.run([ROOT / "tools/page-parts", "--lint"], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"no axe-core: {done.stderr.strip()[-200:]}")
+    return (Path(done.stdout.split()[-1]) / "node_modules/axe-core/axe.min.js").read_text()
+
+
+def test_accessible(recorded: Path) -> None:
+    """axe-core finds nothing, in each view and both themes."""
+    source = axe_source()
+    with serving("--replay", str(recorded), "--speed", "0") as url, browser() as page:
+        page.goto(url)
+        wait(page, "scope.world.lines.length == 11 && scope.world.lines[3].count == 5000")
+        page.evaluate(source)
+        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        for _ in range(2):
+            for view in "12345":
+                page.keyboard.press(view)
+                shown(page)
+                assert axe(page) == [], view
+            page.keyboard.press("d")
+
+
+def test_light_as_it_is() -> None:
+    """The page's own files and uPlot: below 200 kB, and each below 500 lines."""
+    files = [*(ROOT / "scope/page").glob("*.js"), *(ROOT / "scope/page").glob("*.css"),
+             ROOT / "scope/page/index.html"]
+    assert sum(path.stat().st_size for path in files) < 200_000 - 51_000
+    assert all(len(path.read_text().splitlines()) < 500 for path in files)
+
+
+def lab(code: str, matrix: tuple[tuple[float, ...], ...] | None) -> tuple[float, ...]:
+    """L, a and b of a colour, as one who lacks a cone sees it."""
+    light = [(int(code[i:i + 2], 16) / 255) for i in (1, 3, 5)]
+    light = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in light]
+    if matrix is not None:
+        light = [min(max(sum(a * b for a, b in zip(row, light, strict=True)), 0), 1)
+                 for row in matrix]
+    r, g, b = light
+    xyz = ((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047, 0.2126 * r + 0.7152 * g + 0.0722 * b,
+           (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883)
+    x, y, z = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in xyz)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+# Machado, Oliveira, Fernandes 2009, severity 1.
+EYES = {"usual": None, "deuteranopia": (
+    (0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413),
+    (-0.011820, 0.042940, 0.968881)), "protanopia": (
+    (0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216),
+    (-0.003882, -0.048116, 1.051998))}
+
+
+@pytest.mark.parametrize("eye", EYES)
+def test_curves_can_be_told_apart(eye: str) -> None:
+    """No two of eleven colours are nearer than 20, light and dark, also to the colour-blind."""
+    text = (ROOT / "report/isolator_report/assets/palette.css").read_text()
+    sets = [re.findall(r"--line-\d+:(#\w+)", row) for row in text.splitlines()
+            if "--line-0:" in row]
+    assert [len(one) for one in sets] == [11, 11, 11] and sets[1] == sets[2]
+    for one in sets:
+        seen = [lab(code, EYES[eye]) for code in one]
+        nearest = min(sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) ** 0.5
+                      for n, x in enumerate(seen) for y in seen[:n])
+        assert nearest >= 20, (eye, nearest)

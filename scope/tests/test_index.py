@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The index of a recording: any time of it at once, and a start that does not read all of it."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from isolator_scope import checkpoint, past
+from isolator_scope.index import COARSE, Index
+from isolator_scope.instrument import Instrument
+from isolator_scope.link import Target
+from isolator_scope.recording import Reader
+from isolator_scope.trail import BASE, COUNT, MISSING, MOST
+from scope_runs import generator, measuring, record, whole
+from sim.model import Faults
+
+TRIGGERS = 30_000
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Fifty minutes of 10 Hz, some answers missing, one of 5 ms."""
+    path = tmp_path_factory.mktemp("long") / "long.scope"
+    asyncio.run(record(path, TRIGGERS, millihertz=10_000, faults=Faults(
+        missing=0.001, planted={(2000, "tasklet"): 5_000_000})))
+    return path
+
+
+def indexed(path: Path) -> Instrument:
+    """Opened, and read as far as its index does not know it."""
+    made = Instrument(path, live=False, indexed=True)
+    made.ready = False
+    asyncio.run(made.catch_up())
+    return made
+
+
+def test_each_level_holds_the_same(long: Path) -> None:
+    """Columns of the beginning, which the trail has no more, out of index and recording."""
+    made = indexed(long)
+    index, account = made.index, made.account
+    assert index is not None and account.began is not None
+    fine: dict[int, list[int]] = {}
+    for level in range(5):
+        each = BASE << 2 * level
+        first, last = account.began // each, (account.began + 300 * 10**9) // each
+        assert first < account.trail.span(level).start or level == 4
+        if level >= COARSE:
+            rows = dict(index.columns(level, first, last))
+        else:
+            place = past.at(index, long, first * each)
+            assert place is not None
+            rows = past.columns(place, level, first, last, 11)
+        line = 3  # the tasklet
+        column = [row[line] for row in rows.values() if row[line] is not None]
+        assert max(one[MOST] for one in column if one) == 5_000_000, level
+        counted = sum(one[COUNT] + one[MISSING] for one in column if one)
+        assert 2950 <= counted <= 3100, level
+        fine[level] = [counted]
+    made.close()
+
+
+def test_a_trigger_of_long_ago(long: Path) -> None:
+    """By its number, or the worst of a stretch of time; it is far from remembered."""
+    made = indexed(long)
+    index = made.index
+    assert index is not None
+    wall = index.triggered(2000)
+    assert wall is not None
+    place = past.at(index, long, wall)
+    assert place is not None
+    found = past.trigger(place, wall, wall + 2 * 10**9, number=2000)
+    assert found is not None and (3, 5_000_000, False) in found.answers
+    assert not any(one.trigger == 2000 for one in made.account.recent)
+    at = found.wall
+    worst = past.trigger(place, at - 10**9, at + 10**9, line=3)
+    assert worst is not None and worst.trigger == 2000
+    made.close()
+
+
+def test_a_second_start_reads_only_the_rest(long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The account is the same; hardly anything of the recording is read."""
+    first = indexed(long)
+    told = checkpoint.dump(first.account)
+    first.close()
+    read = [0]
+    plain = Reader.next
+
+    def counting(self: Reader) -> object:
+        entry = plain(self)
+        read[0] += entry is not None
+        return entry
+
+    monkeypatch.setattr(Reader, "next", counting)
+    again = indexed(long)
+    assert read[0] == 0 and checkpoint.dump(again.account) == told
+    again.close()
+
+
+@pytest.mark.parametrize("broken", ["gone", "cut", "another", "junk"])
+def test_an_index_that_is_not_of_it(tmp_path: Path, broken: str) -> None:
+    """It is made again, and says nothing false meanwhile."""
+    path = tmp_path / "a.scope"
+    asyncio.run(record(path, 2000))
+    made = indexed(path)
+    told = checkpoint.dump(made.account)
+    made.close()
+    folder = path.with_name("a.scope.index")
+    if broken == "gone":
+        (folder / "checkpoint").unlink()
+    elif broken == "cut":
+        os.truncate(path, path.stat().st_size - 10_000)
+    elif broken == "another":
+        path.unlink()
+        asyncio.run(record(path, 2000, seed=2))
+    else:
+        (folder / "checkpoint").write_bytes(b"junk")
+    again = indexed(path)
+    fresh = Instrument(path, live=False)
+    asyncio.run(fresh.replay(0))
+    assert checkpoint.dump(again.account) == checkpoint.dump(fresh.account)
+    assert (checkpoint.dump(again.account) == told) == (broken in ("gone", "junk"))
+    again.close()
+
+
+def test_two_at_once_do_not_share_it(tmp_path: Path) -> None:
+    """The second one has an index of its own, which is gone when it ends."""
+    path = tmp_path / "a.scope"
+    asyncio.run(record(path, 500))
+    first = Index(path)
+    second = Index(path)
+    assert first.folder != second.folder
+    second.close()
+    assert not second.folder.exists()
+    first.close()
+
+
+def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
+    """A server that starts again continues the recording, by its checkpoint."""
+    path = tmp_path / "a.scope"
+
+    async def run() -> int:
+        async with generator() as made:
+            async with measuring(path, made.port) as instrument:
+                await whole(instrument, made, 1000)
+            instrument = Instrument(path, live=True, indexed=True)
+            instrument.connect(Target("127.0.0.1", made.port))
+            await instrument.catch_up()
+            task = asyncio.create_task(instrument.measure())
+            await whole(instrument, made, 1000)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            count = instrument.account.triggers
+            assert instrument.account.doubts() == []
+            instrument.close()
+            return count
+
+    assert asyncio.run(run()) == 2000
+    assert indexed(path).account.triggers == 2000
+
+

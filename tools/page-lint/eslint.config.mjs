@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Rules for the scripts of pages; tools/lint js says where the packages are.
+import { createRequire } from "node:module";
+
+const require = createRequire(`${process.env.PAGE_LINT}/package.json`);
+const js = require("@eslint/js"), globals = require("globals");
+
+const common = {
+  "max-lines": ["error", 500], "max-lines-per-function": ["error", 60], "no-var": "error", "prefer-const": "error",
+  eqeqeq: "error", "no-eval": "error", "no-implied-eval": "error", "no-new-func": "error", "no-shadow": "error",
+  "no-restricted-properties": ["error", { property: "innerHTML", message: "use textContent" }, { property: "outerHTML", message: "use textContent" }],
+};
+
+export default [
+  { files: ["scope/page/*.js"], languageOptions: { sourceType: "module", globals: { ...globals.browser, uPlot: "readonly" } },
+    rules: { ...js.configs.recommended.rules, ...common } },
+  { files: ["report/isolator_report/assets/*.js"], languageOptions: { sourceType: "script", globals: globals.browser },
+    rules: { ...js.configs.recommended.rules, ...common } },
+];
