@@ -67,8 +67,8 @@ between which a line takes another time.
 
 {said[0].upper() + said[1:]}.
 {beside}
-The inbox takes {inboxes} of the floor. Its receiver does not know the slot of the answer, which is
-not fetched ahead therefore.
+The inbox takes {inboxes} of the floor.
+Its receiver does not know the slot of the answer, so nothing fetches that ahead.
 A loop that pauses while it waits has another floor: with a pause in the caller's loop the channel
 takes {ratio:.3f} of that one, without a pause {ours:.3f}. The verdict is about loops without.
 {places}
