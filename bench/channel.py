@@ -17,10 +17,18 @@ import sys
 from pathlib import Path
 
 import jsonschema
-from isolator_report import schemafile
 import processors
+from isolator_report import schemafile
 from rounds import (
-    ERROR, INCONCLUSIVE, LIMIT, LIMITS, Peer, elsewhere, judge, summary, table,
+    ERROR,
+    INCONCLUSIVE,
+    LIMIT,
+    LIMITS,
+    Peer,
+    elsewhere,
+    judge,
+    summary,
+    table,
 )
 
 HERE = Path(__file__).resolve().parent
@@ -100,7 +108,8 @@ def machine() -> dict[str, str]:
     facts = dict(re.findall(r"^([\w ]+?)\s*: (.*)$", Path("/proc/cpuinfo").read_text(),
                             re.MULTILINE))
     virtual = "hypervisor" in facts.get("flags", "").split()
-    return {"cpu": facts.get("model name", platform.machine()), "kernel": platform.release().split("-")[0],
+    return {"cpu": facts.get("model name", platform.machine()),
+            "kernel": platform.release().split("-")[0],
             "virtual": "yes" if virtual else "not known" if "flags" not in facts else "no",
             "vendor": facts.get("vendor_id", "not known"),
             "family": facts.get("cpu family", "not known"),
