@@ -191,9 +191,9 @@ def main() -> int:
                    key=lambda peer: float(str(peer["ns_p50"])))
     pausing = [row(peer, samples[peer.name]) for peer in PAUSING]
     inboxes = [row(peer, samples[peer.name]) for peer in INBOXES]
-    code, said = judge(*([sample["ns_p50"] for sample in samples[name]]
-                         for name in ("floor", "floor2", "isolator")),
-                       limit=LIMITS.get(where["vendor"], LIMIT))
+    early, between, late = ([sample["ns_p50"] for sample in samples[name]]
+                            for name in ("floor", "isolator", "floor2"))
+    code, said = judge(early, late, between, LIMITS.get(where["vendor"], LIMIT))
     highest = ours["interval"][1]  # type: ignore[index]
     result: dict[str, object] = {
         "schema": "isolator.bench.channel",
