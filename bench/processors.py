@@ -52,8 +52,9 @@ def part(result: dict[str, Any], rows: list[dict[str, Any]], said: str) -> str:
               f"Not clear of the channel's interval: {', '.join(clear)}.")
     ours = found["isolator_ns_p50"] / found["pausing"][0]["ns_p50"]
     ratio = found["pausing"][1]["ns_p50"] / found["pausing"][0]["ns_p50"]
-    inboxes = " and ".join(f"{row['ns_p50'] / found['floor_ns_p50']:.3f} ({lanes})" for row, lanes in
-                           zip(found["inboxes"], ("one lane", "eight"), strict=True))
+    inboxes = " and ".join(
+        f"{row['ns_p50'] / found['floor_ns_p50']:.3f} ({lanes})"
+        for row, lanes in zip(found["inboxes"], ("one lane", "eight"), strict=True))
     away: list[int] = found["moved_rounds"]
     places = ("" if not away else f"""
 Left out: the rounds {', '.join(map(str, away))} of {result['rounds'] + len(away)}, in which the
@@ -67,8 +68,8 @@ between which a line takes another time.
 
 {said[0].upper() + said[1:]}.
 {beside}
-The inbox takes {inboxes} of the floor. Its receiver does not know the slot of the answer, which is
-not fetched ahead therefore.
+The inbox takes {inboxes} of the floor.
+Its receiver does not know the slot of the answer, so nothing fetches that ahead.
 A loop that pauses while it waits has another floor: with a pause in the caller's loop the channel
 takes {ratio:.3f} of that one, without a pause {ours:.3f}. The verdict is about loops without.
 {places}

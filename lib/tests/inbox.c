@@ -158,17 +158,21 @@ static void call_back(void *context, unsigned int type, const void *data, size_t
 
 static void callbacks_neither_poll_nor_close(void)
 {
-	struct isolator_channel *channel;
+	struct isolator_channel *channel, *other;
 	struct ears ears = { 0 };
 	int fd = inbox_make(SLOTS);
 
 	ears_open(&ears, fd);
 	isolator_inbox_register(ears.inbox, 1, call_back, &ears);
 	channel = inbox_join(fd, 4);
+	/* What a poll in the callback would find. */
+	other = inbox_join(fd, 5);
 	CHECK_EQUAL(letter_post(channel, 4, 2), 0);
+	CHECK_EQUAL(letter_post(other, 5, 2), 0);
 	CHECK_EQUAL(isolator_inbox_poll(ears.inbox, 1), 1);
 	CHECK_EQUAL(ears.came[4], 1);
 	isolator_channel_close(channel);
+	isolator_channel_close(other);
 	isolator_inbox_close(ears.inbox);
 	close(fd);
 }
