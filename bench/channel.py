@@ -17,10 +17,18 @@ import sys
 from pathlib import Path
 
 import jsonschema
-from isolator_report import schemafile
 import processors
+from isolator_report import schemafile
 from rounds import (
-    ERROR, INCONCLUSIVE, LIMIT, LIMITS, Peer, elsewhere, judge, summary, table,
+    ERROR,
+    INCONCLUSIVE,
+    LIMIT,
+    LIMITS,
+    Peer,
+    elsewhere,
+    judge,
+    summary,
+    table,
 )
 
 HERE = Path(__file__).resolve().parent
@@ -100,7 +108,8 @@ def machine() -> dict[str, str]:
     facts = dict(re.findall(r"^([\w ]+?)\s*: (.*)$", Path("/proc/cpuinfo").read_text(),
                             re.MULTILINE))
     virtual = "hypervisor" in facts.get("flags", "").split()
-    return {"cpu": facts.get("model name", platform.machine()), "kernel": platform.release().split("-")[0],
+    return {"cpu": facts.get("model name", platform.machine()),
+            "kernel": platform.release().split("-")[0],
             "virtual": "yes" if virtual else "not known" if "flags" not in facts else "no",
             "vendor": facts.get("vendor_id", "not known"),
             "family": facts.get("cpu family", "not known"),
@@ -182,9 +191,9 @@ def main() -> int:
                    key=lambda peer: float(str(peer["ns_p50"])))
     pausing = [row(peer, samples[peer.name]) for peer in PAUSING]
     inboxes = [row(peer, samples[peer.name]) for peer in INBOXES]
-    code, said = judge(*([sample["ns_p50"] for sample in samples[name]]
-                         for name in ("floor", "floor2", "isolator")),
-                       limit=LIMITS.get(where["vendor"], LIMIT))
+    early, between, late = ([sample["ns_p50"] for sample in samples[name]]
+                            for name in ("floor", "isolator", "floor2"))
+    code, said = judge(early, late, between, LIMITS.get(where["vendor"], LIMIT))
     highest = ours["interval"][1]  # type: ignore[index]
     result: dict[str, object] = {
         "schema": "isolator.bench.channel",

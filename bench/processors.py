@@ -52,8 +52,9 @@ def part(result: dict[str, Any], rows: list[dict[str, Any]], said: str) -> str:
               f"Not clear of the channel's interval: {', '.join(clear)}.")
     ours = found["isolator_ns_p50"] / found["pausing"][0]["ns_p50"]
     ratio = found["pausing"][1]["ns_p50"] / found["pausing"][0]["ns_p50"]
-    inboxes = " and ".join(f"{row['ns_p50'] / found['floor_ns_p50']:.3f} ({lanes})" for row, lanes in
-                           zip(found["inboxes"], ("one lane", "eight"), strict=True))
+    inboxes = " and ".join(
+        f"{row['ns_p50'] / found['floor_ns_p50']:.3f} ({lanes})"
+        for row, lanes in zip(found["inboxes"], ("one lane", "eight"), strict=True))
     away: list[int] = found["moved_rounds"]
     places = ("" if not away else f"""
 Left out: the rounds {', '.join(map(str, away))} of {result['rounds'] + len(away)}, in which the
