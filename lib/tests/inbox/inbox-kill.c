@@ -8,7 +8,7 @@
 
 #include "check.h"
 #include "inbox.h"
-#include "traced.h"
+#include "../traced.h"
 
 #define SLOTS		16U
 #define STEPS_MAX	20000U

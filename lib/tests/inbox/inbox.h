@@ -3,7 +3,7 @@
 #ifndef INBOX_H
 #define INBOX_H
 
-#include "../src/channel.h"
+#include "../../src/channel.h"
 
 #define POSTERS	8U
 

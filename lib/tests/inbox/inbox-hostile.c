@@ -7,8 +7,8 @@
  */
 #include "check.h"
 #include "inbox.h"
-#include "pair.h"
-#include "hostile.h"
+#include "../pair.h"
+#include "../hostile.h"
 
 #define SLOTS		16U
 #define OPERATIONS	300U
