@@ -147,7 +147,7 @@ async def record(plan: Plan) -> Outcome:
     async def until(done: asyncio.Event, seconds: float | None, full: float | None) -> bool:
         """Wait; False: the time is over.  Shows how it goes, and passes on errors of the disk."""
         end = None if seconds is None else time.monotonic() + seconds
-        while not (done.is_set() or ended.is_set()):
+        while not (done.is_set() or ended.is_set() or link.taken):
             if measuring.done():
                 measuring.result()
             left = 1.0 if end is None else end - time.monotonic()
@@ -180,7 +180,10 @@ async def record(plan: Plan) -> Outcome:
         goal = plan.triggers and account.triggers + account.lost_triggers + plan.triggers
         await until(asyncio.Event(), plan.seconds, plan.seconds)
         outcome.early = ended.is_set()
-        if ours:
+        if link.taken:
+            outcome.doubts.append(f"another host took the generator at {plan.target} before the "
+                                  "run was over")
+        elif ours:
             async with asyncio.timeout(plan.wait):
                 await _stop(link)
             await _drain(instrument, outcome)

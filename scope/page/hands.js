@@ -2,7 +2,7 @@
 // What pointer and wheel do in charts over time, and what the cursor reads.
 import { COUNT, LATE, LEAST, MISSING, MOST, SUM } from "./axis.js";
 import { clock, count, time } from "./format.js";
-import { chosen, tell } from "./state.js";
+import { tell } from "./state.js";
 
 const MOVED = 4; // pixels: less is a click
 
@@ -57,18 +57,16 @@ export function hands(open) {
   };
 }
 
-/** @param {any} chart @param {HTMLElement} over */
+/** Without a key it scrolls the page, which is full of charts.
+ * @param {any} chart @param {HTMLElement} over */
 function wheel(chart, over) {
   over.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey && !event.metaKey && !event.shiftKey && Math.abs(event.deltaX) < 1
-      && chosen.view === "live" && !event.altKey && !over.matches(":focus-within, :hover")) return;
+    const { axis, plot } = chart, zooms = event.ctrlKey || event.metaKey || event.altKey;
+    const aside = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
+    if (!zooms && !aside) return;
     event.preventDefault();
-    const { axis, plot } = chart;
-    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-      axis.pan((event.shiftKey ? event.deltaY || event.deltaX : event.deltaX) / over.clientWidth);
-      return;
-    }
-    axis.zoom(1.2 ** Math.sign(event.deltaY), plot.posToVal(event.offsetX, "x") * 1e9);
+    if (zooms) axis.zoom(1.2 ** Math.sign(event.deltaY), plot.posToVal(event.offsetX, "x") * 1e9);
+    else axis.pan((event.deltaX || event.deltaY) / over.clientWidth);
   }, { passive: false });
 }
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from scope_simulated import ENVIRONMENT
 from steps import ROOT
-from waiting import until
+from waiting import PATIENCE_S, until
 
 CHROMIUM = shutil.which("chromium")
 SIZE = {"width": 1280, "height": 900}
@@ -54,6 +54,7 @@ def browser(expected: str = "", home: str = "//127.0.0.1:") -> Iterator[Any]:
     with playwright.sync_playwright() as running:
         chromium = running.chromium.launch(executable_path=CHROMIUM, args=arguments)
         page = chromium.new_page(viewport=SIZE, color_scheme="light")
+        page.context.set_default_timeout(PATIENCE_S * 1000)  # its own is too short for a busy host
         complaints: list[str] = []
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: complaints.append(said.text)

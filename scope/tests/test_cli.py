@@ -177,6 +177,21 @@ def test_signal_ends_it_in_order(tmp_path: Path) -> None:
         assert again.returncode == PASS, again.stderr + again.stdout[-300:]
 
 
+def test_another_host_ends_it(tmp_path: Path) -> None:
+    """No result, and the reason; it neither waits for ever nor takes the generator back."""
+    with simulated() as (where, _):
+        with subprocess.Popen(
+                [sys.executable, "-m", "isolator_scope", "record", "--connect", where, "-o",
+                 str(tmp_path / "a.scope"), "--json", "--frequency", "1000"], env=ENVIRONMENT,
+                text=True, stdout=subprocess.PIPE) as run:
+            wait_for_records(tmp_path / "a.scope")
+            plan = headless.Plan(Target(*address(where, 0)), tmp_path / "b.scope", seconds=0.1)
+            asyncio.run(headless.record(plan))
+            out, _ = run.communicate(timeout=PATIENCE_S)
+        assert run.returncode == INCONCLUSIVE
+        assert "another host took the generator" in json.loads(out)["verdict_text"]
+
+
 def test_a_run_leaves_signals_as_they_were(tmp_path: Path) -> None:
     """A program that makes a run of its own has its own way to end."""
     def mine(*_: object) -> None:

@@ -117,7 +117,7 @@ def test_held_time_can_be_zoomed_and_read(recorded: Path) -> None:
         page.mouse.click(x, y)
         wait(page, "document.getElementById('hops').textContent.includes('Trigger 2 500,')")
         assert "Unusual: tasklet" in page.inner_text("#hops")
-        assert "view=chain" in page.url
+        wait(page, "location.hash.includes('view=chain')")
 
 
 def test_what_is_set_stays(tmp_path: Path) -> None:
