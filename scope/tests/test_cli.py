@@ -111,7 +111,8 @@ def test_report(recorded: tuple[Path, dict[str, Any], str], tmp_path: Path) -> N
     out = tmp_path / "a.html"
     assert main(["report", str(recorded[0]), "-o", str(out)]) == PASS
     text = out.read_text()
-    assert "work-unbound on CPU 0" in text
+    # Of which CPU is not in a recording: the page does not say.
+    assert "work-unbound" in text and "on CPU" not in text
     assert set(re.findall(r"https?://[^\"' ]*", text)) == {"http://www.w3.org/2000/svg"}
 
 
@@ -189,7 +190,7 @@ def test_another_host_ends_it(tmp_path: Path) -> None:
             asyncio.run(headless.record(plan))
             out, _ = run.communicate(timeout=PATIENCE_S)
         assert run.returncode == INCONCLUSIVE
-        assert "another host took the generator" in json.loads(out)["verdict_text"]
+        assert "another host took the generator" in json.loads(out)["words"]
 
 
 def test_a_run_leaves_signals_as_they_were(tmp_path: Path) -> None:
