@@ -7,7 +7,7 @@
  * arch: arm64
  * needs: numbers of address spaces that all CPUs share, and that run out
  * notick: no
- * timeout: 400
+ * timeout: 900
  * about: a storm of forks uses up the numbers of address spaces, and every CPU gets new ones
  */
 #include <sys/rseq.h>
