@@ -14,6 +14,8 @@ from .histogram import Histogram
 COLOURS = (svg.ONE, svg.TWO)
 WIDTH, HEIGHT = 860, 330
 LEFT, RIGHT, TOP, BOTTOM = 66, 16, 20, 44
+ROOM = 3  # rows of names above each other, for each curve
+STRIP = 300  # how wide a strip is drawn
 
 
 @dataclass(frozen=True)
@@ -49,20 +51,35 @@ def _rows(axis: Axis, label: str, times: bool) -> list[str]:
     found = []
     for power in range(math.ceil(axis.low), math.floor(axis.high) + 1):
         y = axis.at(power)
-        words = time(10**power) if times else f"{10**power:,}".replace(",", " ")
+        words = time(10**power) if times else f"{10**power:,}"
         found += [svg.line(f"M{LEFT} {y:.1f}H{WIDTH - RIGHT}"),
                   svg.text(LEFT - 6, y + 4, words, "end")]
     return [*found, svg.text(4, 12, label, "start")]
 
 
-def histogram(curves: Sequence[Curve], title: str) -> str:
+def _labels(marks: Sequence[tuple[float, str, str]], row: int) -> list[str]:
+    """Names at upright lines, none upon another and none outside; pixel, name, colour."""
+    found, ends = [], [0.0] * ROOM
+    for pixel, name, colour in sorted(marks):
+        width = 7.0 * len(name) + 6
+        begin = pixel + 3 if pixel + 3 + width < WIDTH - RIGHT else pixel - 3 - width
+        level = next((one for one in range(ROOM) if ends[one] <= begin), ROOM - 1)
+        ends[level] = begin + width
+        found += [svg.line(f"M{pixel:.1f} {TOP + 12 * (row + level)}V{HEIGHT - BOTTOM}", colour,
+                           ' stroke-dasharray="3 3"'),
+                  svg.text(begin, TOP + 10 + 12 * (row + level), name, "start", colour, 11)]
+    return found
+
+
+def histogram(curves: Sequence[Curve], title: str, limits: Sequence[tuple[str, float]] = ()
+              ) -> str:
     """Counts (logarithmic) over values (logarithmic), the curves on top of each other."""
     binned = [curve.bins for curve in curves]
     places = [where for row in binned for where in row]
     if not places:
         return _nothing(title, "no sample in it")
-    ends = [place(curve.most or 1) for curve in curves]
-    low = min(places) - 2
+    ends = [*(place(curve.most or 1) for curve in curves), *(place(ns) for _, ns in limits)]
+    low = min([*places, *(math.floor(place(ns)) for _, ns in limits)]) - 2
     high = max([max(places) + 3, *(end + 2 for end in ends)])
     most = max(count for row in binned for count in row.values())
     x = Axis(low, high, LEFT, WIDTH - RIGHT)
@@ -84,26 +101,37 @@ def histogram(curves: Sequence[Curve], title: str) -> str:
         tops = {where: y.at(math.log10(count)) for where, count in row.items()}
         parts.append(svg.line(x.outline(tops, y.begin), colour,
                               f' fill="{colour}" fill-opacity="0.28" stroke-width="1.4"'))
-        for mark, value in [*curve.marks, *([("max", curve.most)] if curve.most else [])]:
-            pixel = x.at(place(value))
-            parts += [svg.line(f"M{pixel:.1f} {TOP + 14 * number}V{HEIGHT - BOTTOM}", colour,
-                               ' stroke-dasharray="3 3"'),
-                      svg.text(pixel + 3, TOP + 10 + 14 * number, mark, "start", colour, 11)]
+        parts += _labels([(x.at(place(value)), mark, colour) for mark, value in
+                          [*curve.marks, *([("max", curve.most)] if curve.most else [])]],
+                         ROOM * number)
         parts.append(svg.text(WIDTH - RIGHT, HEIGHT - 8 - 14 * (len(curves) - 1 - number),
                               curve.name, "end", colour, 13))
+    parts += _labels([(x.at(place(ns)), name, svg.BAD) for name, ns in limits],
+                     ROOM * len(curves))
     parts += [svg.line(f"M0 {TOP}V{HEIGHT - BOTTOM}", svg.INK,
                        ' class="cursor" visibility="hidden"'), "</svg>"]
     return "".join(parts)
 
 
-def timeline(interval_ns: int, maxima: Sequence[int | None], title: str, colour: int = 0) -> str:
+def span(timelines: Sequence[Sequence[int | None]], limits: Sequence[tuple[str, float]] = ()
+         ) -> tuple[float, float] | None:
+    """One upright axis for all of them, so that they can be compared: powers of 10."""
+    known = [math.log10(value) for maxima in timelines for value in maxima if value]
+    if not known:
+        return None
+    known += [math.log10(ns) for _, ns in limits if ns]
+    room = max(0.5 - (max(known) - min(known)) / 2, 0.06)
+    return min(known) - room, max(known) + room
+
+
+def timeline(interval_ns: int, maxima: Sequence[int | None], title: str, colour: int = 0,
+             upright: tuple[float, float] | None = None,
+             limits: Sequence[tuple[str, float]] = ()) -> str:
     """The maximum of each interval (logarithmic) over time; a gap: no sample in it."""
-    known = [value for value in maxima if value]
-    if not known or not interval_ns:
+    upright = upright or span([maxima], limits)
+    if upright is None or not any(maxima) or not interval_ns:
         return _nothing(title, "it has no timeline")
-    floor, ceiling = math.log10(min(known)), math.log10(max(known))
-    room = max(0.5 - (ceiling - floor) / 2, 0.06)
-    x, y = Axis(0, len(maxima), LEFT, WIDTH - RIGHT), _upright(floor - room, ceiling + room)
+    x, y = Axis(0, len(maxima), LEFT, WIDTH - RIGHT), _upright(*upright)
     seconds = interval_ns * len(maxima) / 1e9
     parts = [svg.opened(WIDTH, HEIGHT, title), *_rows(y, "maximum of each interval", times=True)]
     for share in range(5):
@@ -111,9 +139,33 @@ def timeline(interval_ns: int, maxima: Sequence[int | None], title: str, colour:
         parts.append(svg.text(pixel, HEIGHT - BOTTOM + 16, f"{seconds * share / 4:.4g} s"))
     for number, value in enumerate(maxima):
         if value:
+            # A logarithmic axis has no zero for a bar to stand on: a stroke at the value.
             pixel, top = x.at(number), y.at(math.log10(value))
-            parts.append(svg.bar(pixel, top, max(x.at(number + 1) - pixel - 0.4, 0.6),
-                                 y.begin - top, COLOURS[colour], ' fill-opacity="0.75"'))
+            parts.append(svg.bar(pixel, top - 1.5, max(x.at(number + 1) - pixel - 0.4, 1.5), 3,
+                                 COLOURS[colour]))
+    for name, ns in limits:
+        if ns and upright[0] <= math.log10(ns) <= upright[1]:
+            row = y.at(math.log10(ns))
+            parts += [svg.line(f"M{LEFT} {row:.1f}H{WIDTH - RIGHT}", svg.BAD,
+                               ' stroke-dasharray="6 4"'),
+                      svg.text(WIDTH - RIGHT, row - 4, name, "end", svg.BAD, 11)]
     parts.append(svg.text(WIDTH - RIGHT, HEIGHT - 8, f"{len(maxima)} intervals of "
                           f"{time(interval_ns)}; a gap: no sample", "end"))
+    return "".join([*parts, "</svg>"])
+
+
+def strip(axis: Axis, values: Mapping[str, float | None], limits: Sequence[tuple[str, float]]
+          ) -> str:
+    """From min to max, dark from p50 to p99, the limits: a row of an overview, which says it."""
+    parts = [svg.opened(STRIP, 14, "", ' aria-hidden="true" preserveAspectRatio="none"'),
+             svg.bar(0, 1, STRIP, 12, svg.PANEL)]
+    for low, high, opacity in (("min", "max", "0.28"), ("p50", "p99", "1")):
+        a, b = values.get(low), values.get(high)
+        if a is not None and b is not None:
+            begin = axis.at(place(a))
+            parts.append(svg.bar(begin, 1, max(axis.at(place(b)) - begin, 1.5), 12, svg.ONE,
+                                 f' fill-opacity="{opacity}"'))
+    if (most := values.get("max")) is not None:
+        parts.append(svg.bar(axis.at(place(most)) - 1.5, 1, 3, 12, svg.ONE))
+    parts += [svg.bar(axis.at(place(ns)) - 1, 0, 2, 14, svg.BAD) for _, ns in limits]
     return "".join([*parts, "</svg>"])

@@ -6,31 +6,79 @@ from html import escape
 from typing import Any
 
 from . import drawing, shape
+from .axis import Axis, place
 from .document import Result, Series
 from .duration import marked, time
 from .parts import causes, folded, ranked, table
 from .shell import shell
 
 GOOD = {"measured", "passed"}
+FEW = 3  # quantities: of more the sections are folded
 
 
 def _verdict(result: Result) -> str:
     data = result.data
-    kind = "good" if data["verdict"] in GOOD else "bad"
+    kind = "good" if data["verdict"] in GOOD else "mid" if data["verdict"] == "running" else "bad"
     lost = result.invalid
     more = f'<p class="bad">Not a result: {escape(lost)}</p>' if lost else ""
     if data["early"]:
         more += "<p>A signal ended it before its time.</p>"
     if data["verdict"] == "running":
         more += "<p>Written while it ran: it has not ended, or was killed.</p>"
-    rows = [[escape(row["name"]), marked(row["limit_ns"]), marked(row["value_ns"], "not known"),
+    rows = [[escape(row["name"]), marked(row["limit_ns"]),
+             marked(row["value_ns"], "not known", row["limit_ns"]),
              "decides" if row["hard"] else "warns",
              f'<span class="{"good" if row["result"] == "held" else "bad"}">'
              f'{row["result"]}</span>'] for row in data["limits"]]
-    judged = "<h3>Limits</h3>" + table(("of", "limit", "value", "", ""), rows, " nn") \
+    judged = "<h3>Limits</h3>" + table(("of", "limit", "value", "weight", "result"), rows, " nn") \
         if rows else ""
+    words = data["words"].removeprefix(f"{data['verdict']}: ")
     return (f'<div class="verdict {kind}"><b>{escape(data["verdict"])}</b> '
-            f'(exit {data["exit"]}): {escape(data["words"])}{more}</div>{judged}')
+            f'(exit {data["exit"]}): {escape(words)}{more}</div>{judged}')
+
+
+def _limits(data: dict[str, Any], name: str) -> list[tuple[str, float]]:
+    """Those that a series of that name is judged by, for a drawing: name and ns."""
+    found = [(row["name"].rpartition("/"), row["limit_ns"]) for row in data["limits"]]
+    return [(f"limit {of}", float(ns)) for (line, _, of), ns in found if line in ("", name)]
+
+
+def _known(one: Series) -> dict[str, float | None]:
+    """Values of a series by name."""
+    return {"min": one.data["min"], "max": one.data["max"],
+            **{f"p{row['percent']:g}": row["value_ns"] for row in one.data["percentiles"]}}
+
+
+NAMES = ("min", "p50", "p99", "p99.9", "max")
+
+
+def _overview(result: Result) -> str:
+    """All of it on one axis, before anything else."""
+    rows = [one for one in result.series if one.data["max"]]
+    if not rows:
+        return ""
+    known = [_known(one) for one in rows]
+    limits = [_limits(result.data, one.data["name"]) for one in rows]
+    every = [ns for row in known for ns in row.values() if ns] + \
+        [ns for row in limits for _, ns in row]
+    axis = Axis(place(min(every)) - 4, place(max(every)) + 4, 0, drawing.STRIP)
+    judged = any(limits)
+    lines = []
+    for one, values, drawn in zip(rows, known, limits, strict=True):
+        worst = {of.removeprefix("limit "): ns for of, ns in drawn}
+        beyond = [name for name, ns in worst.items()
+                  if (value := values.get(name)) is not None and value > ns]
+        verdict = [] if not judged else [
+            "–" if not worst else f'<span class="bad">{", ".join(beyond)} beyond</span>'
+            if beyond else '<span class="good">held</span>'
+            if all(values.get(name) is not None and not (name == "max" and one.data["missing"])
+                   for name in worst) else "cannot say"]
+        lines.append([escape(one.title), *(marked(values.get(name), beside=worst.get(name))
+                                           for name in NAMES),
+                      f"{one.data['missing']:,}", *verdict, drawing.strip(axis, values, drawn)])
+    scale = f"{time(min(every))} to {time(max(every))}, logarithmic; dark: p50 to p99"
+    return table(("what", *NAMES, "missing", *(["limit"] if judged else []), scale), lines,
+                 " nnnnnn")
 
 
 def _marks(one: Series) -> list[tuple[str, float]]:
@@ -83,7 +131,7 @@ def _settings(data: dict[str, Any]) -> str:
              escape(row["got"]) if row["got"] is not None else "cannot be read",
              '<span class="good">yes</span>' if row["held"] else '<span class="bad">no</span>',
              escape(row["note"] or "")] for row in data["settings"]]
-    return table(("setting", "asked", "read back", "held", ""), rows)
+    return table(("setting", "asked", "read back", "held", "note"), rows)
 
 
 def _machine(data: dict[str, Any]) -> str:
@@ -104,7 +152,7 @@ def _machine(data: dict[str, Any]) -> str:
              "what it measures where nothing else happens"],
             ["its threshold", time(instrument["threshold_ns"])
              if instrument["threshold_ns"] is not None else "none"]]
-    said = table(("", ""), [[escape(a), escape(b)] for a, b in rows])
+    said = table(("what", "value"), [[escape(a), escape(b)] for a, b in rows])
     findings = [[escape(row["severity"]), escape(row["id"]), escape(row["path"] or "–"),
                  escape(row["value"] or "–")] for row in machine["findings"] or []]
     none = "Not known: it was not asked." if machine["findings"] is None else "Nothing."
@@ -113,28 +161,35 @@ def _machine(data: dict[str, Any]) -> str:
                    else f'<p class="dim">{none}</p>')
 
 
-def _group(rows: Sequence[Series], data: dict[str, Any], label: str) -> str:
+def _group(rows: Sequence[Series], data: dict[str, Any], label: str, folded_away: bool) -> str:
     """One quantity on one CPU: quiet and loaded on top of each other."""
-    place = rows[0].place
+    title = rows[0].place
     outliers = data["attribution"]["outliers"] if data["attribution"] else []
     loads = {one.key[0]: one.part["load"] for one in rows}
     curves = [drawing.Curve(one.key[0] + (f" ({loads[one.key[0]]})" if loads[one.key[0]] else ""),
                             drawing.rebin(one.histogram), one.data["max"], _marks(one))
               for one in rows]
-    said = [f'<section tabindex="-1" id="{label}"><h2>{escape(place)}</h2>']
+    limits = _limits(data, rows[0].data["name"])
+    said = [f'<section tabindex="-1" id="{label}"><h2>{escape(title)}</h2>']
     for one in rows:
         found = shape.diagnose(one.histogram, one.data["overflow"], one.data["max"],
-                               int(max(data["instrument"]["resolution_ns"], 1)))
+                               int(max(data["instrument"]["resolution_ns"], 1)), _known(one))
         said.append(f"<p><b>{escape(one.key[0])}</b>: {escape(found.words)}.</p>")
-    said += ["<figure>", drawing.histogram(curves, f"{place}: samples by value"),
+    if folded_away:
+        said.append("<details><summary>histogram, percentiles, maxima over time</summary>")
+    said += ["<figure>", drawing.histogram(curves, f"{title}: samples by value", limits),
              '<figcaption class="readout dim" aria-live="polite">Arrow keys or the pointer read '
              "a bucket.</figcaption></figure>", _percentiles(rows), _counts(rows)]
+    # On one axis: what is calmer must not look worse.
+    upright = drawing.span([one.data["timeline"]["maxima"] for one in rows], limits)
     for number, one in enumerate(rows):
         line = one.data["timeline"]
-        said.append(f"<h3>Maxima over time, {escape(one.key[0])}</h3>"
+        said.append(f"<h3>Maxima over time, {escape(one.key[0])}</h3><figure>"
                     + drawing.timeline(line["interval_ns"], line["maxima"],
-                                       f"{one.title}: maxima over time", number % 2))
-    said += ["<h3>Largest values</h3>", _top(rows, outliers), "</section>"]
+                                       f"{one.title}: maxima over time", number % 2, upright,
+                                       limits) + "</figure>")
+    said += ["<h3>Largest values</h3>", _top(rows, outliers),
+             "</details>" if folded_away else "", "</section>"]
     return "".join(said)
 
 
@@ -149,17 +204,24 @@ def _result(result: Result, number: int, several: bool) -> str:
                     for key, label in labels.items())
     links += "".join(f'<a href="#r{number}-{name}">{name}</a>' for name in (
         "causes", "settings", "machine"))
-    return (f'<section tabindex="-1">{head}<p class="dim">{escape(data["began"])}, '
-            f"{data['seconds']:.1f} s, run {data['id']}</p><nav>{links}</nav>{_verdict(result)}"
-            "</section>"
-            + "".join(_group(rows, data, escape(labels[key])) for key, rows in groups.items())
+    about = ", ".join(filter(None, (
+        f"Linux {data['kernel']}" if data["kernel"] != "not known" else "kernel not known",
+        data["machine"]["cpu"] or "processor not known",
+        f"{data['began'][:19].replace('T', ' ')} UTC",
+        f"{data['seconds']:.1f} s", f"run {data['id']}")))
+    many = len(groups) > FEW
+    return (f'<div data-about="{escape(about)}"><section tabindex="-1">{head}{_verdict(result)}'
+            f'{_overview(result)}<p class="dim">{escape(about)}</p>'
+            f'<nav aria-label="{escape(f"{number + 1}: {result.source}")}">{links}</nav></section>'
+            + "".join(_group(rows, data, escape(labels[key]), many)
+                      for key, rows in groups.items())
             + f'<section tabindex="-1" id="r{number}-causes"><h2>Causes, ranked</h2>'
             + (ranked(data["attribution"]) if data["attribution"] else
                '<p class="dim">Causes were not asked for.</p>') + "</section>"
             + f'<section tabindex="-1" id="r{number}-settings"><h2>Settings</h2>'
             + f"{_settings(data)}</section>"
             + f'<section tabindex="-1" id="r{number}-machine"><h2>Machine and instrument</h2>'
-            + f"{_machine(data)}</section>")
+            + f"{_machine(data)}</section></div>")
 
 
 def page(results: Sequence[Result]) -> str:
@@ -167,6 +229,6 @@ def page(results: Sequence[Result]) -> str:
     measures = sorted({one.data["measure"] for one in results})
     body = "".join(_result(one, number, len(results) > 1) for number, one in enumerate(results))
     return shell(f"isolator measure: {', '.join(measures)}",
-                 '<p class="dim">Keys: j and k go from section to section, d '
+                 f'{body}<p class="dim">Keys: j and k go from section to section, d '
                  "turns light to dark; in a histogram the arrow keys, Home and End read its "
-                 f"buckets.</p>{body}")
+                 "buckets.</p>")

@@ -15,9 +15,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: str = "")
     kinds = [' class="n"' if mark == "n" else "" for mark in numbers.ljust(len(head))]
     body = "".join("<tr>" + "".join(f"<td{kind}>{cell}</td>" for kind, cell in
                                     zip(kinds, row, strict=True)) + "</tr>" for row in rows)
-    first = "".join(f"<th{kind}>{escape(cell)}</th>"
+    first = "".join(f'<th scope="col"{kind}>{escape(cell)}</th>'
                     for kind, cell in zip(kinds, head, strict=True))
-    return f'<div class="scroll"><table><tr>{first}</tr>{body}</table></div>'
+    return f'<div class="scroll" tabindex="0"><table><tr>{first}</tr>{body}</table></div>'
 
 
 def folded(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: str = "") -> str:
@@ -76,7 +76,7 @@ def ranked(attribution: dict[str, Any]) -> str:
             f"(source: {attribution['source']}){escape(cost)}.</p>")
     most = max((row["total_ns"] for row in attribution["causes"]), default=1) or 1
     return said + table(
-        ("cause", "who", "times", "in all", "worst", "when (UTC)", ""),
+        ("cause", "who", "times", "in all", "worst", "when (UTC)", "share"),
         [[escape(row["kind"]), escape(row["who"] or "–"), f"{row['count']:,}",
           marked(row["total_ns"]), marked(row["worst_ns"]), escape(row["worst_at"]),
           bar(row["total_ns"] / most)] for row in attribution["causes"]], "  nnn")

@@ -13,6 +13,7 @@ tail   long:    p99.9 is at least 1.5 times the median, and as far above it as 5
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .duration import time
@@ -89,8 +90,11 @@ def peaks(histogram: Histogram, step: int = 1) -> list[float]:
 
 
 def diagnose(histogram: Histogram, overflow: int = 0, most: int | None = None,
-             step: int = 1) -> Shape:
-    """By the rules above; `step` in ns is what values were cut to."""
+             step: int = 1, known: Mapping[str, float | None] | None = None) -> Shape:
+    """By the rules above; `step` in ns is what values were cut to.
+
+    `known`: percentiles by name, as they are said elsewhere: no words may differ from those.
+    """
     if histogram.total < LEAST:
         return Shape("unknown", "short", False, (),
                      f"{histogram.total} values: too few to speak of a shape ({LEAST})")
@@ -110,7 +114,8 @@ def diagnose(histogram: Histogram, overflow: int = 0, most: int | None = None,
              "wide": f"wide: p95 is {p95 / max(p5, 1):.1f} times p5 "
                      f"({time(p5)} to {time(p95)})"}[body]
     if long:
-        words += (f"; a long tail: {name} ({time(far)}) is {(far - p50) / spread:.0f} times as far "
+        said = time((known or {}).get(name) or far)
+        words += (f"; a long tail: {name} ({said}) is {(far - p50) / spread:.0f} times as far "
                   "above the median as p90; look for the causes of the rare values")
     if alone:
         words += (f"; the largest ({time(most or 0)}) stands alone, all but 10 are below "

@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 
 ASSETS = Path(__file__).with_name("assets")
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src blob:"
 
 
 def shell(title: str, body: str, *, heading: str | None = None, style: str = "",
@@ -30,5 +30,5 @@ def shell(title: str, body: str, *, heading: str | None = None, style: str = "",
             f"<title>{escape(title)}</title><style>{palette}{common}{style}</style></head><body>"
             f"<header><h1>{escape(title if heading is None else heading)}</h1>"
             '<button id="theme" title="key d">light / dark</button></header>'
-            f"{body}{carried}<script>{keys}</script>"
+            f"<main>{body}</main>{carried}<script>{keys}</script>"
             + (f"<script>{script}</script>" if script else "") + "</body></html>\n")

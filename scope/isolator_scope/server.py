@@ -155,7 +155,8 @@ class Server:
 
     async def socket(self, request: web.Request) -> web.StreamResponse:
         """Tells a page what happens; takes what it asks to look at."""
-        socket = web.WebSocketResponse(heartbeat=10, max_msg_size=4096)
+        # What compresses is a task of aiohttp's own, which complains when the page goes meanwhile.
+        socket = web.WebSocketResponse(heartbeat=10, max_msg_size=4096, compress=False)
         await socket.prepare(request)
         view = View(self.instrument)
         questions = Questions(view, socket.send_json)

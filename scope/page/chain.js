@@ -27,8 +27,8 @@ export function open(wall, around, line) {
   ask({ wall: Math.round(wall), around: Math.round(around), line });
 }
 
-/** @param {any} chain */
-function headline(chain) {
+/** Which trigger, and what is unusual. @param {any} chain */
+export function headline(chain) {
   const words = `Trigger ${count(chain.trigger)}, ${date(chain.wall)} (${clock(chain.wall, 3).slice(6)} s), sent ${time(chain.jitter)} late.`;
   if (!chain.known) return `${words} Too few triggers are known to say what is usual.`;
   return chain.culprit ? `${words} Unusual: ${chain.culprit}.` : `${words} Nothing unusual.`;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A figure for a paper or a ticket: title, target, date and settings, the picture, a table.
 import { axes } from "./axis.js";
-import { last } from "./chain.js";
+import { headline, last } from "./chain.js";
 import { clock, colour, count, date, element, lineColour, time } from "./format.js";
 import { say } from "./link.js";
 import { run, verdict } from "./overview.js";
@@ -18,6 +18,7 @@ export function head() {
   if (state) lines.push(`${state.millihertz / 1000} Hz, duty ${state.duty_ppm / 1e4} %, phase ${state.phase ? `random (seed ${state.seed})` : "fixed"}, patience ${time(state.patience_ns)}; ` +
     (floor ? `generator's floor: p99 ${time(floor.p99)}` : "generator's floor not measured"));
   if (chosen.view === "live" || chosen.view === "long") lines.push(`Shown: ${clock(from)} to ${clock(to)} UTC, in columns of ${time(axis.each)}`);
+  if (chosen.view === "chain" && last.chain) lines.push(headline(last.chain));
   if (chosen.limit !== null) lines.push(`Limit ${time(chosen.limit)}: ${verdict().words}`);
   if (status.doubts.length) lines.push(`Not a result: ${status.doubts.join("; ")}`);
   return lines;

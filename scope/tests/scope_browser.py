@@ -60,11 +60,12 @@ def browser(expected: str = "", home: str = "//127.0.0.1:") -> Iterator[Any]:
         page.on("console", lambda said: complaints.append(said.text)
                 if said.type == "error" else None)
         page.on("request", lambda one: complaints.append(one.url)
-                if home not in one.url and not one.url.startswith(("data:", "blob:"))
+                if home not in one.url and not one.url.startswith(("data:", "blob:", "about:"))
                 else None)
         try:
             yield page
-            assert [one for one in complaints if not expected or expected not in one] == []
+            said = [one for one in complaints if not expected or expected not in one]
+            assert not said, said
         finally:
             chromium.close()
 
@@ -86,3 +87,22 @@ def shown(page: Any) -> None:
     """What the page has to draw, it has drawn, and it is on the screen."""
     page.evaluate("async () => { for (let frame = 0; frame < 3; frame++)"
                   " await new Promise(done => requestAnimationFrame(done)); }")
+
+
+def axe(page: Any) -> list[str]:
+    """Violations of WCAG 2.2 AA."""
+    found = page.evaluate("""async () => {
+        const {violations} = await axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a',
+            'wcag21aa', 'wcag22aa', 'best-practice']});
+        return violations.map(one => `${one.id}: ${one.help}: ${one.nodes.map(node =>
+            node.target).join(' | ')} ${one.nodes[0].failureSummary}`);
+    }""")
+    return [str(one) for one in found]
+
+
+def axe_source() -> str:
+    """axe-core, or a skip by name."""
+    done = subprocess.run([ROOT / "tools/page-parts", "--lint"], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"no axe-core: {done.stderr.strip()[-200:]}")
+    return (Path(done.stdout.split()[-1]) / "node_modules/axe-core/axe.min.js").read_text()

@@ -3,15 +3,13 @@
 
 import asyncio
 import re
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from isolator_scope.instrument import Instrument
 from isolator_scope.link import Target
-from scope_browser import browser, serving, shown, wait
+from scope_browser import axe, axe_source, browser, serving, shown, wait
 from scope_runs import record
 from scope_simulated import simulated
 from sim.model import Faults
@@ -167,25 +165,6 @@ def test_two_hosts_on_one_generator(tmp_path: Path) -> None:
         page.evaluate("document.getElementById('generator-panel').open = true")
         page.click("#connect")
         wait(page, "scope.world.status.connected && !scope.world.status.taken")
-
-
-def axe(page: Any) -> list[str]:
-    """Violations of WCAG 2.2 AA."""
-    found = page.evaluate("""async () => {
-        const {violations} = await axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a',
-            'wcag21aa', 'wcag22aa', 'best-practice']});
-        return violations.map(one => `${one.id}: ${one.help}: ${one.nodes.map(node =>
-            node.target).join(' | ')} ${one.nodes[0].failureSummary}`);
-    }""")
-    return [str(one) for one in found]
-
-
-def axe_source() -> str:
-    """axe-core, or a skip by name."""
-    done = subprocess.run([ROOT / "tools/page-parts", "--lint"], capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"no axe-core: {done.stderr.strip()[-200:]}")
-    return (Path(done.stdout.split()[-1]) / "node_modules/axe-core/axe.min.js").read_text()
 
 
 def test_accessible(recorded: Path) -> None:

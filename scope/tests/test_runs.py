@@ -56,16 +56,18 @@ def test_a_new_run_by_name(tmp_path: Path) -> None:
     """Statistics begin again, the counts of the session do not; the name is in the result."""
     path = tmp_path / "a.scope"
 
+    async def one(instrument: Instrument, name: str, triggers: int) -> None:
+        if name:
+            instrument.begin(name)
+        assert instrument.link is not None
+        await asyncio.wait_for(instrument.link.connected.wait(), 10)
+        await instrument.command(Start(triggers))
+        await until(lambda: instrument.account.run.triggers == triggers)
+
     async def run() -> None:
         async with generator() as made, measuring(path, made.port) as instrument:
-            for name, triggers in (("", 300), ("with load", 200)):
-                if name:
-                    instrument.begin(name)
-                assert instrument.link is not None
-                await asyncio.wait_for(instrument.link.connected.wait(), 10)
-                await instrument.command(Start(triggers))
-                run, want = instrument.account.run, triggers
-                await until(lambda run=run, want=want: bool(run.triggers == want))
+            await one(instrument, "", 300)
+            await one(instrument, "with load", 200)
             account = instrument.account
             assert [one.triggers for one in account.runs] == [300, 200]
             assert account.lines[0].values.count == 200 and account.totals()[0][0] == 500

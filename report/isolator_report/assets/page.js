@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Keys of the page, and a cursor in each histogram that reads its buckets out.
+// Keys of the page, a cursor in each histogram that reads its buckets out, figures as files.
 "use strict";
 
 const root = document.documentElement;
+
+// A page that is a file may have no memory: then each opening begins as the system has it.
+function remembered(theme) {
+  try {
+    if (theme) localStorage.setItem("theme", theme);
+    return localStorage.getItem("theme");
+  } catch {
+    return null;
+  }
+}
 
 function turn() {
   const dark = root.dataset.theme ? root.dataset.theme === "dark"
     : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = dark ? "light" : "dark";
+  remembered(root.dataset.theme);
 }
 
 function jump(step) {
@@ -66,7 +77,79 @@ function cursor(chart) {
   });
 }
 
+const HEAD = 48; // pixels above a figure that leaves the page
+
+// A figure that can leave the page: its title, of what it is, light colours, nothing outside.
+function alone(chart) {
+  const { width, height } = chart.viewBox.baseVal, made = chart.cloneNode(false);
+  for (const { name } of [...made.attributes]) made.removeAttribute(name);
+  made.setAttribute("viewBox", `0 0 ${width} ${height + HEAD}`);
+  made.setAttribute("width", width); made.setAttribute("height", height + HEAD);
+  made.setAttribute("font-family", "system-ui,sans-serif");
+  const add = (tag, attributes, words) => {
+    const one = document.createElementNS(chart.namespaceURI, tag);
+    for (const [name, value] of Object.entries(attributes)) one.setAttribute(name, value);
+    if (words) one.textContent = words;
+    made.append(one);
+    return one;
+  };
+  const about = chart.closest("[data-about]")?.dataset.about ?? document.title;
+  add("title", {}, chart.getAttribute("aria-label"));
+  add("rect", { width: "100%", height: "100%", fill: "#fff" });
+  add("text", { x: 8, y: 20, "font-size": 16, "font-weight": "bold" }, chart.getAttribute("aria-label"));
+  add("text", { x: 8, y: 38, "font-size": 11, fill: "#444" }, about);
+  const copy = chart.cloneNode(true);
+  copy.querySelectorAll("title,.cursor").forEach((one) => one.remove());
+  add("g", { transform: `translate(0 ${HEAD})` }).append(...copy.childNodes);
+  return new XMLSerializer().serializeToString(made).replaceAll(/var\(--[\w-]+,(#\w+)\)/g, "$1");
+}
+
+function save(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function png(text, name) {
+  const picture = new Image();
+  picture.addEventListener("load", () => {
+    const canvas = document.createElement("canvas");
+    canvas.width = 2 * picture.width; canvas.height = 2 * picture.height;
+    canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+    URL.revokeObjectURL(picture.src);
+    canvas.toBlob((blob) => save(blob, name));
+  });
+  picture.src = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+}
+
+function files(chart) {
+  const row = document.createElement("div"), label = chart.getAttribute("aria-label") ?? "figure";
+  const name = label.replaceAll(/[^\w]+/g, "-");
+  row.className = "save";
+  for (const [ending, act] of [["svg", (text) => save(new Blob([text], { type: "image/svg+xml" }), `${name}.svg`)],
+    ["png", (text) => png(text, `${name}.png`)]]) {
+    const button = document.createElement("button");
+    button.textContent = ending.toUpperCase();
+    button.setAttribute("aria-label", `${label}: save as ${ending.toUpperCase()}`);
+    button.addEventListener("click", () => act(alone(chart)));
+    row.append(button);
+  }
+  chart.parentElement.append(row);
+}
+
+// A link into what is folded away opens it.
+function unfold() {
+  const found = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  found?.querySelector("details")?.setAttribute("open", "");
+}
+
+if (remembered()) root.dataset.theme = remembered();
 document.querySelectorAll("svg.chart").forEach(cursor);
+document.querySelectorAll("figure > svg").forEach(files);
+addEventListener("hashchange", unfold);
+unfold();
 document.getElementById("theme").addEventListener("click", turn);
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
