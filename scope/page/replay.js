@@ -16,7 +16,7 @@ export function report() {
   if (document.activeElement !== get("replay-speed")) {
     const speed = String(replay.speed);
     if (![...get("replay-speed").options].some((/** @type {any} */ one) => one.value === speed))
-      get("replay-speed").add(new Option(`${speed}×`, speed));
+      get("replay-speed").add(new Option(`${+Number(speed).toPrecision(3)}×`, speed));
     get("replay-speed").value = speed;
   }
 }

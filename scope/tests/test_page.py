@@ -73,7 +73,7 @@ def test_draws_while_a_million_points_are_replayed(tmp_path: Path) -> None:
               f"{seconds:.1f} s that it computed, with {points:.0f} points")
         wait(page, f"scope.drawn.points == {triggers * LINES}")
         wait(page, f"scope.world.lines.every(row => row.count == {triggers})")
-        picture(page, "live", tmp_path, 700)
+        picture(page, "live", tmp_path)
         page.close()  # before its server goes
         assert min(draws) > 20 and min(rates) >= DRAWS
 
@@ -243,7 +243,7 @@ def test_controls_reach_the_generator(tmp_path: Path) -> None:
         page.keyboard.press("d")
         wait(page, "document.documentElement.dataset.theme == 'dark'")
         shown(page)
-        picture(page, "dark", tmp_path, 700)
+        picture(page, "dark", tmp_path)
         # All that can be used can be reached by the keyboard, and has a name.
         names = page.evaluate("""() => [...document.querySelectorAll('button, input, select, a')]
             .filter(one => !(one.textContent.trim() || one.labels?.[0]?.textContent.trim()))
