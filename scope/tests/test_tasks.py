@@ -176,7 +176,7 @@ def test_6_a_figure_for_a_paper(hands: Hands) -> None:
     assert len(re.findall("<image ", text)) == 11
     hands.done(6)
     # Of the other views, too: what is no picture there is a table, and curves have a legend.
-    for tab, images, words in (("chain", 0, ("comes after", "bh-work", "Unusual: tasklet")),
+    for tab, images, shown in (("chain", 0, ("comes after", "bh-work", "Unusual: tasklet")),
                                ("long", 2, ("tasklet", "work-unbound", "UTC")),
                                ("overlay", 1, ("All answers", "p99.9"))):
         hands.page.evaluate("document.querySelector('.menu').open = false")
@@ -189,7 +189,7 @@ def test_6_a_figure_for_a_paper(hands: Hands) -> None:
             hands.page.click("#svg")
         text = Path(download.value.path()).read_text()
         assert len(re.findall("<image ", text)) == images, tab
-        assert all(word in text for word in words), tab
+        assert all(word in text for word in shown), tab
 
 
 def test_7_a_table_for_a_ticket(hands: Hands) -> None:
