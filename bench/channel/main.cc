@@ -13,6 +13,8 @@ static const struct {
 } peers[] = {
 	{ "floor", measure_floor },
 	{ "isolator", measure_isolator },
+	{ "inbox", measure_inbox },
+	{ "inbox-8", measure_inbox_8 },
 	{ "floor-pause", measure_floor_pause },
 	{ "isolator-pause", measure_isolator_pause },
 	{ "atomic_queue", measure_atomic_queue },

@@ -7,7 +7,10 @@
 
 Result measure_floor(const Options &options);
 Result measure_isolator(const Options &options);
-/* The same two, pausing while they wait. */
+/* With one lane, and with eight. */
+Result measure_inbox(const Options &options);
+Result measure_inbox_8(const Options &options);
+/* The first two, pausing while they wait. */
 Result measure_floor_pause(const Options &options);
 Result measure_isolator_pause(const Options &options);
 Result measure_atomic_queue(const Options &options);

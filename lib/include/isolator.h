@@ -21,6 +21,7 @@
 
 #include <isolator/alloc.h>
 #include <isolator/channel.h>
+#include <isolator/inbox.h>
 #include <isolator/topology.h>
 
 #ifdef __cplusplus

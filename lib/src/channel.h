@@ -20,6 +20,7 @@
 #define ISOLATOR_SRC_CHANNEL_H
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "internal.h"
 
@@ -75,7 +76,7 @@ struct receiver_line {
 	_Alignas(2 * LINE) _Atomic uint64_t released;
 };
 
-/* Read once, at open. */
+/* What a segment begins with (segment.h).  Read once, at open. */
 struct channel_header {
 	uint64_t magic;
 	uint32_t version;
@@ -83,7 +84,7 @@ struct channel_header {
 	uint32_t slot_bytes;
 	uint32_t slots;
 	uint32_t message_bytes;
-	uint32_t reserved;
+	uint32_t posters;	/* of an inbox; 0 in a channel */
 	uint64_t bytes;
 };
 
@@ -106,8 +107,10 @@ struct poster {
 	struct slot *ring;
 	uint64_t mask;
 	uint64_t next;		/* number of the next slot to write */
+	struct slot *slot;	/* that slot, found out while nobody waits for it */
 	uint64_t limit;		/* number of the first slot that is not known free */
-	uint64_t refused;	/* posts since the last that found room */
+	uint64_t refused;	/* posts that found no room at @refused_at */
+	uint64_t refused_at;
 	/* What mend() goes through, from the one number to the other. */
 	uint64_t mend_at, mend_until;
 	uint64_t mend_first;	/* the message that goes on at @mend_at; 0: none does */
@@ -123,6 +126,14 @@ struct search {
 	uint64_t nearest;	/* how far from there, or NUMBERS_FAR */
 };
 
+/* One word for all that a poll must know before it takes a message. */
+enum receiver_state {
+	RECEIVER_READY,
+	RECEIVER_GAP,		/* @gap must be reported first */
+	RECEIVER_BUSY,		/* a callback runs */
+	RECEIVER_NONE,		/* this handle only posts */
+};
+
 struct receiver {
 	struct slot *ring;
 	uint64_t mask;
@@ -135,9 +146,13 @@ struct receiver {
 	unsigned char *message;	/* a message of several slots is put together here */
 	uint64_t message_bytes;
 	uint64_t answered;	/* where the poster was when a message was received last */
-	bool busy;		/* a callback runs */
+	enum receiver_state state;
 	_Atomic uint64_t received, unhandled, gaps, lost, invalid, resyncs;
-	_Alignas(LINE) uint64_t payload[SLOT_WORDS];
+	/* Laid out as a slot is, so that pairs of words are aligned here too. */
+	struct {
+		_Alignas(LINE) uint64_t unused;
+		uint64_t payload[SLOT_WORDS];
+	} copy;
 };
 
 struct isolator_channel {
@@ -198,6 +213,62 @@ static inline void payload_before_check(void)
 {
 	/* Pairs with busy_before_payload(). */
 	atomic_thread_fence(memory_order_acquire);
+}
+#endif
+
+/*
+ * A slot's payload, out and in.  Stores leave a CPU one by one and in order, so that each of them
+ * is time between a message that arrives and its answer: after the first word, whose neighbour is
+ * the slot's own, two words at once.  To the other side each is an access of its own: the CPU
+ * makes those of aligned 8 bytes whole.  They are loaded from the caller one by one, because two
+ * that it has just stored cannot be forwarded to one load.
+ */
+#if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
+typedef uint64_t word_pair __attribute__((vector_size(16), may_alias));
+typedef uint64_t unaligned_word __attribute__((aligned(1), may_alias));
+
+static inline void load_payload(const struct slot *slot, uint64_t to[SLOT_WORDS])
+{
+	to[0] = atomic_load_explicit(&slot->payload[0], memory_order_relaxed);
+#pragma GCC unroll 3
+	for (unsigned int i = 1; i < SLOT_WORDS; i += 2)
+		*(word_pair *)(void *)&to[i] =
+			*(const volatile word_pair *)(const void *)&slot->payload[i];
+}
+
+static inline void store_payload(struct slot *slot, const unsigned char *from)
+{
+	uint64_t first;
+	word_pair pair;
+
+	memcpy(&first, from, 8);
+	atomic_store_explicit(&slot->payload[0], first, memory_order_relaxed);
+#pragma GCC unroll 3
+	for (unsigned int i = 1; i < SLOT_WORDS; i += 2) {
+		/* In C the compiler makes it the one load that it must not be. */
+		__asm__("movq %1, %0\n\tmovhps %2, %0"
+			: "=&x"(pair)
+			: "m"(*(const unaligned_word *)(const void *)(from + 8 * i)),
+			  "m"(*(const unaligned_word *)(const void *)(from + 8 * i + 8)));
+		*(volatile word_pair *)(void *)&slot->payload[i] = pair;
+	}
+}
+#else
+static inline void load_payload(const struct slot *slot, uint64_t to[SLOT_WORDS])
+{
+#pragma GCC unroll 7
+	for (unsigned int i = 0; i < SLOT_WORDS; i++)
+		to[i] = atomic_load_explicit(&slot->payload[i], PAYLOAD_LOAD);
+}
+
+static inline void store_payload(struct slot *slot, const unsigned char *from)
+{
+	uint64_t words[SLOT_WORDS];
+
+	memcpy(words, from, sizeof(words));
+#pragma GCC unroll 7
+	for (unsigned int i = 0; i < SLOT_WORDS; i++)
+		atomic_store_explicit(&slot->payload[i], words[i], PAYLOAD_STORE);
 }
 #endif
 

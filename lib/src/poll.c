@@ -20,6 +20,13 @@ static inline bool is_here(const struct receiver *rx, uint64_t word)
 	return (word & (NUMBER_MASK | WORD_FIRST)) == (rx->next | WORD_FIRST);
 }
 
+/* The same, and that it is one of a single slot?  Of a lawful length, which is for one look. */
+static inline bool is_short(const struct receiver *rx, uint64_t word)
+{
+	return (word & ~(WORD_TYPE | WORD_LENGTH)) == (rx->next | WORD_FIRST) &&
+	       (word & WORD_LENGTH) <= ISOLATOR_SLOT_BYTES;
+}
+
 /* Make the next poll look at the slot that is next now. */
 static inline void set_view(struct isolator_channel *channel, uint64_t idle)
 {
@@ -110,9 +117,7 @@ static void pass_over(struct isolator_channel *channel)
 /* Copy @slot's payload, then see whether @word still vouched for it. */
 static inline bool copy_slot(struct slot *slot, uint64_t word, uint64_t payload[SLOT_WORDS])
 {
-#pragma GCC unroll 7
-	for (unsigned int i = 0; i < SLOT_WORDS; i++)
-		payload[i] = atomic_load_explicit(&slot->payload[i], PAYLOAD_LOAD);
+	load_payload(slot, payload);
 	payload_before_check();
 	/* Relaxed: the fence orders it. */
 	return atomic_load_explicit(&slot->word, memory_order_relaxed) == word;
@@ -132,9 +137,9 @@ static uint64_t copy_long(struct receiver *rx, uint64_t word, size_t *length)
 		struct slot *slot = &rx->ring[number_index(number, rx->mask)];
 		size_t part = word & WORD_LENGTH;
 
-		if (part > rx->message_bytes - at || !copy_slot(slot, word, rx->payload))
+		if (part > rx->message_bytes - at || !copy_slot(slot, word, rx->copy.payload))
 			return 0;
-		memcpy(rx->message + at, rx->payload, part);
+		memcpy(rx->message + at, rx->copy.payload, part);
 		at += part;
 		*length = at;
 		if (!(word & WORD_MORE))
@@ -246,16 +251,6 @@ static bool __attribute__((noinline)) closer_look(struct isolator_channel *chann
 	return search_on(channel);
 }
 
-/* A long message, an unlawful length or a payload that changed meanwhile. */
-static int __attribute__((noinline)) receive_rest(struct isolator_channel *channel,
-						  uint64_t word)
-{
-	if (word & WORD_MORE)
-		return receive_long(channel, word);
-	pass_over(channel);
-	return 0;
-}
-
 /*
  * Where one message after the other was answered, this one will be too: have the
  * answer's slot fetched while the message is copied and handed out.
@@ -264,40 +259,51 @@ static inline void expect_answer(struct isolator_channel *channel)
 {
 	const struct poster *tx = &channel->tx;
 
-	if (tx->next != channel->rx.answered) {
-		channel->rx.answered = tx->next;
-		expect_write(&tx->ring[number_index(tx->next, tx->mask)]);
-	}
+	if (tx->next != channel->rx.answered)
+		expect_write(tx->slot);
+	channel->rx.answered = tx->next;
 }
 
-static inline int receive(struct isolator_channel *channel, uint64_t word)
+/* A message of one slot, whose word has been looked at. */
+static inline __attribute__((always_inline)) int
+receive_short(struct isolator_channel *channel, struct slot *slot, uint64_t word)
 {
 	struct receiver *rx = &channel->rx;
-	size_t length = word & WORD_LENGTH;
 
-	expect_answer(channel);
-	/* One comparison for both: a length too much, and WORD_MORE above it. */
-	if (__builtin_expect((word & (WORD_MORE | WORD_LENGTH)) > ISOLATOR_SLOT_BYTES, 0) ||
-	    __builtin_expect(!copy_slot(next_slot(rx), word, rx->payload), 0))
-		return receive_rest(channel, word);
+	if (__builtin_expect(!copy_slot(slot, word, rx->copy.payload), 0)) {
+		pass_over(channel);
+		return 0;
+	}
 	take(rx, 1);
-	hand_out(channel, (word & WORD_TYPE) >> WORD_TYPE_SHIFT, rx->payload, length);
+	hand_out(channel, (word & WORD_TYPE) >> WORD_TYPE_SHIFT, rx->copy.payload, word & WORD_LENGTH);
 	taken(rx);
 	return 1;
 }
 
-EXPORT int isolator_poll_now(struct isolator_channel *channel, unsigned int max)
+static int receive(struct isolator_channel *channel, uint64_t word)
+{
+	if (word & WORD_MORE)
+		return receive_long(channel, word);
+	if ((word & WORD_LENGTH) > ISOLATOR_SLOT_BYTES) {
+		pass_over(channel);
+		return 0;
+	}
+	return receive_short(channel, next_slot(&channel->rx), word);
+}
+
+/* All that is not the one short message of isolator_poll_now(), which @received counts. */
+static int __attribute__((noinline)) poll_more(struct isolator_channel *channel, unsigned int max,
+					       int received)
 {
 	struct receiver *rx = &channel->rx;
 	uint64_t idle = WORD_NEVER;
 	bool looked = false;
-	int received = 0;
 
-	if (__builtin_expect(rx->busy, 0))
-		return isolator_failed(STEP_POLL, EDEADLK);
+	if (__builtin_expect(rx->state == RECEIVER_NONE, 0))
+		return isolator_failed(STEP_POLL, EOPNOTSUPP);
 	if (max > INT_MAX)
 		max = INT_MAX;
-	rx->busy = true;
+	rx->state = RECEIVER_BUSY;
 	if (__builtin_expect(rx->gap.slots != 0, 0)) {
 		report_gap(channel, &rx->gap);
 		rx->gap.slots = 0;
@@ -307,7 +313,7 @@ EXPORT int isolator_poll_now(struct isolator_channel *channel, unsigned int max)
 	/* Every round passes a slot or ends, and one looks closer: the other side cannot keep us
 	 * here.
 	 */
-	for (unsigned int rounds = 0;; rounds++) {
+	for (unsigned int rounds = (unsigned int)received;; rounds++) {
 		/* Acquire: the payload comes after.  Pairs with the release in
 		 * write_slot().
 		 */
@@ -322,6 +328,12 @@ EXPORT int isolator_poll_now(struct isolator_channel *channel, unsigned int max)
 			break;
 		if (word_is_lawful(rx, word) && !is_searching(rx)) {
 			idle = word;
+			/* The first look since a message came. */
+			if (channel->view.idle == WORD_NEVER) {
+				channel->view.patience = PATIENCE;
+				rx->looked = number_index(rx->next, rx->mask);
+				break;
+			}
 			/* 0 when isolator_poll() has counted it down. */
 			if (channel->view.patience && --channel->view.patience)
 				break;
@@ -337,7 +349,7 @@ EXPORT int isolator_poll_now(struct isolator_channel *channel, unsigned int max)
 	/* It goes on in the next poll, and not after so many. */
 	if (is_searching(rx))
 		idle = WORD_NEVER;
-	rx->busy = false;
+	rx->state = RECEIVER_READY;
 	if (received) {
 		channel->view.patience = PATIENCE;
 		rx->looked = number_index(rx->next, rx->mask);
@@ -347,6 +359,33 @@ EXPORT int isolator_poll_now(struct isolator_channel *channel, unsigned int max)
 	}
 	set_view(channel, idle);
 	return received;
+}
+
+EXPORT int isolator_poll_now(struct isolator_channel *channel, unsigned int max)
+{
+	struct receiver *rx = &channel->rx;
+	/* The slot that is next; of shared memory only the pointer is our own. */
+	struct slot *slot = (struct slot *)(uintptr_t)channel->view.word;
+	/* Acquire: the payload comes after.  Pairs with the release in write_slot(). */
+	uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
+	int received;
+
+	if (__builtin_expect(rx->state == RECEIVER_BUSY, 0))
+		return isolator_failed(STEP_POLL, EDEADLK);
+	if (__builtin_expect(!is_short(rx, word) || rx->state != RECEIVER_READY || !max, 0))
+		return poll_more(channel, max, 0);
+	/* First of all, as it takes the longest. */
+	expect_answer(channel);
+	rx->state = RECEIVER_BUSY;
+	received = receive_short(channel, slot, word);
+	if (__builtin_expect(!received, 0) || max > 1)
+		return poll_more(channel, max, received);
+	rx->state = RECEIVER_READY;
+	/* The caller's answer comes before the look at the slot that is next: it is the next
+	 * poll's.
+	 */
+	set_view(channel, WORD_NEVER);
+	return 1;
 }
 
 /* Go on where the last receiver of this side was. */
@@ -366,6 +405,7 @@ void isolator_poll_begin(struct isolator_channel *channel)
 		 */
 		rx->gap.first = (rx->next / NUMBER_ONE - doubt) & (NUMBER_MASK / NUMBER_ONE);
 		rx->gap.slots = doubt;
+		rx->state = RECEIVER_GAP;
 	} else {
 		taken(rx);
 		release_slots(rx);

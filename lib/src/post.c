@@ -5,22 +5,41 @@
 
 #include "channel.h"
 
-/* Copy in: @length bytes, up to a slot's.  The rest of the slot keeps what it had. */
-static inline void write_payload(struct slot *slot, const unsigned char *data, size_t length)
+static inline void go_on_at(struct poster *tx, uint64_t number)
+{
+	tx->next = number;
+	tx->slot = &tx->ring[number_index(number, tx->mask)];
+}
+
+/* The last @length % 8 bytes of @data, with zeros above them. */
+static inline uint64_t last_part(const unsigned char *data, size_t length)
+{
+	unsigned int rest = length % 8;
+	uint64_t part = 0;
+
+	if (length >= 8) {
+		/* Not a call of memcpy(), which has no constant size here. */
+		memcpy(&part, data + length - 8, 8);
+		return part >> (64 - 8 * rest);
+	}
+	for (unsigned int i = 0; i < rest; i++)
+		part |= (uint64_t)data[i] << (8 * i);
+	return part;
+}
+
+/* Copy in: @length bytes, less than a slot's.  The rest of the slot keeps what it had. */
+static inline void write_part(struct slot *slot, const unsigned char *data, size_t length)
 {
 	uint64_t part;
 	size_t at = 0;
 
-#pragma GCC unroll 7
 	for (; at + 8 <= length; at += 8) {
 		memcpy(&part, data + at, 8);
 		atomic_store_explicit(&slot->payload[at / 8], part, PAYLOAD_STORE);
 	}
-	if (at < length) {
-		part = 0;
-		memcpy(&part, data + at, length - at);
-		atomic_store_explicit(&slot->payload[at / 8], part, PAYLOAD_STORE);
-	}
+	if (at < length)
+		atomic_store_explicit(&slot->payload[at / 8], last_part(data, length),
+				      PAYLOAD_STORE);
 }
 
 static inline void write_slot(struct slot *slot, uint64_t word, const void *data, size_t length)
@@ -31,9 +50,9 @@ static inline void write_slot(struct slot *slot, uint64_t word, const void *data
 	atomic_store_explicit(&slot->word, word & NUMBER_MASK, memory_order_relaxed);
 	busy_before_payload();
 	if (length == ISOLATOR_SLOT_BYTES)
-		write_payload(slot, data, ISOLATOR_SLOT_BYTES);
+		store_payload(slot, data);
 	else
-		write_payload(slot, data, length);
+		write_part(slot, data, length);
 	/* Release: the payload, and of a long message its other slots, come before.
 	 * Pairs with the acquire of the word in isolator_poll_now() and ring.c.
 	 */
@@ -66,7 +85,7 @@ static bool __attribute__((noinline)) find_room(struct poster *tx, uint64_t slot
 		taken = atomic_load_explicit(&tx->other->taken, memory_order_acquire) &
 			NUMBER_MASK;
 		if (taken - released <= whole) {
-			tx->next = taken + NUMBER_ONE;
+			go_on_at(tx, taken + NUMBER_ONE);
 			tx->limit = taken + whole;
 			count(&tx->resyncs, 1);
 		}
@@ -124,6 +143,10 @@ static int __attribute__((noinline)) refuse(struct poster *tx)
 	/* There was room meanwhile: nothing is wrong any more. */
 	if (tx->mend_until != tx->next)
 		tx->mend_at = tx->mend_until;
+	if (tx->refused_at != tx->next) {
+		tx->refused_at = tx->next;
+		tx->refused = 0;
+	}
 	if (++tx->refused % PATIENCE == 0 && tx->mend_at == tx->mend_until)
 		begin_mending(tx);
 	mend(tx);
@@ -156,29 +179,41 @@ static int __attribute__((noinline)) post_long(struct poster *tx, unsigned int t
 		write_slot(&tx->ring[number_index(number, tx->mask)], number | word | part,
 			   data + begin, part);
 	}
-	tx->next += slots * NUMBER_ONE;
-	tx->refused = 0;
+	go_on_at(tx, tx->next + slots * NUMBER_ONE);
 	count(&tx->posted, 1);
 	return 0;
+}
+
+/* Anything but a short message and a slot that is known to be free. */
+static int __attribute__((noinline)) post_rest(struct isolator_channel *channel, unsigned int type,
+					       const void *data, size_t length)
+{
+	struct poster *tx = &channel->tx;
+
+	if (type >= ISOLATOR_TYPES)
+		return isolator_failed(STEP_POST, EINVAL);
+	if (length > ISOLATOR_SLOT_BYTES)
+		return post_long(tx, type, data, length);
+	if (!find_room(tx, 1))
+		return refuse(tx);
+	return isolator_post(channel, type, data, length);
 }
 
 EXPORT int isolator_post(struct isolator_channel *channel, unsigned int type,
 			 const void *data, size_t length)
 {
 	struct poster *tx = &channel->tx;
+	uint64_t number = tx->next;
+	struct slot *slot = tx->slot;
 
-	expect_write(&tx->ring[number_index(tx->next, tx->mask)]);
-	if (__builtin_expect(type >= ISOLATOR_TYPES, 0))
-		return isolator_failed(STEP_POST, EINVAL);
-	if (__builtin_expect(length > ISOLATOR_SLOT_BYTES, 0))
-		return post_long(tx, type, data, length);
-	if (__builtin_expect(tx->limit == tx->next, 0) && !find_room(tx, 1))
-		return refuse(tx);
-	write_slot(&tx->ring[number_index(tx->next, tx->mask)],
-		   tx->next | WORD_FIRST | (uint64_t)type << WORD_TYPE_SHIFT | length,
+	expect_write(slot);
+	if (__builtin_expect(type >= ISOLATOR_TYPES, 0) ||
+	    __builtin_expect(length > ISOLATOR_SLOT_BYTES, 0) ||
+	    __builtin_expect(tx->limit == number, 0))
+		return post_rest(channel, type, data, length);
+	write_slot(slot, number | WORD_FIRST | (uint64_t)type << WORD_TYPE_SHIFT | length,
 		   data, length);
-	tx->next += NUMBER_ONE;
-	tx->refused = 0;
+	go_on_at(tx, number + NUMBER_ONE);
 	count(&tx->posted, 1);
 	return 0;
 }
@@ -191,6 +226,6 @@ void isolator_post_begin(struct isolator_channel *channel)
 	uint64_t taken = atomic_load_explicit(&tx->other->taken, memory_order_acquire) &
 			 NUMBER_MASK;
 
-	tx->next = isolator_ring_end(tx->ring, tx->mask, taken);
+	go_on_at(tx, isolator_ring_end(tx->ring, tx->mask, taken));
 	tx->limit = taken + ring_numbers(tx->mask);
 }

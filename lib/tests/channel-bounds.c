@@ -143,7 +143,29 @@ static void holes(void)
 	pair_drop(&pair);
 }
 
+/* What the last receiver died of is told before the next message, also to a poll of one. */
+static void gap_comes_first(void)
+{
+	struct pair pair;
+
+	CHECK(pair_make(&pair, SLOTS, 0));
+	CHECK_EQUAL(isolator_post(pair.a, 1, "a", 1), 0);
+	CHECK_EQUAL(isolator_post(pair.a, 1, "b", 1), 0);
+	CHECK_EQUAL(isolator_poll(pair.b, 1), 1);
+	/* As if it had died in the callback of the first. */
+	pair.b->rx.own->taken = pair.b->rx.next | 1;
+	isolator_channel_close(pair.b);
+	pair.b = pair_open(pair.fd, ISOLATOR_SIDE_B, &pair.at_b);
+	CHECK(pair.b != NULL);
+	CHECK_EQUAL(isolator_poll(pair.b, 1), 1);
+	CHECK_EQUAL(pair.at_b.gaps, 1);
+	CHECK_EQUAL(pair.at_b.gap.first, 0);
+	CHECK_EQUAL(pair.at_b.data[0], 'b');
+	pair_drop(&pair);
+}
+
 static const struct test tests[] = {
+	{ "a gap comes before the next message", gap_comes_first },
 	{ "a look at all of a ring is counted", counting_works },
 	{ "a poll looks at few slots, however many gaps there are", polls },
 	{ "a post that is refused looks at few slots", posts },

@@ -411,7 +411,7 @@ static void every_header_field_is_checked(void)
 #define FIELD(name) { offsetof(struct channel_header, name), \
 		      sizeof(((struct channel_header *)0)->name) }
 		FIELD(magic), FIELD(version), FIELD(header_bytes), FIELD(slot_bytes),
-		FIELD(slots), FIELD(reserved), FIELD(bytes),
+		FIELD(slots), FIELD(posters), FIELD(bytes),
 	};
 	static const uint64_t values[] = { 1, 2, 16, 32, 64, 128, 1U << 20, 1U << 30, UINT64_MAX };
 	struct isolator_channel_options options = ISOLATOR_CHANNEL_OPTIONS_INIT;

@@ -100,7 +100,7 @@ static inline void traffic_reopen(struct traffic *traffic, unsigned int side)
 		exit(1);
 }
 
-static void traffic_begin(struct traffic *traffic, uint32_t slots)
+static inline void traffic_begin(struct traffic *traffic, uint32_t slots)
 {
 	memset(traffic, 0, sizeof(*traffic));
 	CHECK(pair_make(&traffic->pair, slots, 4 * ISOLATOR_SLOT_BYTES));
@@ -113,7 +113,7 @@ static void traffic_begin(struct traffic *traffic, uint32_t slots)
  * ring has been gone round, within a bounded number of polls; from then on nothing is
  * lost, doubled, out of order or reported as a gap.
  */
-static void traffic_recovers(struct traffic *traffic)
+static inline void traffic_recovers(struct traffic *traffic)
 {
 	uint64_t slots = traffic->pair.a->tx.mask + 1;
 	uint64_t bound = 16 * 1024 * slots;

@@ -29,6 +29,7 @@ check $? "and CPU 1 best, as the first has duties of its own"
 good examples/alloc
 good examples/resource
 good examples/channel
+good examples/inbox
 good examples/letters
 good tests/test-channel-stream processes 100000
 for path in "$built"/tests/test-*; do
