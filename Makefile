@@ -26,10 +26,10 @@ check: ## linters, unit tests, the model, guest tests; closes with "N passed, N 
 	@tools/check
 
 matrix: ## every source of interruption, every configuration; one row: make matrix ROW=28
-	@tools/isolab matrix $(ROW)
+	@tools/isolab matrix $(ROW) $(if $(ARCH),--arch $(ARCH))
 
 hunt: ## soak an isolated core and name what reaches it: make hunt MINUTES=5
-	@tools/isolab hunt --minutes $(MINUTES)
+	@tools/isolab hunt --minutes $(MINUTES) $(if $(ARCH),--arch $(ARCH))
 
 scope: ## a live picture of a guest's answers, Ctrl-C ends it: make scope KERNEL=nort PORT=8351
 	@tools/isolab scope-live --kernel $(KERNEL) --port $(PORT) $(if $(SECONDS),--seconds $(SECONDS))

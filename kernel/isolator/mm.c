@@ -18,7 +18,8 @@
  *    is larger is treated like any other, and its flushes are queued. Its memcg limit
  *    and the OOM killer, whose SIGKILL is always delivered, hold as for mlockall().
  *  - KSM, khugepaged, MADV_COLLAPSE, NUMA balancing skip it; clearing
- *    soft-dirty bits and another process's process_madvise() get -EBUSY.
+ *    soft-dirty bits, or referenced ones where the CPU does not set them by
+ *    itself, and another process's process_madvise() get -EBUSY.
  *  - fork copies its exclusive anonymous pages at once instead of
  *    write-protecting them, as for pinned pages; of a huge page the child gets
  *    small copies, and the parent keeps it.  It can fail with -ENOMEM as any

@@ -12,6 +12,7 @@ EXAMPLES = """examples:
   tools/isolab run --arch arm64              the same on arm64: out/run-arm64.json, .html
   tools/isolab matrix                        the whole matrix: out/matrix.json, .html
   tools/isolab matrix static-keys 28         two rows of it
+  tools/isolab matrix --arch arm64           the same on arm64: out/matrix-arm64.json, .html
   tools/isolab hunt --minutes 5              a short hunt: out/hunt.json
   tools/isolab test                          the guest tests of make check
   tools/isolab test --kernel debug --only 'sleep-*'
@@ -60,10 +61,14 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="keep the cells of out/matrix.json that the same kernel and trigger gave",
     )
+    matrix.add_argument("--arch", default="x86_64", choices=("x86_64", "arm64"),
+                        help="of the guests (x86_64); arm64: out/matrix-arm64.json, .html")
     hunt = commands.add_parser("hunt", help="soak an isolated core and name what reaches it")
     hunt.add_argument("--minutes", type=float, default=20, help="length of the hunt (20)")
     hunt.add_argument("--preemption", default="rt", choices=("rt", "nort"))
     hunt.add_argument("--seed", type=int, help="repeat a hunt")
+    hunt.add_argument("--arch", default="x86_64", choices=("x86_64", "arm64"),
+                      help="of the guests (x86_64); arm64: out/hunt-arm64.json")
     test = commands.add_parser("test", help="tests in guests")
     test.add_argument(
         "--suite",
@@ -157,11 +162,12 @@ def main() -> int:
             from .matrix import matrix
 
             return matrix.main(arguments.rows, arguments.config, arguments.preemption,
-                               arguments.sample, arguments.resume)
+                               arguments.sample, arguments.resume, arguments.arch)
         if arguments.command == "hunt":
             from . import hunt
 
-            return hunt.main(arguments.minutes, arguments.preemption, arguments.seed)
+            return hunt.main(arguments.minutes, arguments.preemption, arguments.seed,
+                             arguments.arch)
         if arguments.command == "attribution":
             from .rivals import attribution
 

@@ -69,6 +69,7 @@ class Trigger:
     used_in: tuple[str, ...] = ()  # beside the matrix: run, check
     allows: tuple[str, ...] = ()  # lines of the kernel log that are wanted while it runs
     arch: tuple[str, ...] = machine.NAMES  # machines that have what it needs
+    needs: str = ""  # what the other machines lack
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -151,6 +152,17 @@ def _arch(keys: dict[str, list[str]], path: Path) -> tuple[str, ...]:
     return tuple(_choice(word, machine.NAMES, path) for word in words)
 
 
+def _needs(keys: dict[str, list[str]], path: Path) -> str:
+    """What a machine that a trigger is not for lacks; a reader of a report asks for it."""
+    needs = _one(keys, path, "needs", "")
+    if bool(needs) != (len(_arch(keys, path)) < len(machine.NAMES)):
+        raise term.LabError(
+            f'{path}: "needs:" says what other machines than those of "arch:" lack; '
+            "a header has both lines or neither"
+        )
+    return needs
+
+
 def triggers() -> list[Trigger]:
     found = []
     for path in sorted((LAB / "triggers").glob("*")):
@@ -165,7 +177,7 @@ def triggers() -> list[Trigger]:
             timeout_s=float(_one(keys, path, "timeout", "20").rstrip("s")),
             cpus=int(_one(keys, path, "cpus", "2")), memory=_one(keys, path, "memory", "1G"),
             append=_one(keys, path, "append", ""), user=_one(keys, path, "user", "no") == "yes",
-            allows=tuple(keys.get("dmesg", [])), arch=_arch(keys, path),
+            allows=tuple(keys.get("dmesg", [])), arch=_arch(keys, path), needs=_needs(keys, path),
             used_in=tuple(_choice(w, USES, path) for w in _one(keys, path, "in", "").split()),
         )
         if trigger.name != _name(path):

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from . import catalogue, header, record, stressors, term
-from .guests import dmesg, kernel, selftests
+from .guests import dmesg, kernel, machine, selftests
 from .guests.guest import Event, Guest, Outcome, back, boot
 from .guests.kernel import Kernel
+from .guests.machine import Machine
 from .judge import attempt, campaign, instrument
 from .matrix import cells
 from .matrix import claims as matrixclaims
@@ -47,8 +48,8 @@ def _stress(rng: random.Random) -> Slice:
                  campaign.as_user(command) if user else command)
 
 
-def _selftest(rng: random.Random) -> Slice:
-    chosen = rng.sample(selftests.names(), 2)
+def _selftest(rng: random.Random, of: Machine) -> Slice:
+    chosen = rng.sample(selftests.names(of), 2)
     # Ended before its slice is, which would leave it to the next ones.
     limit = f"timeout -s KILL {SLICE_S + 8:g}"
     commands = " & ".join(f"{limit} /{selftests.GUEST}/{name}" for name in chosen)
@@ -63,17 +64,21 @@ def _mix(rng: random.Random, names: list[str]) -> Slice:
     )
 
 
-def slices(seed: int) -> Iterator[Slice]:
-    """Without end; the same for the same seed."""
+def slices(seed: int, of: Machine = machine.X86_64) -> Iterator[Slice]:
+    """Without end; the same for the same seed and machine."""
     rng = random.Random(seed)
     names = sorted(
         t.name
         for t in header.triggers()
         if t.kind != "self" and t.cls != "immediate" and not t.append and t.cpus == 2
+        and of.name in t.arch
     )
     while True:
         draw = rng.random()
-        found = _stress(rng) if draw < 0.5 else _selftest(rng) if draw < 0.7 else _mix(rng, names)
+        if draw < 0.5:
+            found = _stress(rng)
+        else:
+            found = _selftest(rng, of) if draw < 0.7 else _mix(rng, names)
         # Wherever the task's own CPU is not the only one: placement has to keep them off.
         anywhere = rng.random() < 0.5
         yield Slice(
@@ -242,8 +247,8 @@ def _hunt(
 ) -> tuple[list[dict[str, Any]], list[attempt.Record]]:
     found: list[dict[str, Any]] = []
     attempts: list[attempt.Record] = []
-    extra = selftests.directory()
-    source, spoilt, begin = slices(seed), 0, time.monotonic()
+    extra = selftests.directory(built.machine)
+    source, spoilt, begin = slices(seed, built.machine), 0, time.monotonic()
     batch: list[Slice] = []
 
     def on_event(event: Event) -> str | None:
@@ -266,7 +271,8 @@ def _hunt(
                       memory="2G", extra=extra, boot_s=30 * slower,
                       silence_s=(SLICE_S + 100) * slower,
                       total_s=(60 + len(batch) * (SLICE_S + 20)) * slower, threads=threads)
-        outcome = boot(guest, OUT / "hunt" / f"boot-{len(attempts) + 1}", on_event)
+        where = OUT / "hunt" / f"{built.machine.prefix}boot-{len(attempts) + 1}"
+        outcome = boot(guest, where, on_event)
         got, said = _attempt(batch, outcome)
         found += got
         attempts.append(said)
@@ -276,20 +282,23 @@ def _hunt(
     return found, attempts
 
 
-def main(minutes: float, flavour: str, seed: int | None) -> int:
+def main(
+    minutes: float, flavour: str, seed: int | None, arch: str = machine.X86_64.name
+) -> int:
     seed = seed if seed is not None else int(time.time())
-    built = kernel.build(flavour)
+    of = machine.named(arch)
+    built = kernel.build(flavour, of=of)
     term.say(f"hunting for {minutes:g} minutes, seed {seed} (--seed repeats it)")
     found, attempts = _hunt(built, seed, minutes * 60)
     report: dict[str, Any] = {
-        **record.head("hunt"), **record.where(),
+        **record.head("hunt"), **record.where(of.target),
         "kernel": {"name": built.name, "release": built.version, "build": built.path.name},
         "seed": seed, "minutes": minutes, "boots": len(attempts), "attempts": attempts,
         "seconds_hunted": round(sum(p["window_s"] for p in found), 1), "slices": found,
         "longest": longest(found), "unknown": unknown(found),
     }
     report["broken"] = broken(report)
-    record.write(report)
+    record.write(report, f"hunt{of.suffix}")
     print(_text(report))
     for claim in report["broken"]:
         print(term.colour(f"does not hold: {claim}", "31"))
@@ -299,7 +308,7 @@ def main(minutes: float, flavour: str, seed: int | None) -> int:
     if doubt and not report["broken"]:
         print(f"inconclusive: {doubt}")
         return term.INCONCLUSIVE
-    print(f"out/hunt.json; {term.elapsed():.0f} s")
+    print(f"out/hunt{of.suffix}.json; {term.elapsed():.0f} s")
     failed = sum(bool(faults(part)) for part in found)
     others = len(report["unknown"]) + len(attempt.broken(attempts))
     print(f"{len(found) - failed} passed, {failed + others} failed")

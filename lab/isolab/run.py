@@ -28,8 +28,7 @@ class NoResult(Exception):
 
 def _boot(config: Config, built: Kernel, triggers: list[Trigger], no_tick_s: float,
           attempts: list[attempt.Record]) -> Outcome:
-    prefix = "" if built.machine is machine.X86_64 else f"{built.machine.name}-"
-    where = OUT / "run" / f"{prefix}{config.name}-{len(attempts) + 1}"
+    where = OUT / "run" / f"{built.machine.prefix}{config.name}-{len(attempts) + 1}"
     log = where / "observer.json"
 
     early = Outcome(ours=config.isolates)
@@ -101,17 +100,11 @@ def _pick(names: list[str], of: Machine) -> tuple[list[Trigger], list[Trigger]]:
     return [t for t in wanted if of.name in t.arch], [t for t in wanted if of.name not in t.arch]
 
 
-def _of(name: str) -> tuple[Machine, str]:
-    """The machine, and what is added to the names of files."""
-    of = machine.named(name)
-    return of, "" if of is machine.X86_64 else f"-{name}"
-
-
 def main(
     only: list[str] | None, trigger_names: list[str], no_tick_s: float,
     arch: str = machine.X86_64.name, preemption: str = "rt",
 ) -> int:
-    of, suffix = _of(arch)
+    of = machine.named(arch)
     triggers, left_out = _pick(trigger_names, of)
     configs = [c for c in CONFIGS if not only or c.name in only]
     kernels = {
@@ -120,7 +113,7 @@ def main(
     }
     emulator = qemu.pick(of.target)
     for trigger in left_out:
-        term.say(f"left out: {trigger.name} is for {', '.join(trigger.arch)} only")
+        term.say(f"left out: {trigger.name}: {of.name} lacks {trigger.needs}")
     term.say(
         f"QEMU {emulator.version} ({emulator.name}), emulation with thread={emulator.threads}: "
         "the observer needs emulation"
@@ -150,8 +143,8 @@ def main(
     OUT.mkdir(exist_ok=True)
     if complete:
         jsonschema.validate(report, schemafile.read(SCHEMAS / "run.json"))
-    (OUT / f"run{suffix}.json").write_text(json.dumps(report, indent=1) + "\n")
-    (OUT / f"run{suffix}.html").write_text(html.page(report))
+    (OUT / f"run{of.suffix}.json").write_text(json.dumps(report, indent=1) + "\n")
+    (OUT / f"run{of.suffix}.html").write_text(html.page(report))
     print(table.text(report))
     for claim in broken:
         print(term.colour(f"does not hold: {claim}", "31"))
@@ -160,5 +153,5 @@ def main(
         return term.EXCEEDED if broken else term.INCONCLUSIVE
     if complete and not broken:
         print(term.colour("Every claim holds.", "32"))
-    print(f"out/run{suffix}.json, out/run{suffix}.html; {report['seconds']:.0f} s")
+    print(f"out/run{of.suffix}.json, out/run{of.suffix}.html; {report['seconds']:.0f} s")
     return term.EXCEEDED if broken else term.PASS

@@ -97,7 +97,7 @@ def planner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[list[B
         monkeypatch.setattr(run.record, name, lambda *_: {"host": "h", "emulator": "q"})
     monkeypatch.setattr(run.record, "OUT", tmp_path)
     monkeypatch.setattr(run.qemu, "pick", lambda *_: run.qemu.Emulator("t", ("q",), "10", "multi"))
-    monkeypatch.setattr(hunt.selftests, "directory", lambda: None)
+    monkeypatch.setattr(hunt.selftests, "directory", lambda *_: None)
     return plan
 
 

@@ -81,7 +81,7 @@ def test_matrix(boots: Any, monkeypatch: pytest.MonkeyPatch, those: list[Boot], 
 def test_hunt(boots: Any, monkeypatch: pytest.MonkeyPatch, those: list[Boot], code: int) -> None:
     ticking(monkeypatch, 10.0)
     monkeypatch.setattr(
-        hunt, "slices", lambda seed: iter(hunt.Slice(f"s{i}", "true") for i in range(999))
+        hunt, "slices", lambda *_: iter(hunt.Slice(f"s{i}", "true") for i in range(999))
     )
     boots(those)
     # Time for as many boots as it takes, even where each is a failure.

@@ -8,7 +8,7 @@ from typing import Any
 import boots
 import pytest
 from boots import CAUSES, PAGE, clockless, good, hangs, of_job, other, panics
-from isolab import term
+from isolab import header, term
 from isolab.guests.guest import ENDED, Guest, Outcome
 from isolab.judge import attempt, campaign
 from isolab.matrix import matrix
@@ -152,3 +152,23 @@ def test_matrix_judges_what_an_excused_boot_did_before(boots: Any, told: Any) ->
 
     boots([bad, good])
     assert matrix.main(["static-keys"], ["isolator"], ["rt"], False, False) == term.EXCEEDED
+
+
+def test_matrix_leaves_out_what_a_machine_lacks(boots: Any, tmp_path: Path) -> None:
+    boots([good])
+    names = ["static-keys", "mtrr-write"]
+    assert matrix.main(names, ["isolator"], ["rt"], False, False, "arm64") == term.PASS
+    said = json.loads((tmp_path / "matrix-arm64.json").read_text())
+    assert said["arch"] == "arm64" and not (tmp_path / "matrix.json").exists()
+    rows = {row["name"]: row for row in said["rows"]}
+    assert set(rows["static-keys"]["cells"]) == {"isolator-rt"}
+    assert not rows["static-keys"]["why_not"]
+    (trigger,) = (t for t in header.triggers() if t.name == "mtrr-write")
+    assert not rows["mtrr-write"]["cells"]
+    assert rows["mtrr-write"]["why_not"] == f"arm64 lacks {trigger.needs}"
+    cell = rows["static-keys"]["cells"]["isolator-rt"]
+    assert cell["files"].startswith("matrix/arm64-isolator-rt-")
+    # Of nothing nothing is claimed.
+    with pytest.raises(term.LabError, match="nothing is left") as found:
+        matrix.main(["mtrr-write"], ["isolator"], ["rt"], False, False, "arm64")
+    assert found.value.code == term.SKIPPED

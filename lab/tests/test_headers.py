@@ -21,6 +21,32 @@ def test_every_trigger_describes_itself() -> None:
     assert any(t.notick for t in triggers)
 
 
+@pytest.mark.parametrize(
+    ("lines", "good"),
+    [
+        (["arch: x86_64", "needs: a facility"], True),
+        ([], True),
+        (["arch: x86_64 arm64"], True),
+        (["arch: x86_64"], False),
+        (["needs: a facility"], False),
+    ],
+)
+def test_what_a_machine_lacks_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str], good: bool
+) -> None:
+    path = tmp_path / "triggers" / "x.sh"
+    path.parent.mkdir()
+    head = ["name: x", "row: 1", "class: defer", "kind: script", "about: x", *lines]
+    path.write_text("#!/bin/sh\n" + "".join(f"# {line}\n" for line in head))
+    monkeypatch.setattr(header, "LAB", tmp_path)
+    if good:
+        (trigger,) = header.triggers()
+        assert bool(trigger.needs) == (len(trigger.arch) == 1)
+    else:
+        with pytest.raises(term.LabError, match="needs:"):
+            header.triggers()
+
+
 def test_only_defer_exclude_and_quiesce_run_while_nobody_ticks() -> None:
     for trigger in header.triggers():
         if trigger.notick:

@@ -5,7 +5,8 @@ import itertools
 from typing import Any
 
 import pytest
-from isolab import catalogue, hunt, stressors
+from isolab import catalogue, header, hunt, stressors
+from isolab.guests import machine
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +33,19 @@ def test_what_writes_to_files_of_the_kernel_is_no_root() -> None:
     for part in _draw(3, 200):
         if "sysfs" in part.about:
             assert "su -s /bin/sh nobody" in part.command
+
+
+def test_a_machine_is_not_asked_for_what_it_lacks() -> None:
+    lacking = {t.name for t in header.triggers() if machine.ARM64.name not in t.arch}
+
+    def drawn(of: machine.Machine) -> set[str]:
+        assert hunt.selftests.names(of)
+        parts = itertools.islice(hunt.slices(3, of), 500)
+        mixes = (p.about.removesuffix(" (any CPU)") for p in parts if p.about.startswith("trig"))
+        return {name for about in mixes for name in about.partition(": ")[2].split(", ")}
+
+    assert drawn(machine.X86_64) & lacking
+    assert drawn(machine.ARM64) and not drawn(machine.ARM64) & lacking
 
 
 def _part(**changes: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 from isolab import header
+from isolab.guests import machine
 from isolab.judge.attempt import Attempt, record
 from isolab.matrix import cells, matrix
 from isolab.matrix import claims as matrixclaims
@@ -290,3 +291,19 @@ def test_the_whole_wants_its_rows() -> None:
 def test_triggers_that_share_a_guest_want_the_same_machine() -> None:
     for batch in cells.batches(header.triggers()):
         assert len({(t.cpus, t.append) for t in batch}) == 1
+
+
+@pytest.mark.parametrize("arch", machine.NAMES)
+def test_each_machine_runs_its_share_of_the_triggers(arch: str) -> None:
+    """What the headers let run there is enough, and no more than a few may be missing."""
+    able = sum(arch in t.arch for t in header.triggers())
+    least = matrixclaims.MIN_ROWS[arch]
+    assert able >= least
+
+    def short(ran: int) -> bool:
+        report = {**_report(), "arch": arch}
+        (row,) = report["rows"]
+        report["rows"] = [{**row, "name": str(i)} for i in range(ran)]
+        return any("rows were run" in text for _, text in matrixclaims.broken(report, set(), True))
+
+    assert short(least - 1) and not short(least)

@@ -5,6 +5,7 @@
 # class: yield
 # kind: script
 # arch: x86_64
+# needs: the CPUID device
 # notick: no
 # about: a module with hot-plug callbacks is loaded and unloaded: each CPU's thread runs them
 # shellcheck source=lab/guest/trigger.sh

@@ -5,6 +5,7 @@
  * class: refuse
  * kind: program
  * arch: x86_64
+ * needs: the CPUID device
  * notick: no
  * about: what the isolated CPU is gets read through its device file
  */

@@ -5,6 +5,7 @@
 # class: queue
 # kind: script
 # arch: x86_64
+# needs: HUGETLB_PAGE_OPTIMIZE_VMEMMAP
 # notick: no
 # about: huge pages whose page descriptors are given back: the kernel's map of these changes
 # shellcheck source=lab/guest/trigger.sh

@@ -5,6 +5,7 @@
  * class: immediate
  * kind: program
  * arch: x86_64
+ * needs: a serial port behind an interrupt of the ISA bus
  * notick: no
  * about: a device's interrupt is sent to the isolated CPU, and to nothing else, and back
  */

@@ -5,6 +5,7 @@
 # class: defer
 # kind: script
 # arch: x86_64
+# needs: optimised kprobes (OPTPROBES)
 # notick: no
 # about: a probe inside a kernel function becomes a jump, a breakpoint, and a jump again
 # shellcheck source=lab/guest/trigger.sh

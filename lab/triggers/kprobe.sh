@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: kprobe
-# row: 8
+# row: 8, 9
 # class: defer
 # kind: script
 # notick: yes

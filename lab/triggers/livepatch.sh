@@ -5,6 +5,7 @@
 # class: queue
 # kind: script
 # arch: x86_64
+# needs: livepatch, which Linux 6.12 has for no arm64 kernel
 # notick: no
 # timeout: 40
 # about: a kernel function is replaced by a live patch, every task goes over to it, and back

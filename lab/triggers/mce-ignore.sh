@@ -5,6 +5,7 @@
 # class: queue
 # kind: script
 # arch: x86_64
+# needs: the poll for machine checks
 # notick: no
 # about: corrected memory errors are ignored and looked for again: each CPU is told
 # shellcheck source=lab/guest/trigger.sh

@@ -5,6 +5,7 @@
 # class: queue
 # kind: script
 # arch: x86_64
+# needs: the poll for machine checks
 # notick: no
 # about: the time between looks for machine checks is changed: each CPU starts its timer again
 # shellcheck source=lab/guest/trigger.sh

@@ -4,6 +4,8 @@
 # row: 29, 34
 # class: quiesce
 # kind: script
+# arch: x86_64
+# needs: a way to take memory of the boot offline
 # notick: no
 # memory: 2G
 # append: movablecore=1G

@@ -5,6 +5,7 @@
  * class: refuse
  * kind: program
  * arch: x86_64
+ * needs: the MSR device
  * notick: no
  * about: registers of the isolated CPU are read through its device file
  */

@@ -5,6 +5,7 @@
 # class: immediate
 # kind: script
 # arch: x86_64
+# needs: memory type ranges (MTRR)
 # notick: no
 # about: a range of memory where nothing lies gets another caching type: all CPUs stop for that
 # shellcheck source=lab/guest/trigger.sh

@@ -5,6 +5,7 @@
  * class: queue
  * kind: self
  * arch: x86_64
+ * needs: a local descriptor table (modify_ldt)
  * notick: no
  * about: a sibling thread writes segment descriptors, which all threads share
  */

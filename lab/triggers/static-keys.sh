@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # name: static-keys
-# row: 1
+# row: 1, 2
 # class: defer
 # kind: script
 # notick: yes

@@ -12,7 +12,15 @@
 
 #define TRACING "/sys/kernel/tracing/"
 #define ENABLE TRACING "events/lab/lab_entry/enable"
-enum { ROUNDS = 2, BREAKPOINT = 0xcc };
+enum { ROUNDS = 2 };
+
+#ifdef __aarch64__
+typedef uint32_t instruction;
+#define BREAKPOINT 0xd42000a0U	/* brk #5 */
+#else
+typedef uint8_t instruction;
+#define BREAKPOINT 0xccU
+#endif
 
 static void put(const char *file, const char *value)
 {
@@ -52,22 +60,22 @@ int main(void)
 	char path[64], text[300], program[200] = "";
 	int mem, planted = 0, restored = 0;
 	unsigned long at, offset = 0;
-	unsigned char before, now;
+	instruction before, now;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", env_number("TASK_PID"));
 	need(readlink(path, program, sizeof(program) - 1) > 0);
 	at = entry(program, &offset);
 	snprintf(path, sizeof(path), "/proc/%d/mem", env_number("TASK_PID"));
 	mem = open(path, O_RDONLY);
-	need(mem >= 0 && pread(mem, &before, 1, (off_t)at) == 1);
+	need(mem >= 0 && pread(mem, &before, sizeof(before), (off_t)at) == sizeof(before));
 	snprintf(text, sizeof(text), "p:lab/lab_entry %s:0x%lx\n", program, offset);
 	put(TRACING "uprobe_events", text);
 	for (int i = 0; i < ROUNDS; i++) {
 		put(ENABLE, "1");
-		need(pread(mem, &now, 1, (off_t)at) == 1);
+		need(pread(mem, &now, sizeof(now), (off_t)at) == sizeof(now));
 		planted += now == BREAKPOINT;
 		put(ENABLE, "0");
-		need(pread(mem, &now, 1, (off_t)at) == 1);
+		need(pread(mem, &now, sizeof(now), (off_t)at) == sizeof(now));
 		restored += now == before;
 	}
 	put(TRACING "uprobe_events", "-:lab/lab_entry\n");

@@ -68,7 +68,7 @@ def test_lab_accounts_for_all_counts() -> None:
     assert list(cells.COUNTS) == COUNTS
 
 
-@pytest.mark.parametrize("path", ["lab/isolab/catalogue.py", "lab/isolab/matrix/page.js"])
+@pytest.mark.parametrize("path", ["lab/isolab/matrix/markdown.py", "lab/isolab/matrix/page.js"])
 def test_pages_show_counts(path: str) -> None:
     """They show what a request that nobody missed came to."""
     shown = re.search(r'[(\[]("deferred"[^)\]]*)[)\]]', (ROOT / path).read_text())

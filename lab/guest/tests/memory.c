@@ -61,7 +61,11 @@ int main(void)
 	ok(!put_file("/proc/sys/vm/compact_memory", "1"), "compaction returns");
 	ok(!put_file("/proc/sys/vm/drop_caches", "3"), "dropping caches returns");
 	snprintf(path, sizeof(path), "/proc/%d/clear_refs", w->tid);
+#ifdef __aarch64__	/* without ARM64_HW_AFDBM, as on ARMv8.0, only a fault sets them again */
+	ok(put_file(path, "1") == -EBUSY, "clearing referenced bits: EBUSY");
+#else
 	ok(!put_file(path, "1"), "clearing referenced bits returns");
+#endif
 	ok(put_file(path, "4") == -EBUSY, "clearing soft-dirty bits: EBUSY");
 	ok(ask_pageout(w->tid) == EBUSY, "page-out of its memory: EBUSY");
 	worker_tells(w);

@@ -175,8 +175,8 @@ def build(flavour: str, stock: bool = False, extra: tuple[str, ...] = (),
         command += ["--arch", of.name]
     if stock:
         command.append("--stock")
-    prefix = "" if of is machine.X86_64 else f"{of.name}-"
-    name = f"{prefix}{'stock' if stock else 'isolator'}-{flavour}" + "".join(e[1:] for e in extra)
+    name = f"{of.prefix}{'stock' if stock else 'isolator'}-{flavour}"
+    name += "".join(e[1:] for e in extra)
     given = os.environ.get("ISOLAB_KERNEL_" + name.upper().replace("-", "_"))
     if given:
         term.say(f"kernel {name}: {given}, as the environment says")

@@ -16,7 +16,7 @@ from .. import term
 _EVERY = "panic=-1 oops=panic nokaslr"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # there is one of each
 class Machine:
     name: str  # as Linux and the headers of tests and triggers call it
     target: str  # as QEMU does
@@ -32,6 +32,16 @@ class Machine:
     loader: str
     cross: str  # what the names of its compilers begin with, on an x86-64 host
     kinds: Mapping[str, tuple[str, ...]]
+
+    @property
+    def prefix(self) -> str:
+        """What distinguishes the names of its kernels and files from the first machine's."""
+        return "" if self is X86_64 else f"{self.name}-"
+
+    @property
+    def suffix(self) -> str:
+        """The same, at the end of a name."""
+        return "" if self is X86_64 else f"-{self.name}"
 
     @property
     def cpu(self) -> str:

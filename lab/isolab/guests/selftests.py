@@ -7,6 +7,8 @@ from pathlib import Path
 
 from .. import term
 from ..paths import LAB
+from . import machine
+from .machine import Machine
 
 SCRIPT = LAB / "host" / "selftests"
 GUEST = "lab/selftests"  # where a guest has them
@@ -20,12 +22,12 @@ def _run(*arguments: str) -> list[str]:
 
 
 @functools.cache
-def names() -> tuple[str, ...]:
-    """Which there are; builds nothing."""
-    return tuple(sorted(_run("--list")))
+def names(of: Machine = machine.X86_64) -> tuple[str, ...]:
+    """Which there are for @of; builds nothing."""
+    return tuple(sorted(_run("--arch", of.name, "--list")))
 
 
 @functools.cache
-def directory() -> Path:
-    """Has them built, if their content is not built yet."""
-    return Path(_run()[-1])
+def directory(of: Machine = machine.X86_64) -> Path:
+    """Has them built for @of, if their content is not built yet."""
+    return Path(_run("--arch", of.name)[-1])

@@ -13,13 +13,14 @@ import jsonschema
 from isolator_report import schemafile
 
 from .. import catalogue, header, record, term
-from ..guests import kernel
+from ..guests import kernel, machine
 from ..guests.guest import Event, Outcome, back, boot
 from ..guests.kernel import Kernel
+from ..guests.machine import Machine
 from ..header import Trigger
 from ..judge import attempt, campaign
 from ..paths import LAB, OUT, SCHEMAS, TOP
-from . import cells
+from . import cells, markdown
 from . import claims as matrixclaims
 from . import page as matrixpage
 from .cells import Cell
@@ -35,18 +36,25 @@ class Column:
 
     config: campaign.Config
     flavour: str
+    of: Machine = machine.X86_64
 
     @property
     def name(self) -> str:
         return f"{self.config.name}-{self.flavour}"
 
+    @property
+    def files(self) -> str:
+        """What the directories of its boots begin with."""
+        return f"{self.of.prefix}{self.name}"
+
     def kernel(self) -> Kernel:
-        return kernel.build(self.flavour, self.config.stock)
+        return kernel.build(self.flavour, self.config.stock, of=self.of)
 
 
-def columns(configs: list[str] | None, flavours: list[str] | None) -> list[Column]:
+def columns(configs: list[str] | None, flavours: list[str] | None,
+            of: Machine = machine.X86_64) -> list[Column]:
     return [
-        Column(config, flavour)
+        Column(config, flavour, of)
         for flavour in FLAVOURS
         if not flavours or flavour in flavours
         for config in campaign.CONFIGS
@@ -159,7 +167,7 @@ def _measure_batch(matrix: Matrix, column: Column, built: Kernel, batch: list[Tr
     left, void_boots = list(batch), 0
     mine: list[attempt.Record] = []
     while left:
-        where = OUT / "matrix" / f"{column.name}-{len(attempts) + 1}"
+        where = OUT / "matrix" / f"{column.files}-{len(attempts) + 1}"
         outcome, found = _boot(column, built, left, where, attempt.threads(mine))
         got: list[Trigger] = []
         shown: list[str] = []
@@ -254,14 +262,16 @@ def _stock_again(matrix: Matrix, stock: Column, triggers: list[Trigger]) -> None
                     term.say(f"{stock.name}: {name}: " + ", ".join(f"{s:.2f} s" for s in times))
 
 
-def _rows(matrix: Matrix, triggers: list[Trigger]) -> list[dict[str, Any]]:
+def _rows(matrix: Matrix, triggers: list[Trigger], of: Machine) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for trigger in triggers:
+        lacking = of.name not in trigger.arch
         of_row = {c: cell for (name, c), cell in matrix.cells.items() if name == trigger.name}
         row: dict[str, Any] = {
             "row": trigger.row, "name": trigger.name, "class": trigger.cls, "about": trigger.about,
             "user": trigger.user, "append": trigger.append, "cpus": trigger.cpus,
-            "runs": len(of_row), "why_not": None, "cells": dict(sorted(of_row.items())),
+            "runs": len(of_row), "why_not": f"{of.name} lacks {trigger.needs}" if lacking else None,
+            "cells": dict(sorted(of_row.items())),
         }
         row["interrupts"] = matrixclaims.interrupts(row, matrix.columns)
         found.append(row)
@@ -278,35 +288,45 @@ def _rows(matrix: Matrix, triggers: list[Trigger]) -> list[dict[str, Any]]:
     return found
 
 
-def _pick(names: list[str], sample: bool) -> list[Trigger]:
-    everything = header.triggers()
+def _pick(names: list[str], sample: bool, of: Machine) -> list[Trigger]:
+    """Those that were asked for and that @of has what it takes for; the others are named."""
+    found = header.triggers()
     if sample:
-        return [t for t in everything if "check" in t.used_in]
-    if not names:
-        return everything
-    found = [t for t in everything if t.name in names or {str(r) for r in t.rows} & set(names)]
+        found = [t for t in found if "check" in t.used_in]
+    elif names:
+        found = [t for t in found if t.name in names or {str(r) for r in t.rows} & set(names)]
     if not found:
         raise term.LabError(
             f"no row {', '.join(names)}: give a trigger's name (a file of lab/triggers) "
             "or a number of docs/catalogue.md"
         )
-    return found
+    for trigger in found:
+        if of.name not in trigger.arch:
+            term.say(f"left out: {trigger.name}: {of.name} lacks {trigger.needs}")
+    able = [t for t in found if of.name in t.arch]
+    if not able:
+        raise term.LabError(f"nothing is left to run on {of.name}", code=term.SKIPPED)
+    return able
 
 
-def _report(matrix: Matrix, everything: list[Trigger], judged: bool) -> dict[str, Any]:
+def _report(
+    matrix: Matrix, everything: list[Trigger], judged: bool, of: Machine = machine.X86_64
+) -> dict[str, Any]:
     report: dict[str, Any] = {
-        **record.head("matrix"), **record.where(), "columns": matrix.columns,
-        "rows": _rows(matrix, everything), "judged": judged, "broken": [],
+        **record.head("matrix"), **record.where(of.target), "arch": of.name,
+        "columns": matrix.columns, "rows": _rows(matrix, everything, of), "judged": judged,
+        "broken": [],
     }
     return report
 
 
 def main(names: list[str], configs: list[str] | None, flavours: list[str] | None, sample: bool,
-         resume: bool) -> int:
+         resume: bool, arch: str = machine.X86_64.name) -> int:
+    of = machine.named(arch)
     everything = header.triggers()
-    triggers = _pick(names, sample)
-    chosen = columns(configs, flavours)
-    name = "matrix-sample" if sample else "matrix"
+    triggers = _pick(names, sample, of)
+    chosen = columns(configs, flavours, of)
+    name = ("matrix-sample" if sample else "matrix") + of.suffix
     path = OUT / f"{name}.json"
     OUT.mkdir(exist_ok=True)
     if sample:
@@ -316,16 +336,16 @@ def main(names: list[str], configs: list[str] | None, flavours: list[str] | None
     term.say(f"{len(triggers)} rows; configurations: {', '.join(c.name for c in chosen)}")
 
     def save() -> None:
-        _write(path, _report(matrix, triggers if sample else everything, False))
+        _write(path, _report(matrix, triggers if sample else everything, False, of))
 
     for column in chosen:
         _measure(matrix, column, triggers, resume, save)
     for column in chosen:
         if column.config.name == "stock":
             _stock_again(matrix, column, triggers)
-    everywhere = {c.name for c in columns(None, None)} <= set(matrix.columns)
+    everywhere = {c.name for c in columns(None, flavours)} <= set(matrix.columns)
     whole = not names and not sample and everywhere
-    report = _report(matrix, triggers if sample else everything, whole or sample)
+    report = _report(matrix, triggers if sample else everything, whole or sample, of)
     measured = {(t.name, c.name) for t in triggers for c in chosen}
     claims = matrixclaims.broken(report, measured, whole)
     report["broken"] = [text for _, text in claims]
@@ -333,7 +353,7 @@ def main(names: list[str], configs: list[str] | None, flavours: list[str] | None
     _write(path, report)
     (OUT / f"{name}.html").write_text(matrixpage.page(report))
     if whole:
-        PAGE.write_text(catalogue.page(report))
+        PAGE.write_text(markdown.page(report, everything, PAGE.read_text()))
     print(matrixpage.text(report, {t.name for t in triggers}))
     for claim in report["broken"]:
         print(term.colour(f"does not hold: {claim}", "31"))

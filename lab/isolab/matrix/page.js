@@ -8,7 +8,9 @@ const SHORT = {
   sysvec_apic_timer_interrupt: "timer", sysvec_call_function: "call",
   sysvec_call_function_single: "call1", sysvec_reschedule_ipi: "resched",
   exc_page_fault: "fault", sysvec_irq_work: "irq_work", exc_nmi: "nmi",
-  entry_SYSCALL_64: "syscall",
+  entry_SYSCALL_64: "syscall", el0_svc: "syscall", el0_da: "fault", el0_ia: "fault",
+  arch_timer_handler_virt: "timer", generic_smp_call_function_single_interrupt: "call",
+  ipi_handler: "resched", irq_work_run: "irq_work", el0_brk64: "breakpoint",
 };
 
 function element(tag, attributes = {}, ...children) {
