@@ -146,8 +146,6 @@ static void holes(void)
 /* What the last receiver died of is told before the next message, also to a poll of one. */
 static void gap_comes_first(void)
 {
-	struct pair pair;
-
 	CHECK(pair_make(&pair, SLOTS, 0));
 	CHECK_EQUAL(isolator_post(pair.a, 1, "a", 1), 0);
 	CHECK_EQUAL(isolator_post(pair.a, 1, "b", 1), 0);

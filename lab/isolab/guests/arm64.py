@@ -32,10 +32,13 @@ APPLETS = "run applets 10000 busybox --install -s /bin\n"
 PARTS = (
     "libisolator.so.0",
     "preload/libisolator-preload.so",
-    *(f"examples/{name}" for name in ("alloc", "channel", "letters", "resource", "topology")),
+    *(
+        f"examples/{name}"
+        for name in ("alloc", "channel", "inbox", "letters", "resource", "topology")
+    ),
     *(
         f"tests/test-{name}"
-        for name in ("alloc", "channel", "channel-stream", "errors", "pool", "pool_users")
+        for name in ("alloc", "channel", "channel-stream", "errors", "inbox", "pool", "pool_users")
     ),
     *(f"tests/test-{name}" for name in ("start", "task", "tick", "topology")),
 )

@@ -31,7 +31,7 @@ from isolator_scope.protocol import (
     Trigger,
     Welcome,
 )
-from waiting import comes
+from waiting import PATIENCE_S, comes
 
 LINES_SIZE = 1 << 20
 ANSWER, DROP, TWICE, EARLY = range(4)  # target_log.h
@@ -76,7 +76,7 @@ class Host:
         """Take what comes within that time."""
         self.until(lambda: False, seconds)
 
-    def until(self, true: object, seconds: float = 60.0) -> bool:
+    def until(self, true: object, seconds: float = PATIENCE_S) -> bool:
         """Take what comes until `true()`; False: it did not come to that."""
         assert callable(true)
         limit = time.monotonic() + seconds
