@@ -8,16 +8,6 @@ static const char *text(int error)
 	return isolator_strerror(error);
 }
 
-/* How many descriptors the process has. */
-static int descriptors(void)
-{
-	int count = 0;
-
-	for (int fd = 0; fd < 256; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
 static void there_and_back(void)
 {
 	struct pair pair;
