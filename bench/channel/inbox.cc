@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* libisolator's inbox: one there, one back, each with as many lanes, of which one is used. */
-#include <isolator.h>
-
-#include "peers.hh"
+#include "library.hh"
 
 namespace {
 
@@ -25,7 +23,7 @@ struct Inboxes {
 		return &one;
 	}
 
-	class Side {
+	class Side : public LibrarySide {
 	public:
 		Side(const Inboxes &peer, unsigned number)
 		{
@@ -35,46 +33,17 @@ struct Inboxes {
 			if (error < 0 || poster < 0)
 				fail(isolator_strerror(error < 0 ? error : poster));
 		}
-		~Side()
-		{
-			isolator_channel_close(channel_);
-			isolator_inbox_close(inbox_);
-		}
-		Side(const Side &) = delete;
-		Side &operator=(const Side &) = delete;
-
-		bool post(const Message &message)
-		{
-			return isolator_post(channel_, TYPE, &message, sizeof(message)) == 0;
-		}
+		~Side() { isolator_inbox_close(inbox_); }
 
 		template <class Handler>
 		void poll(Handler &&handler)
 		{
-			/* Once for each loop, as a program would. */
-			if (context_ != &handler || callback_ != call<Handler>) {
-				context_ = &handler;
-				callback_ = call<Handler>;
-				isolator_inbox_register(inbox_, TYPE, callback_, context_);
-			}
+			hear(handler, [this](auto... how) { isolator_inbox_register(inbox_, how...); });
 			isolator_inbox_poll(inbox_, 1);
 		}
 
 	private:
-		static constexpr unsigned TYPE = 7;
-
-		template <class Handler>
-		static void call(void *context, unsigned, const void *data, std::size_t length)
-		{
-			if (length != sizeof(Message))
-				fail("a message has another length");
-			(*static_cast<Handler *>(context))(*static_cast<const Message *>(data));
-		}
-
 		isolator_inbox *inbox_ = nullptr;
-		isolator_channel *channel_ = nullptr;
-		void *context_ = nullptr;
-		isolator_callback callback_ = nullptr;
 	};
 };
 

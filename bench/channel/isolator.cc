@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* libisolator's channel, through its public calls and a callback. */
-#include <isolator.h>
-
-#include "peers.hh"
+#include "library.hh"
 
 namespace {
 
@@ -24,7 +22,7 @@ struct Isolator {
 	}
 
 	/* Opened by each process for itself, at an address of its own. */
-	class Side {
+	class Side : public LibrarySide {
 	public:
 		Side(const Isolator &peer, unsigned number)
 		{
@@ -33,42 +31,14 @@ struct Isolator {
 			if (error)
 				fail(isolator_strerror(error));
 		}
-		~Side() { isolator_channel_close(channel_); }
-		Side(const Side &) = delete;
-		Side &operator=(const Side &) = delete;
-
-		bool post(const Message &message)
-		{
-			return isolator_post(channel_, TYPE, &message, sizeof(message)) == 0;
-		}
 
 		template <class Handler>
 		void poll(Handler &&handler)
 		{
-			/* Once for each loop, as a program would. */
-			if (context_ != &handler || callback_ != call<Handler>) {
-				context_ = &handler;
-				callback_ = call<Handler>;
-				isolator_channel_register(channel_, TYPE, callback_, context_);
-			}
+			hear(handler, [this](auto... how) { isolator_channel_register(channel_, how...); });
 			if (isolator_poll(channel_, 1) == 0 && PAUSE)
 				pause_cpu();
 		}
-
-	private:
-		static constexpr unsigned TYPE = 7;
-
-		template <class Handler>
-		static void call(void *context, unsigned, const void *data, std::size_t length)
-		{
-			if (length != sizeof(Message))
-				fail("a message has another length");
-			(*static_cast<Handler *>(context))(*static_cast<const Message *>(data));
-		}
-
-		isolator_channel *channel_ = nullptr;
-		void *context_ = nullptr;
-		isolator_callback callback_ = nullptr;
 	};
 };
 

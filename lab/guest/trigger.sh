@@ -19,6 +19,21 @@ put() {
 	echo "$1" >"$2" || answer false "writing $1 to $2 failed"
 }
 
+# flip FILE VALUE...: writes one after the other, and adds to $n each that the file reads then
+flip() {
+	flipped=$1
+	shift
+	for want; do
+		put "$want" "$flipped"
+		[ "$(cat "$flipped")" = "$want" ] && n=$((n + 1))
+	done
+}
+
+# module NAME: its file, if the guest has one
+module() {
+	find "/lib/modules/$(uname -r)" -name "$1.ko*" 2>/dev/null | head -n 1
+}
+
 # vmstat NAME: that counter of /proc/vmstat
 vmstat() {
 	while read -r key value; do

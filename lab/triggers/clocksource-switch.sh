@@ -17,9 +17,6 @@ for clock in $(cat "$dir/available_clocksource"); do
 done
 [ -n "$other" ] || missing "a second clock"
 n=0
-for want in "$other" "$old" "$other" "$old"; do
-	put "$want" $dir/current_clocksource
-	[ "$(cat $dir/current_clocksource)" = "$want" ] && n=$((n + 1))
-done
+flip $dir/current_clocksource "$other" "$old" "$other" "$old"
 [ $n = 4 ] && answer true "twice to $other and back to $old"
 answer false "$n of 4 changes seen"

@@ -18,9 +18,6 @@ done
 [ -n "$other" ] || missing "a third CPU"
 [ -e "$other/online" ] || missing "CPU hot-plug"
 n=0
-for want in 0 1 0 1; do
-	put $want "$other/online"
-	[ "$(cat "$other/online")" = $want ] && n=$((n + 1))
-done
+flip "$other/online" 0 1 0 1
 [ $n = 4 ] && answer true "CPU ${other##*cpu} went and came twice"
 answer false "$n of 4 changes seen"

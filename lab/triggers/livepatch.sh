@@ -12,7 +12,7 @@
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"
 
-module=$(find "/lib/modules/$(uname -r)" -name 'livepatch-sample.ko*' 2>/dev/null | head -n 1)
+module=$(module livepatch-sample)
 [ -n "$module" ] || missing livepatch-sample.ko
 patch=/sys/kernel/livepatch/livepatch_sample
 patched() {

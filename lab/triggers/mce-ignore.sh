@@ -16,10 +16,7 @@ dir=/sys/devices/system/machinecheck/machinecheck0
 n=0
 for file in ignore_ce cmci_disabled; do
 	old=$(cat $dir/$file)
-	for want in $((1 - old)) "$old" $((1 - old)) "$old"; do
-		put "$want" "$dir/$file"
-		[ "$(cat $dir/$file)" = "$want" ] && n=$((n + 1))
-	done
+	flip "$dir/$file" $((1 - old)) "$old" $((1 - old)) "$old"
 done
 [ $n = 8 ] && answer true "8 switches"
 answer false "$n of 8 switches read back"

@@ -15,9 +15,6 @@ file=/sys/devices/system/machinecheck/machinecheck0/check_interval
 [ -e "$file" ] || missing "machine checks"
 old=$(cat $file)
 n=0
-for want in 200 "$old" 100 "$old"; do
-	put "$want" "$file"
-	[ "$(cat $file)" = "$want" ] && n=$((n + 1))
-done
+flip "$file" 200 "$old" 100 "$old"
 [ $n = 4 ] && answer true "changed twice, and back to $old"
 answer false "$n of 4 changes read back"

@@ -10,7 +10,7 @@
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"
 
-module=$(find "/lib/modules/$(uname -r)" -name 'dummy.ko*' 2>/dev/null | head -n 1)
+module=$(module dummy)
 [ -n "$module" ] || missing "dummy.ko in /lib/modules/$(uname -r)"
 n=0
 # Without a network device: taking one away asks every CPU for its backlog.

@@ -9,18 +9,13 @@
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"
 
-# file NAME: the module's, in its variable
-file() {
-	find "/lib/modules/$(uname -r)" -name "$1.ko*" 2>/dev/null | head -n 1
-}
-
 # at NAME: where its text is
 at() {
 	cat "/sys/module/$1/sections/.text"
 }
 
-first=$(file dummy)
-second=$(file gf128mul)
+first=$(module dummy)
+second=$(module gf128mul)
 [ -n "$first" ] || missing "dummy.ko in /lib/modules"
 [ -n "$second" ] || missing "gf128mul.ko in /lib/modules"
 same=0

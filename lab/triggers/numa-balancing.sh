@@ -13,10 +13,7 @@ file=/proc/sys/kernel/numa_balancing
 [ -e "$file" ] || missing "NUMA balancing"
 old=$(cat $file)
 n=0
-for want in 1 0 1 0; do
-	put $want "$file"
-	[ "$(cat $file)" = $want ] && n=$((n + 1))
-done
+flip "$file" 1 0 1 0
 put "$old" "$file"
 [ $n = 4 ] && answer true "4 switches"
 answer false "$n of 4 switches read back"

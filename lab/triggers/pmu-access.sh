@@ -15,10 +15,7 @@ file=/proc/sys/kernel/perf_user_access
 [ -e "$file" ] || missing "kernel.perf_user_access (a PMU and its driver)"
 old=$(cat "$file")
 n=0
-for want in 1 0 1 0; do
-	put $want "$file"
-	[ "$(cat "$file")" = $want ] && n=$((n + 1))
-done
+flip "$file" 1 0 1 0
 put "$old" "$file"
 [ $n = 4 ] && answer true "switched on and off twice"
 answer false "$n of 4 values read back"

@@ -13,11 +13,6 @@ file=/proc/sys/kernel/sched_rt_runtime_us
 [ -e "$file" ] || missing sched_rt_runtime_us
 old=$(cat $file)
 n=0
-for want in 900000 950000 -1; do
-	put $want "$file"
-	[ "$(cat $file)" = $want ] && n=$((n + 1))
-done
-put "$old" "$file"
-[ "$(cat $file)" = "$old" ] && n=$((n + 1))
+flip "$file" 900000 950000 -1 "$old"
 [ $n = 4 ] && answer true "3 shares, and back to $old"
 answer false "$n of 4 changes read back"

@@ -9,7 +9,7 @@
 # shellcheck source=lab/guest/trigger.sh
 . "${LAB:-/lab}/lib/trigger.sh"
 
-module=$(find "/lib/modules/$(uname -r)" -name 'fuse.ko*' 2>/dev/null | head -n 1)
+module=$(module fuse)
 [ -n "$module" ] || missing fuse.ko
 cache=/sys/kernel/slab/fuse_inode
 dir=/tmp/lab-fuse

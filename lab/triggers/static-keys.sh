@@ -14,10 +14,7 @@ file=/proc/sys/kernel/sched_schedstats
 [ -e "$file" ] || missing sched_schedstats
 old=$(cat $file)
 n=0
-for want in 1 0 1 0 1 0; do
-	put $want "$file"
-	[ "$(cat "$file")" = $want ] && n=$((n + 1))
-done
+flip "$file" 1 0 1 0 1 0
 put "$old" "$file"
 [ $n = 6 ] && answer true "6 flips"
 answer false "$n of 6 flips read back"

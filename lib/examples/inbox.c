@@ -48,8 +48,7 @@ static void on_reading(void *context, unsigned int type, const void *data, size_
 	(void)type;
 	if (length != sizeof(*reading) || reading->number != state->last[sensor] + 1)
 		state->wrong++;
-	else
-		state->last[sensor]++;
+	state->last[sensor] = reading->number;
 }
 
 static void on_gap(void *context, unsigned int type, const void *data, size_t length)

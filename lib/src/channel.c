@@ -17,15 +17,11 @@ static uint64_t channel_bytes(uint64_t slots)
 
 static int check_options(const struct isolator_channel_options *options)
 {
-	const unsigned char *bytes = (const unsigned char *)options;
-
 	if (!options || options->size < OPTIONS_FIRST || options->flags)
 		return isolator_failed(STEP_CREATE, EINVAL);
-	for (size_t at = sizeof(*options); at < options->size; at++)
-		if (bytes[at])
-			return isolator_failed(STEP_CREATE, E2BIG);
-	if (!isolator_geometry_is_sound(options->slots,
-					options->message_bytes ? options->message_bytes : 1))
+	if (!options_end(options, sizeof(*options), options->size))
+		return isolator_failed(STEP_CREATE, E2BIG);
+	if (!isolator_geometry_is_sound(options->slots, options->message_bytes))
 		return isolator_failed(STEP_CREATE, EINVAL);
 	return 0;
 }
@@ -88,10 +84,9 @@ EXPORT int isolator_channel_open(int fd, unsigned int side, struct isolator_chan
 	error = read_header(fd, &header);
 	if (error)
 		return error;
-	new = aligned_alloc(_Alignof(struct isolator_channel), sizeof(*new));
+	new = isolator_new_channels(1);
 	if (!new)
 		return isolator_failed(STEP_SIDE, ENOMEM);
-	memset(new, 0, sizeof(*new));
 	new->bytes = header.bytes;
 	new->rx.message = calloc(1, header.message_bytes);
 	if (!new->rx.message) {

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "segment.h"
 
@@ -49,16 +48,12 @@ static struct slot *lane_ring(unsigned char *lane)
 
 static int check_options(const struct isolator_inbox_options *options)
 {
-	const unsigned char *bytes = (const unsigned char *)options;
-
 	if (!options || options->size < OPTIONS_FIRST || options->flags)
 		return isolator_failed(STEP_INBOX, EINVAL);
-	for (size_t at = sizeof(*options); at < options->size; at++)
-		if (bytes[at])
-			return isolator_failed(STEP_CREATE, E2BIG);
+	if (!options_end(options, sizeof(*options), options->size))
+		return isolator_failed(STEP_CREATE, E2BIG);
 	if (options->posters < 1 || options->posters > ISOLATOR_POSTERS ||
-	    !isolator_geometry_is_sound(options->slots,
-					options->message_bytes ? options->message_bytes : 1))
+	    !isolator_geometry_is_sound(options->slots, options->message_bytes))
 		return isolator_failed(STEP_INBOX, EINVAL);
 	return 0;
 }
@@ -101,17 +96,15 @@ static void free_inbox(struct isolator_inbox *inbox)
 /* With room for its lanes, and nothing in them; NULL: there is no memory. */
 static struct isolator_inbox *new_inbox(const struct channel_header *header)
 {
-	size_t bytes = header->posters * sizeof(struct isolator_channel);
 	struct isolator_inbox *inbox = calloc(1, sizeof(*inbox));
 
 	if (!inbox)
 		return NULL;
-	inbox->lanes = aligned_alloc(_Alignof(struct isolator_channel), bytes);
+	inbox->lanes = isolator_new_channels(header->posters);
 	if (!inbox->lanes) {
 		free(inbox);
 		return NULL;
 	}
-	memset(inbox->lanes, 0, bytes);
 	inbox->posters = header->posters;
 	inbox->bytes = header->bytes;
 	for (unsigned int i = 0; i < inbox->posters; i++) {
@@ -206,10 +199,9 @@ EXPORT int isolator_inbox_join(int fd, unsigned int poster, struct isolator_chan
 	error = read_header(fd, &header);
 	if (error)
 		return error;
-	new = aligned_alloc(_Alignof(struct isolator_channel), sizeof(*new));
+	new = isolator_new_channels(1);
 	if (!new)
 		return isolator_failed(STEP_SIDE, ENOMEM);
-	memset(new, 0, sizeof(*new));
 	number = hold_lane(fd, poster, header.posters, &new->fd);
 	if (number < 0) {
 		error = number;

@@ -34,6 +34,17 @@ static inline size_t page_size(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Do options of a later version, of @size bytes, ask for nothing behind the @known ones? */
+static inline bool options_end(const void *options, size_t known, size_t size)
+{
+	const unsigned char *bytes = options;
+
+	for (size_t at = known; at < size; at++)
+		if (bytes[at])
+			return false;
+	return true;
+}
+
 /* The step that failed: the same errno means another thing at each. */
 enum isolator_step {
 	STEP_NONE,

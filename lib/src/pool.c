@@ -136,13 +136,10 @@ static int go_to(int *cpu, struct affinity *before, bool *moved)
 /* A bigger structure is that of a newer caller: fine while it asks for nothing new. */
 static int check_options(const struct isolator_pool_options *options)
 {
-	const unsigned char *bytes = (const unsigned char *)options;
-
 	if (options->size < OPTIONS_FIRST)
 		return EINVAL;
-	for (size_t at = sizeof(*options); at < options->size; at++)
-		if (bytes[at])
-			return E2BIG;
+	if (!options_end(options, sizeof(*options), options->size))
+		return E2BIG;
 	if (options->flags & ~FLAGS_KNOWN || options->reserved)
 		return EINVAL;
 	if (options->bytes && (options->bytes < ISOLATOR_POOL_BYTES_MIN ||

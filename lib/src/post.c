@@ -59,6 +59,12 @@ static inline void write_slot(struct slot *slot, uint64_t word, const void *data
 	atomic_store_explicit(&slot->word, word, memory_order_release);
 }
 
+static inline void free_until(struct poster *tx, uint64_t number)
+{
+	if (number_before(tx->limit, number))
+		tx->limit = number;
+}
+
 /*
  * The ring seems full: ask the receiver's line again.  Afterwards @next + @slots
  * may be written, or it returns false.  What the line says is bounded: it can free
@@ -75,20 +81,23 @@ static bool __attribute__((noinline)) find_room(struct poster *tx, uint64_t slot
 	uint64_t taken;
 
 	if (tx->next - released <= whole) {
-		if (number_before(tx->limit, released + whole))
-			tx->limit = released + whole;
-	} else {
-		/* The receiver waits for numbers that are nowhere near, if both of its
-		 * lines say so: follow it.  One number is left out, so that it sees a
-		 * gap.  Acquire: as above; pairs with take() and taken().
+		free_until(tx, released + whole);
+		return tx->limit - tx->next >= slots * NUMBER_ONE;
+	}
+	/* Acquire: as above; pairs with take() and taken(). */
+	taken = atomic_load_explicit(&tx->other->taken, memory_order_acquire) & NUMBER_MASK;
+	if (tx->next - taken <= whole) {
+		/* All in order: isolator_post_begin() counted from there, and what was taken is
+		 * released up to an eighth of the ring later.
 		 */
-		taken = atomic_load_explicit(&tx->other->taken, memory_order_acquire) &
-			NUMBER_MASK;
-		if (taken - released <= whole) {
-			go_on_at(tx, taken + NUMBER_ONE);
-			tx->limit = taken + whole;
-			count(&tx->resyncs, 1);
-		}
+		free_until(tx, taken + whole);
+	} else if (taken - released <= whole) {
+		/* The receiver waits for numbers that are nowhere near, if both of its lines say
+		 * so: follow it.  One number is left out, so that it sees a gap.
+		 */
+		go_on_at(tx, taken + NUMBER_ONE);
+		tx->limit = taken + whole;
+		count(&tx->resyncs, 1);
 	}
 	return tx->limit - tx->next >= slots * NUMBER_ONE;
 }

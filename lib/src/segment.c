@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +27,7 @@ static uint64_t message_limit(uint64_t slots)
 bool isolator_geometry_is_sound(uint64_t slots, uint64_t message_bytes)
 {
 	return slots >= SLOTS_MIN && slots <= SLOTS_MAX && !(slots & (slots - 1)) &&
-	       message_bytes > 0 && message_bytes <= message_limit(slots);
+	       message_bytes <= message_limit(slots);
 }
 
 int isolator_segment_create(const char *name, struct channel_header *header)
@@ -67,6 +69,7 @@ int isolator_segment_read(int fd, struct channel_header *header)
 	if (pread(fd, header, sizeof(*header), 0) != sizeof(*header) ||
 	    header->version != CHANNEL_VERSION ||
 	    header->header_bytes != HEADER_BYTES || header->slot_bytes != sizeof(struct slot) ||
+	    !header->message_bytes ||
 	    !isolator_geometry_is_sound(header->slots, header->message_bytes) ||
 	    status.st_size < 0 || (uint64_t)status.st_size != header->bytes)
 		return isolator_failed(STEP_SIDE, EPROTO);
@@ -99,6 +102,15 @@ int isolator_segment_hold(int fd, unsigned int holder, bool take)
 		return isolator_failed(STEP_SIDE, error);
 	}
 	return own;
+}
+
+struct isolator_channel *isolator_new_channels(size_t count)
+{
+	struct isolator_channel *channels;
+	size_t bytes = count * sizeof(*channels);
+
+	channels = aligned_alloc(_Alignof(struct isolator_channel), bytes);
+	return channels ? memset(channels, 0, bytes) : NULL;
 }
 
 int isolator_segment_map(int fd, uint64_t offset, size_t bytes, void **memory)

@@ -8,7 +8,7 @@
 
 #include "channel.h"
 
-/* May a ring have @slots, and messages @message_bytes? */
+/* May a ring have @slots, and messages @message_bytes (0: a default)? */
 HIDDEN bool isolator_geometry_is_sound(uint64_t slots, uint64_t message_bytes);
 
 /*
@@ -28,6 +28,9 @@ HIDDEN int isolator_segment_read(int fd, struct channel_header *header);
  * that is no matter.
  */
 HIDDEN int isolator_segment_hold(int fd, unsigned int holder, bool take);
+
+/* @count handles, all zeros, for free(); NULL: there is no memory. */
+HIDDEN struct isolator_channel *isolator_new_channels(size_t count);
 
 /* Map @bytes of it from @offset on, and make every page writable here and now. */
 HIDDEN int isolator_segment_map(int fd, uint64_t offset, size_t bytes, void **memory);

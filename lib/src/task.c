@@ -13,13 +13,10 @@
 /* A bigger structure is that of a newer caller: fine while it asks for nothing new. */
 static int check_options(const struct isolator_task_options *options)
 {
-	const unsigned char *bytes = (const unsigned char *)options;
-
 	if (options->size < OPTIONS_FIRST)
 		return isolator_failed(STEP_TASK_OPTIONS, EINVAL);
-	for (size_t at = sizeof(*options); at < options->size; at++)
-		if (bytes[at])
-			return isolator_failed(STEP_TASK_OPTIONS, E2BIG);
+	if (!options_end(options, sizeof(*options), options->size))
+		return isolator_failed(STEP_TASK_OPTIONS, E2BIG);
 	return 0;
 }
 

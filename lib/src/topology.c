@@ -13,13 +13,10 @@
 /* A bigger structure is that of a newer caller: fine while it asks for nothing new. */
 static int check_options(const struct isolator_topology_options *options)
 {
-	const unsigned char *bytes = (const unsigned char *)options;
-
 	if (options->size < OPTIONS_FIRST || options->flags)
 		return EINVAL;
-	for (size_t at = sizeof(*options); at < options->size; at++)
-		if (bytes[at])
-			return E2BIG;
+	if (!options_end(options, sizeof(*options), options->size))
+		return E2BIG;
 	return 0;
 }
 

@@ -10,9 +10,6 @@
 #define SLOTS		8U
 #define LONG_BYTES	(3 * ISOLATOR_SLOT_BYTES)
 #define STEPS_MAX	5000U
-#define PATIENCE_S	120	/* of each way: all of them take as long as others want the CPU */
-
-enum phase { BEFORE, INSIDE, AFTER };
 
 /* What the child and this process share; each writes what it has heard. */
 static struct {
@@ -118,7 +115,6 @@ static bool once(const struct scene *scene, unsigned int steps)
 	options.message_bytes = LONG_BYTES;
 	fd = isolator_channel_create(&options);
 	memset((void *)both, 0, sizeof(*both));
-	alarm(PATIENCE_S);
 	first = open_side(ISOLATOR_SIDE_A, &both->of_parent);
 	for (unsigned int i = 1; i <= scene->before; i++)
 		CHECK_EQUAL(post_number(first, i, scene->length), 0);
@@ -127,11 +123,7 @@ static bool once(const struct scene *scene, unsigned int steps)
 		isolator_channel_close(first);
 		channel = open_side(ISOLATOR_SIDE_B, &both->of_parent);
 	}
-	pid = traced_start(child, (void *)(uintptr_t)scene);
-	while (both->phase == BEFORE)
-		traced_step(pid);
-	for (unsigned int i = 0; i < steps && both->phase == INSIDE; i++)
-		traced_step(pid);
+	pid = traced_into(child, (void *)(uintptr_t)scene, &both->phase, steps);
 	inside = both->phase == INSIDE;
 	scene->between(channel, scene);
 	ptrace(PTRACE_DETACH, pid, NULL, NULL);

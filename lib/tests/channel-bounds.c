@@ -143,7 +143,7 @@ static void holes(void)
 	pair_drop(&pair);
 }
 
-/* What the last receiver died of is told before the next message, also to a poll of one. */
+/* A gap that a dead receiver left is reported before the next message, even to a poll of one. */
 static void gap_comes_first(void)
 {
 	CHECK(pair_make(&pair, SLOTS, 0));

@@ -12,11 +12,8 @@
 #define LONG_BYTES	(3 * ISOLATOR_SLOT_BYTES)
 #define MESSAGES	4096U
 #define STEPS_MAX	20000U
-#define PATIENCE_S	120	/* of each death: all of them take as long as others want the CPU */
 /* Enough for a closer look at every slot. */
 #define IDLE_POLLS	(3U * 1024 * SLOTS / 4)
-
-enum phase { BEFORE, INSIDE, AFTER };
 
 /* Shared with the peer that is killed. */
 static struct {
@@ -168,22 +165,12 @@ static void poller(void *argument)
 	_exit(0);
 }
 
-/* Run @body in a child and kill it after @steps instructions of its call. */
 static void kill_after(void (*body)(void *), int fd, const struct scene *scene,
 		       unsigned int steps)
 {
 	struct start start = { fd, scene };
-	pid_t child;
 
-	alarm(PATIENCE_S);
-	peer->phase = BEFORE;
-	child = traced_start(body, &start);
-	while (peer->phase == BEFORE)
-		traced_step(child);
-	for (unsigned int i = 0; i < steps && peer->phase == INSIDE; i++)
-		traced_step(child);
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
+	traced_kill(body, &start, &peer->phase, steps);
 }
 
 static int begin(const struct scene *scene, struct isolator_channel **a,

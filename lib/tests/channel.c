@@ -8,16 +8,6 @@ static const char *text(int error)
 	return isolator_strerror(error);
 }
 
-/* How many descriptors the process has. */
-static int descriptors(void)
-{
-	int count = 0;
-
-	for (int fd = 0; fd < 256; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
 static void there_and_back(void)
 {
 	struct pair pair;
@@ -204,6 +194,34 @@ static void either_side_opens_again(void)
 		next++;
 	CHECK_EQUAL(next, 200);
 	CHECK_EQUAL(pair.at_b.gaps, 0);
+	pair_drop(&pair);
+}
+
+/*
+ * The receiver has taken more than it has said it released.  A poster that opens then and fills
+ * the ring waits: nothing is written over.
+ */
+static void full_for_one_that_opens_again(void)
+{
+	unsigned int posted = 0, next = 0;
+	struct pair pair;
+
+	CHECK(pair_make(&pair, 64, 0));
+	for (; posted < 5; posted++)
+		CHECK_EQUAL(isolator_post(pair.a, 1, &posted, sizeof(posted)), 0);
+	for (; next < 5; next++)
+		CHECK_EQUAL(isolator_poll(pair.b, 1), 1);
+	isolator_channel_close(pair.a);
+	pair.a = pair_open(pair.fd, ISOLATOR_SIDE_A, &pair.at_a);
+	for (; isolator_post(pair.a, 1, &posted, sizeof(posted)) == 0 && posted < 200; posted++)
+		;
+	CHECK_EQUAL(posted, 5 + 64);
+	CHECK_EQUAL(isolator_post(pair.a, 1, &posted, sizeof(posted)), -EAGAIN);
+	for (; isolator_poll(pair.b, 1) == 1; next++)
+		CHECK(memcmp(pair.at_b.data, &next, sizeof(next)) == 0);
+	CHECK_EQUAL(next, posted);
+	CHECK_EQUAL(pair.at_b.gaps, 0);
+	CHECK_EQUAL(pair_stats(pair.a).resyncs, 0);
 	pair_drop(&pair);
 }
 
@@ -470,6 +488,7 @@ static const struct test tests[] = {
 	{ "types without a callback are counted", unregistered_types },
 	{ "a callback posts, but does not poll or close", callback_posts_but_does_not_poll_or_close },
 	{ "either side opens again and goes on", either_side_opens_again },
+	{ "full for a poster that opens again", full_for_one_that_opens_again },
 	{ "a side has one holder", a_side_has_one_holder },
 	{ "a killed holder gives its side back", a_killed_holder_gives_its_side_back },
 	{ "options are checked, nothing is left", options_are_checked },

@@ -6,6 +6,12 @@
 #include <sys/ptrace.h>
 #include "check.h"
 
+/* Of each child: all of them take as long as others want the CPU. */
+#define CHILD_PATIENCE_S	120
+
+/* Where a child is that counts the instructions of one call; it says so in shared memory. */
+enum phase { BEFORE, INSIDE, AFTER };
+
 /* Some containers forbid it. */
 static bool traced_allowed(void)
 {
@@ -47,6 +53,32 @@ static void traced_step(pid_t child)
 		printf("# a step failed: %s\n", strerror(errno));
 		exit(1);
 	}
+}
+
+/* Run @body in a child, which stops @steps instructions into its call, or when that is over. */
+static inline pid_t traced_into(void (*body)(void *), void *argument, volatile enum phase *phase,
+				unsigned int steps)
+{
+	pid_t child;
+
+	alarm(CHILD_PATIENCE_S);
+	*phase = BEFORE;
+	child = traced_start(body, argument);
+	while (*phase == BEFORE)
+		traced_step(child);
+	for (unsigned int i = 0; i < steps && *phase == INSIDE; i++)
+		traced_step(child);
+	return child;
+}
+
+/* The same, and kill it there. */
+static inline void traced_kill(void (*body)(void *), void *argument, volatile enum phase *phase,
+			       unsigned int steps)
+{
+	pid_t child = traced_into(body, argument, phase, steps);
+
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
 }
 
 #endif

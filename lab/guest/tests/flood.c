@@ -12,15 +12,12 @@
  * observe: 12 entry_SYSCALL_64 1
  * equal: 11,13,15 12,14,16 kernel_instructions 25
  */
-#include "../marker.h"
-#include "../test.h"
+#include "windows.h"
 
 #define FLOOD	"/proc/isolator/flood"
 enum { FEW = 10000, MANY = 1000000, READY = 1 };
 
 MARK_WINDOW_TABLE();
-
-static _Atomic unsigned int wanted, window;
 
 /* After each flood one system call in a window of its own; a probe stands before the first. */
 static void each(struct worker *w)
@@ -57,12 +54,6 @@ static long memory_kb(const char *key)
 	return kb;
 }
 
-static void enter(unsigned int number)
-{
-	wanted = number;
-	until(window == number);
-}
-
 /* Makes @n requests and has the CPU enter; the last thousand's least time over the first's. */
 static double flood(struct worker *w, int n, unsigned int number, uint64_t *deferred)
 {
@@ -76,7 +67,7 @@ static double flood(struct worker *w, int n, unsigned int number, uint64_t *defe
 		   &last) != 3)
 		bail_out("no flood");
 	*deferred = w->iso.page->deferred - *deferred;
-	enter(number);
+	window_go(number);
 	diag("%d requests: %s", n, text);
 	return (double)last / (double)first;
 }
@@ -96,7 +87,7 @@ int main(void)
 	w->deadline_ns = 120 * SEC;
 	w->life_s = 200;
 	need_worker(worker_thread(w));
-	enter(READY);
+	window_go(READY);
 	flood(w, FEW, 11, &few);
 	before = memory_kb("Slab") + memory_kb("VmallocUsed");
 	growth = flood(w, MANY, 12, &many);

@@ -12,7 +12,7 @@
  */
 #include "probe.h"
 #include "../machine.h"
-#include "../marker.h"
+#include "windows.h"
 
 MARK_WINDOW_TABLE();
 
@@ -32,7 +32,7 @@ MARK_WINDOW_TABLE();
 
 enum { SPINS = 1, CALLS, OVER, PROBES = 200, ROUNDS = 100000 };
 
-static _Atomic unsigned int wanted, window, begun;
+static _Atomic unsigned int begun;
 
 static void call_both(void)
 {
@@ -44,19 +44,11 @@ static void call_both(void)
 
 static void follow(struct worker *w)
 {
-	unsigned int now = wanted;
+	unsigned int now = window_turn(OVER);
 
 	(void)w;
-	if (now == window)
+	if (!now)
 		return;
-	if (!window)
-		mark_target();
-	else
-		mark_window_end(window);
-	mark_probe();
-	syscall(SYS_getpid);
-	if (now != OVER)
-		mark_window_begin(now);
 	begun = now;
 	if (now == CALLS)
 		call_both();
@@ -99,8 +91,7 @@ int main(void)
 	w->life_s = 150;
 	need_worker(worker_thread(w));
 
-	wanted = SPINS;
-	until(window == SPINS);
+	window_go(SPINS);
 	done = churn(&beside);
 	ok(done == PROBES, "%d probes came and went beside user mode", done);
 	if (!ok(!w->iso.page->missed && !w->iso.page->immediate,
@@ -113,8 +104,7 @@ int main(void)
 	done = churn(&amid);
 	ok(done == PROBES, "%d probes came and went amid calls", done);
 	until(window == CALLS);
-	wanted = OVER;
-	until(window == OVER);
+	window_go(OVER);
 	counted = probe_counts("counted");
 	ok(counted.hits + counted.misses == ROUNDS, "%d calls: %ld hits and %ld misses", ROUNDS,
 	   counted.hits, counted.misses);

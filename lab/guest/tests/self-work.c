@@ -9,13 +9,12 @@
  * observe: 1 any 0
  */
 #include "gate.h"
-#include "../marker.h"
+#include "windows.h"
 
 MARK_WINDOW_TABLE();
 
 enum { RAISED = 1, OVER, RAISES = 10000 };
 
-static _Atomic unsigned int wanted, window;
 static _Atomic uint64_t raised;
 
 static void raise_last(int fd)
@@ -29,18 +28,10 @@ static void raise_last(int fd)
 
 static void follow(struct worker *w)
 {
-	unsigned int now = wanted;
+	unsigned int now = window_turn(OVER);
 
-	if (now == window)
+	if (!now)
 		return;
-	if (!window)
-		mark_target();
-	else
-		mark_window_end(window);
-	mark_probe();
-	syscall(SYS_getpid);
-	if (now != OVER)
-		mark_window_begin(now);
 	if (now == RAISED)
 		raise_last(*(int *)w->data);
 	window = now;
@@ -75,13 +66,11 @@ int main(void)
 	w->deadline_ns = 60 * SEC;
 	need_worker(worker_thread(w));
 	works = works_seen();
-	wanted = RAISED;
-	until(window == RAISED);
+	window_go(RAISED);
 	works = works_seen() - works;
 	ok(raised == RAISES, "irq_work was raised %lu times", raised);
 	ok(works == RAISES, "it ran %u times by then", works);
-	wanted = OVER;
-	until(window == OVER);
+	window_go(OVER);
 	worker_end(w);
 	ok(!w->missed, "no deadline miss");
 	close(fd);

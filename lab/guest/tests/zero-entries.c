@@ -11,14 +11,11 @@
  * observe: 3 any 0
  */
 #include <linux/membarrier.h>
-#include "../marker.h"
-#include "../test.h"
+#include "windows.h"
 
 MARK_WINDOW_TABLE();
 
 enum { OVER = 99 };
-
-static _Atomic unsigned int wanted, window;
 
 /* Goes from window to window in user mode; the probes stand outside of them. */
 static void follow(struct worker *w)
@@ -41,12 +38,6 @@ static void follow(struct worker *w)
 	window = now;
 }
 
-static void next(unsigned int number)
-{
-	wanted = number;
-	until(window == number);
-}
-
 static void disturb(void)
 {
 	for (int i = 0; i < 3; i++) {
@@ -66,12 +57,12 @@ int main(void)
 	never->each = follow;
 	if (!ok(worker_thread(never), "isolated, never ticking"))
 		return done_testing();
-	next(1);
+	window_go(1);
 	sleep_ms(1000);	/* sleep: nothing comes meanwhile */
-	next(2);
+	window_go(2);
 	disturb();
 	sleep_ms(200);	/* sleep: what comes later would come now */
-	next(OVER);
+	window_go(OVER);
 	worker_end(never);
 	ok(!never->missed, "no deadline miss");
 
@@ -81,7 +72,7 @@ int main(void)
 	ticks->each = follow;
 	if (!ok(worker_thread(ticks), "isolated, ticking"))
 		return done_testing();
-	next(3);
+	window_go(3);
 	/*
 	 * One may find the task in the kernel, and is not queued then; right after a tick has
 	 * done the one before it would.
@@ -92,7 +83,7 @@ int main(void)
 	}
 	disturb();
 	sleep_ms(200);	/* sleep: what comes later would come now */
-	next(OVER);
+	window_go(OVER);
 	ok(done == asked, "%d of %d flushes were done", done, asked);
 	ok(ticks->due_seen >= 3, "%lu ticks had something due", ticks->due_seen);
 	worker_end(ticks);

@@ -6,6 +6,7 @@ import functools
 import os
 import re
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,6 +38,20 @@ CAUSES = {
 # clear the branch history that user mode leaves (arch/arm64/kernel/entry.S).
 VECTORS = {"vectors": 1, "__bp_harden_el1_vectors": 3}
 VECTORS_SIZE = 0x800
+
+
+def vector_tables(symbols: Mapping[str, int]) -> list[int]:
+    """arm64: where vector tables begin.
+
+    A configuration may lack some: their name is there, but behind it comes other text.
+    """
+    tables = [
+        symbols[name] + i * VECTORS_SIZE
+        for name, many in VECTORS.items()
+        if name in symbols
+        for i in range(many)
+    ]
+    return [t for t in tables if t + VECTORS_SIZE <= symbols["__entry_text_end"]]
 
 
 @dataclass(frozen=True)
@@ -108,18 +123,8 @@ class Kernel:
         return found
 
     def vectors(self) -> list[int]:
-        """arm64: where vector tables begin.
-
-        A configuration may lack some: their name is there, but behind it comes other text.
-        """
-        by_name = self.symbols[2]
-        tables = [
-            by_name[name] + i * VECTORS_SIZE
-            for name, many in VECTORS.items()
-            if name in by_name
-            for i in range(many)
-        ]
-        return [t for t in tables if t + VECTORS_SIZE <= by_name["__entry_text_end"]]
+        """arm64: where its vector tables begin."""
+        return vector_tables(self.symbols[2])
 
     def syscall_entries(self) -> list[int]:
         by_name = self.symbols[2] | {

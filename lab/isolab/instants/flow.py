@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 
 from .. import term
 from ..guests import kernel, machine
-from ..guests.kernel import VECTORS, VECTORS_SIZE
 from .image import Image, read, words
 from .patchable import ALTERNATIVE, JUMP, KEYS, Said, Sites, jumps, quiet_text, sites_arm64
 
@@ -238,15 +237,8 @@ class Flow:
 
 def way_in(flow: Flow) -> None:
     """From each slot of user mode's vectors to the synchronisation."""
-    # Of tables that a configuration lacks there is a name without code.
-    end = flow.image.symbols["__entry_text_end"]
-    tables = [
-        flow.image.symbols[table] + n * VECTORS_SIZE
-        for table, many in VECTORS.items() if table in flow.image.symbols
-        for n in range(many)
-    ]
-    slots = [t + s for t in tables if t + VECTORS_SIZE <= end for s in USER_SLOTS]
-    flow.follow(((slot, ()) for slot in slots), ENTERS)
+    tables = kernel.vector_tables(flow.image.symbols)
+    flow.follow(((table + slot, ()) for table in tables for slot in USER_SLOTS), ENTERS)
 
 
 def way_out(flow: Flow) -> None:

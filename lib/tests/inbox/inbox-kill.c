@@ -12,10 +12,7 @@
 
 #define SLOTS		16U
 #define STEPS_MAX	20000U
-#define PATIENCE_S	120	/* of each death: all of them take as long as others want the CPU */
 #define DEATHS		400U
-
-enum phase { BEFORE, INSIDE, AFTER };
 
 /* Shared with the posters. */
 static struct {
@@ -41,22 +38,6 @@ static void post_one(void *argument)
 	letter_post(channel, start->poster, start->number);
 	theirs->phase = AFTER;
 	_exit(0);
-}
-
-static void kill_after(const struct start *start, unsigned int steps)
-{
-	struct start copy = *start;
-	pid_t child;
-
-	alarm(PATIENCE_S);
-	theirs->phase = BEFORE;
-	child = traced_start(post_one, &copy);
-	while (theirs->phase == BEFORE)
-		traced_step(child);
-	for (unsigned int i = 0; i < steps && theirs->phase == INSIDE; i++)
-		traced_step(child);
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
 }
 
 /* All but @dead post, and are heard. */
@@ -92,7 +73,7 @@ static void kill_at_each_instruction(uint64_t before)
 			others_go_on(&ears, posters, dead, number);
 		}
 		isolator_channel_close(posters[dead]);
-		kill_after(&start, steps);
+		traced_kill(post_one, &start, &theirs->phase, steps);
 		done = theirs->phase == AFTER;
 		others_go_on(&ears, posters, dead, before + 1);
 		/* It came as a whole or not at all. */
@@ -182,7 +163,7 @@ static void deaths_at_random(void)
 		unsigned int dead = (unsigned int)rand() % POSTERS;
 		uint64_t until = ears.last[dead] + 1 + (unsigned int)rand() % 64;
 
-		alarm(PATIENCE_S);
+		alarm(CHILD_PATIENCE_S);
 		while (ears.last[dead] < until && !check_failed)
 			if (isolator_inbox_poll(ears.inbox, 1 + (unsigned int)rand() % 8) == 0)
 				sched_yield();

@@ -5,16 +5,6 @@
 
 #define SLOTS	16U
 
-/* How many descriptors the process has. */
-static int descriptors(void)
-{
-	int count = 0;
-
-	for (int fd = 0; fd < 256; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
 static void many_to_one(void)
 {
 	struct isolator_channel *posters[POSTERS];

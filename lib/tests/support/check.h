@@ -56,6 +56,16 @@ static bool check_failed;
 		} \
 	} while (0)
 
+/* How many descriptors the process has. */
+static inline int descriptors(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
 /* Run @tests with @before called ahead of each; the exit code of the program. */
 static inline int check_run_each(const struct test *tests, size_t count, void (*before)(void))
 {
