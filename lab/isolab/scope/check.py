@@ -22,6 +22,7 @@ MAX_BOOTS = 3
 # How much slower a kernel with all its checks is under emulation.
 SLOWER = 4.0
 DEBUG_HZ = 20.0
+CONSOLE_LINES = 60  # of a stall in boot: the traces of its CPUs
 Parts = dict[str, Any]
 
 
@@ -135,6 +136,8 @@ def _guest(built: Kernel, session: Session, name: str, seed: int, size: Size, re
     lived = bench is not None and not (failed or outcome.died)
     report.claims.append(Claim(session.name, "the guest came to its end", lived, said))
     if bench is None:
+        # Nothing else of a boot that failed is kept where only this output is.
+        print("\n".join(outcome.console.splitlines()[-CONSOLE_LINES:]))
         return None
     report.done = done
     report.claims += [
