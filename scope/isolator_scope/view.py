@@ -4,8 +4,10 @@
 Nothing waits for a slow page: what it is told next is computed when it can take it.
 """
 
+import os
 from array import array
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from isolator_report.buckets import bucket
@@ -65,6 +67,12 @@ def runs(account: Account) -> list[dict[str, Any]]:
             for run in account.runs]
 
 
+def resident() -> int:
+    """Memory that this process has, in MiB: it stays as it is, however long the recording."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGESIZE") >> 20
+
+
 def _link(instrument: Instrument) -> dict[str, Any]:
     link, recording = instrument.link, instrument.recording
     return {
@@ -77,6 +85,7 @@ def _link(instrument: Instrument) -> dict[str, Any]:
         "recording": instrument.path.name,
         "synced": recording.synced if recording is not None else None,
         "written": recording.written if recording is not None else instrument.replayed,
+        "memory_mib": resident(),
         "reading": instrument.reading(), "replay": instrument.player()}
 
 

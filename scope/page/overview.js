@@ -63,7 +63,8 @@ export function bar() {
   }
   put(get("floor-value"), status?.floor ? time(status.floor.p99) : "not measured", status?.floor ? "" : "mid");
   put(get("why"), [isHeld() ? `held at ${clock(heldAt())} UTC; the recording goes on` : "", why,
-    status?.synced !== null && status ? `${several(status.synced ?? 0, "byte")} on disk` : ""].filter(Boolean).join(" · "));
+    status?.synced !== null && status ? `${several(status.synced ?? 0, "byte")} on disk` : "",
+    status ? `host: ${status.memory_mib} MiB of memory` : ""].filter(Boolean).join(" · "));
   doubts();
 }
 

@@ -173,7 +173,8 @@ function bindKeys() {
 function bindButtons() {
   /** @type {Record<string, () => void>} */
   const acts = { hold: () => views.hold(), theme: views.theme, start: controls.start, stop: () => { command("stop"); },
-    calibrate, snapshot, png: figures.png, svg: figures.svg, markdown: figures.markdown, fade: () => views.fade(1),
+    calibrate, snapshot, png: () => views.everything().then(figures.png), svg: () => views.everything().then(figures.svg),
+    markdown: figures.markdown, fade: () => views.fade(1),
     wipe: () => views.overlay.clear(), "range-less": () => views.range(-1), "range-more": () => views.range(1),
     "zoom-in": () => zoom(-1), "zoom-out": () => zoom(1), back: () => views.axis().pan(-0.5), forth: () => views.axis().pan(0.5),
     newest: () => views.axis().follow(), whole };

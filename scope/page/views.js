@@ -21,6 +21,15 @@ export const overlay = new Persistence(get("overlay"));
 export const histogram = new Distribution(get("histogram"), 300);
 let dirty = true, forced = true, last = 0, counted = 0;
 
+// Half of what drawing costs is for charts that are scrolled away: those wait.
+/** @type {Set<Element>} */
+const near = new Set();
+const watch = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries)
+    if (isIntersecting) near.add(target); else near.delete(target);
+  touch();
+}, { rootMargin: "100px" });
+
 /** Something is to be drawn; `all`: also what is drawn seldom. @param {boolean} [all] */
 export function touch(all = false) { dirty = true; forced ||= all; }
 
@@ -37,6 +46,7 @@ function height() {
 /** Charts of all lines; again when there are others. */
 export function build() {
   get("charts").replaceChildren();
+  watch.disconnect(); near.clear();
   charts.forEach(({ chart }) => chart.plot.destroy());
   charts.length = 0;
   world.names.forEach((name, line) => {
@@ -46,6 +56,7 @@ export function build() {
     const words = element("span", "", { class: "reading" }), holder = element("div");
     head.append(label, words); box.append(head, holder);
     get("charts").append(box);
+    watch.observe(box);
     charts.push({ box, reading: words, chart: new TimeChart(holder, line, SHORT, axes.live, hands(chain.open)) });
   });
   maxima.chart?.plot.destroy();
@@ -119,6 +130,12 @@ function live() {
     box.hidden = hidden;
   }
   if (changed) { rebuild(); }
+  for (const { box, chart } of charts) if (!box.hidden && near.has(box)) chart.update();
+}
+
+/** Draws also what is scrolled away: a figure shows it, too.  (uPlot draws as soon as we wait.) */
+export async function everything() {
+  if (chosen.view !== "live") return;
   for (const { box, chart } of charts) if (!box.hidden) chart.update();
 }
 

@@ -47,7 +47,8 @@ async def measuring(path: Path, port: int, token: str = "") -> AsyncIterator[Ins
         instrument.close()
 
 
-async def whole(instrument: Instrument, made: Generator, triggers: int, packet: int = 100) -> None:
+async def whole(instrument: Instrument, made: Generator, triggers: int, packet: int = 100,
+                seconds: float = 300.0) -> None:
     """A run of so many triggers, until all of it is here."""
     link = instrument.link
     assert link is not None
@@ -56,7 +57,7 @@ async def whole(instrument: Instrument, made: Generator, triggers: int, packet: 
         ack = await link.command(message)
         assert ack.status == 0, ack
     await until(lambda: made.target.idle and not made._records
-                and instrument.account.next_packet == made.next_packet)
+                and instrument.account.next_packet == made.next_packet, seconds)
 
 
 def same(account: Account, made: Generator) -> None:
@@ -71,14 +72,15 @@ def same(account: Account, made: Generator) -> None:
 
 
 async def record(path: Path, triggers: int, seed: int = 1, faults: Faults | None = None,
-                 packet: int = 100, millihertz: int = 200_000) -> Generator:
-    """A recording of a run, and the generator that it is of."""
+                 packet: int = 100, millihertz: int = 200_000,
+                 seconds: float = 300.0) -> Generator:
+    """A recording of a run, which may take so long, and the generator that it is of."""
     made = Generator(Target(seed, faults=faults), speed=0.0)
     made.target.settings.millihertz = millihertz
     await made.listen()
     try:
         async with measuring(path, made.port) as instrument:
-            await whole(instrument, made, triggers, packet)
+            await whole(instrument, made, triggers, packet, seconds)
             await until(lambda: instrument.account.agrees() is not None)
     finally:
         await made.close()

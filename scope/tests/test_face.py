@@ -80,6 +80,33 @@ def test_no_blank_column_where_data_is(recorded: Path) -> None:
             assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_charts_out_of_sight_wait(recorded: Path) -> None:
+    """They cost nothing; scrolled to, or in a figure, they show what the others do."""
+    window = "JSON.stringify(scope.charts[10].chart.window)"
+    here = "JSON.stringify(scope.axes.live.window().map(ns => ns / 1e9))"
+    with serving("--replay", str(recorded), "--speed", "0") as url, browser() as page:
+        page.set_viewport_size({"width": 1024, "height": 500})
+        page.goto(url)
+        wait(page, "scope.world.lines.length == 11 && scope.world.lines[3].count == 5000")
+        page.keyboard.press("Space")
+        page.locator("#chart-0").scroll_into_view_if_needed()
+        wait(page, "scope.charts[0].chart.draws > 0")
+        shown(page)
+        draws = page.evaluate("scope.charts.map(one => one.chart.draws)")
+        page.keyboard.press("+")
+        wait(page, f"JSON.stringify(scope.charts[0].chart.window) == {here}")
+        shown(page)
+        assert page.evaluate(f"{window} != {here}")
+        assert page.evaluate("scope.charts[10].chart.draws") == draws[10]
+        with page.expect_download():
+            page.evaluate("document.getElementById('png').click()")
+        assert page.evaluate(f"{window} == {here}")
+        page.keyboard.press("+")
+        wait(page, f"JSON.stringify(scope.charts[0].chart.window) == {here} && {window} != {here}")
+        page.locator("#chart-10").scroll_into_view_if_needed()
+        wait(page, f"{window} == {here}")
+
+
 def test_held_time_can_be_zoomed_and_read(recorded: Path) -> None:
     """Hold, zoom, another view, another theme, the cursor, a click: all go on working."""
     with serving("--replay", str(recorded), "--speed", "0") as url, browser() as page:

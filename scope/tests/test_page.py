@@ -36,8 +36,14 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+ON_SCREEN = """scope.charts.map(one => {
+    const {top, bottom} = one.box.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+})"""
+
+
 def test_draws_while_a_million_points_are_replayed(tmp_path: Path) -> None:
-    """At least 20 a second, each chart, each with new data; all points arrive.
+    """At least 20 a second, each chart on the screen, each with new data; all points arrive.
 
     By the page's own clock, the time that it computes: other work of this machine leaves it less.
     """
@@ -68,6 +74,7 @@ def test_draws_while_a_million_points_are_replayed(tmp_path: Path) -> None:
         first = look()
         wait(page, f"scope.drawn.points > {first[1] + POINTS / 2}")
         seconds, points, *draws = (b - a for a, b in zip(first, look(), strict=True))
+        draws = [count for count, on in zip(draws, page.evaluate(ON_SCREEN), strict=True) if on]
         rates = [count / seconds for count in draws]
         print(f"draws of each chart: {min(rates):.1f} to {max(rates):.1f} for each of the "
               f"{seconds:.1f} s that it computed, with {points:.0f} points")
@@ -75,7 +82,7 @@ def test_draws_while_a_million_points_are_replayed(tmp_path: Path) -> None:
         wait(page, f"scope.world.lines.every(row => row.count == {triggers})")
         picture(page, "live", tmp_path)
         page.close()  # before its server goes
-        assert min(draws) > 20 and min(rates) >= DRAWS
+        assert len(draws) >= 3 and min(draws) > 20 and min(rates) >= DRAWS
 
 
 # Pixels of these lines' colours where the planted answer belongs.
