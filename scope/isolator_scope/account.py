@@ -352,9 +352,11 @@ class Account:
         run, found = self.run, settings(state)
         if any(found[name] != value for name, value in run.expected.items()):
             return  # from before the command that it waits for
-        if run.state is not None and settings(run.state) != found:
-            before = settings(run.state)
-            other = {name: value for name, value in found.items() if value != before[name]}
+        before = found if run.state is None else settings(run.state)
+        # A mask of 0 is all that there are: so it says until it begins with them.
+        other = {name: value for name, value in found.items() if value != before[name]
+                 and (name != "mask" or (value and before[name]))}
+        if other:
             self.begin(self.wall(state.now_ns), "", told(other), other, fresh=False)
         self.run.state = state
 

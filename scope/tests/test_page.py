@@ -216,7 +216,12 @@ def test_controls_reach_the_generator(tmp_path: Path) -> None:
         wait(page, "scope.world.status.state.mask == '2046'")
         page.evaluate("document.activeElement.blur()")
         # Held: what is drawn stands still, the recording does not.
+        page.evaluate("document.getElementById('generator-panel').open = false")
+        page.locator("#chart-3").scroll_into_view_if_needed()
         page.keyboard.press("Space")
+        # The last that is drawn is what had come by then.
+        wait(page, "scope.axes.live.end !== null && scope.charts[3].chart.window.join() =="
+             " scope.axes.live.window().map(ns => ns / 1e9).join()")
         page.evaluate("() => { scope.world.before = scope.charts[3].chart.window.join(); }")
         triggers = page.evaluate("scope.world.status.triggers")
         size = path.stat().st_size

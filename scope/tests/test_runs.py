@@ -2,6 +2,7 @@
 """Runs: what was measured with other settings is another run; and what nobody knows is not told."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from isolator_report.page import page
@@ -11,6 +12,8 @@ from isolator_scope.instrument import Instrument
 from isolator_scope.protocol import Answer, Packet, SetFrequency, SetPacket, Start, Trigger, Welcome
 from isolator_scope.runs import RUNS
 from scope_runs import generator, measuring, record, same, until
+from sim.generator import Generator
+from sim.model import Target
 
 SECOND = 1_000_000_000
 
@@ -101,6 +104,19 @@ def test_what_is_under_way_is_the_old_runs() -> None:
     assert account.packet(Packet(0, 0, records), 101 * SECOND)
     assert [one.triggers for one in account.runs] == [2, 3]
     assert account.lines[0].values.least == 3000 and account.runs[0].lines[0].values.most == 2000
+
+
+def test_all_mechanisms_are_the_same_ones() -> None:
+    """The generator says 0, all that there are, until it begins with them: no other run."""
+    made = Generator(Target(1))
+    account = Account()
+    account.greet(Welcome(1, 1, 0, 0, 40, 0, made.target.names), SECOND)
+    account.told(replace(made.state(), mask=0))
+    records = tuple(Trigger(n, n * SECOND, 0, 3, (Answer(0, 1000, 0),)) for n in (1, 2))
+    assert account.packet(Packet(0, 0, records), 3 * SECOND)
+    for mask, runs in ((3, 1), (0, 1), (3, 1), (1, 2)):
+        account.told(replace(made.state(), mask=mask))
+        assert len(account.runs) == runs
 
 
 def test_what_nobody_knows_is_not_told(tmp_path: Path) -> None:
