@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import term
 from ..paths import BUILD, cache
-from . import arm64, distro, dmesg, initramfs, observer, qemu, wires
+from . import arm64, distro, dmesg, initramfs, observer, qemu, stuck, wires
 from .kernel import Kernel
 from .machine import ARM64
 
@@ -243,9 +243,11 @@ def _follow(
         if guest.stop and guest.stop.is_set():
             outcome.died = STOPPED
         elif not up and now - begin > guest.boot_s:
-            outcome.died = f"no agent within {guest.boot_s:.0f} s of boot"
+            outcome.died = (f"no agent within {guest.boot_s:.0f} s of boot: "
+                            f"{stuck.tell(process.pid, monitor())}")
         elif now - last > guest.silence_s:
-            outcome.died = f"no report for {guest.silence_s:.0f} s"
+            outcome.died = (f"no report for {guest.silence_s:.0f} s: "
+                            f"{stuck.tell(process.pid, monitor())}")
         elif now - begin > guest.total_s:
             outcome.died = f"not done within {guest.total_s:.0f} s"
         if outcome.died:
