@@ -19,7 +19,7 @@ RIP=ffffffff{} RFL=00000246 [---Z-P-] CPL=0 II=0 A20=1 SMM=0 HLT=1
 
 
 def test_places() -> None:
-    """Each place once; a CPU that waits for an interrupt is told from one that spins."""
+    """Lists each place once, and marks a halted CPU."""
     looks = [LOOK.format(at) for at in ("81000000", "81000004", "81000000")]
     assert stuck.places(looks) == (
         "CPU 0 at ffffffff81234567; CPU 1 at ffffffff81000000 halted, ffffffff81000004 halted")

@@ -62,7 +62,7 @@ static const char *refusal(const struct server *server, const struct message *me
 	return NULL;
 }
 
-/* The host of @link is told why it loses the generator, if it reads: it would come back else. */
+/* Tell the host of @link, if it reads, why it loses the generator: else it would reconnect. */
 static void taken(struct link *link)
 {
 	const struct frame nobody = { .type = MESSAGE_HELLO, .sequence = UINT32_MAX };

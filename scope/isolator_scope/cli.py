@@ -18,11 +18,10 @@ from isolator_report.errors import ReportError
 from . import headless
 from .document import About, document, duration, limit
 from .errors import ERROR, ScopeError
-from .link import Target
+from .link import PORT, Target, address
 from .protocol import Message, SetBurst, SetDuty, SetFrequency, SetPacket, SetPatience, SetPhase
 from .text import csv_text, table
 
-PORT = 2350  # of a generator
 LONGEST_TOKEN = 255  # bytes
 
 EXAMPLES = """examples:
@@ -41,23 +40,6 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         self.exit(ERROR, f"{self.prog}: {message}; see {self.prog} --help\n")
-
-
-def address(words: str, port: int) -> tuple[str, int]:
-    """HOST, HOST:PORT or [HOST]:PORT."""
-    host, mark, rest = words.rpartition(":")
-    if words.startswith("[") and words.endswith("]"):
-        host, mark, rest = words[1:-1], "", ""
-    elif not mark or (":" in host and not host.startswith("[")):
-        host, mark, rest = words, "", ""
-    if mark:
-        if not rest.isdecimal() or not 0 <= int(rest) < 65536:
-            raise ScopeError(f"{words}: {rest} is not a port")
-        port = int(rest)
-    host = host.removeprefix("[").removesuffix("]")
-    if not host:
-        raise ScopeError(f"{words}: no host")
-    return host, port
 
 
 def token(path: Path | None) -> str:

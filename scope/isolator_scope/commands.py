@@ -9,7 +9,7 @@ from typing import Any
 
 from .errors import ScopeError
 from .instrument import Instrument
-from .link import Target
+from .link import PORT, Target, address
 from .protocol import (
     Calibrate,
     Message,
@@ -135,8 +135,6 @@ class Commands:
         return 200, f"noted{kept}"
 
     async def _connect(self, wanted: dict[str, Any]) -> Answer:
-        from .cli import PORT, address
-
         link, where = self.instrument.link, _words(wanted, "target")
         if link is None:
             return 409, "a recording has no link"

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .trail import COUNT, LEVELS, MISSING, RING, Trail
+from .trail import LEVELS, RING, Row, Trail, empty, heard
 
 VERSION = 1
 COARSE = 3  # the finest level that is kept; finer ones are read out of the recording
@@ -138,22 +138,21 @@ class Index:
                 continue
             rows = self._rows(level, trail.lines)
             for index in range(max(self._done[level] + 1, now - RING + 1), upto + 1):
-                row = [trail.read(level, index, line) for line in range(trail.lines)]
-                if any(one is not None and (one[COUNT] or one[MISSING]) for one in row):
+                row = trail.row(level, index)
+                if any(map(heard, row)):
                     rows.add(struct.pack("<q", index) + b"".join(
-                        COLUMN.pack(*(one or (-1, -1, 0, 0, 0, 0))) for one in row))
+                        COLUMN.pack(*(one or empty())) for one in row))
             self._done[level] = upto
 
-    def columns(self, level: int, first: int, last: int
-                ) -> Iterator[tuple[int, list[list[int] | None]]]:
+    def columns(self, level: int, first: int, last: int) -> Iterator[tuple[int, Row]]:
         """Those that it keeps; `level` is a coarse one."""
         for (kept, _), rows in sorted(self._columns.items()):
             if kept != level:
                 continue
             number = rows.find(first)
             while number < rows.count and (index := rows.first(number)) <= last:
-                yield index, [list(one) if one[3] or one[5] else None
-                              for one in COLUMN.iter_unpack(rows.row(number)[8:])]
+                yield index, [one if heard(one) else None for one in
+                              map(list, COLUMN.iter_unpack(rows.row(number)[8:]))]
                 number += 1
 
     def place(self, wall: int) -> int | None:

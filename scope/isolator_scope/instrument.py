@@ -16,7 +16,7 @@ from .errors import ScopeError
 from .frame import HEAD
 from .index import Index
 from .link import Link, Target
-from .player import Player
+from .player import SLICE, Player
 from .protocol import (
     Ack,
     Floor,
@@ -38,7 +38,6 @@ from .runs import SETTINGS, changes, told
 EVENTS = 200  # of the link, the newest ones
 SYNC = 1.0  # s
 CHECKPOINT = 30.0  # s
-SLICE = 0.02  # s of replaying, before others get their turn
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ class Instrument:
         try:
             index = Index(self.path)
         except OSError as problem:
-            self.events.append(Event(time.time_ns(), "no index", str(problem.strerror)))
+            self._no_index(problem)
             return None
         found = index.restore()
         try:
@@ -140,6 +139,11 @@ class Instrument:
             self.account = Account()
             index.clear()
         return index
+
+    def _no_index(self, problem: OSError) -> None:
+        """It goes on without."""
+        self.events.append(Event(time.time_ns(), "no index", str(problem.strerror)))
+        self.index = None
 
     def _opened(self) -> None:
         assert self.recording is not None
@@ -178,8 +182,7 @@ class Instrument:
             try:
                 self.index.save(self.replayed, mark, told)
             except OSError as problem:
-                self.events.append(Event(time.time_ns(), "no index", str(problem.strerror)))
-                self.index = None
+                self._no_index(problem)
 
     def _indexed(self, begin: int, trigger: int, wall: int) -> None:
         """After an entry whose first trigger was that."""
@@ -189,8 +192,7 @@ class Instrument:
             self.index.mark(wall, begin, trigger, self.account.wall(0))
             self.index.follow(self.account.trail)
         except OSError as problem:
-            self.events.append(Event(time.time_ns(), "no index", str(problem.strerror)))
-            self.index = None
+            self._no_index(problem)
 
     def _fed(self, frame: Frame, message: Message | None, at: int, begin: int) -> None:
         """Into the account, and into the index."""
@@ -230,9 +232,7 @@ class Instrument:
         """Another run begins: in the recording, and in the account."""
         at = time.time_ns() if at is None else at
         words: dict[str, Any] = {"name": name, "why": why, "expected": expected, "fresh": fresh}
-        if self.recording is not None:
-            self.recording.note(at, event="run", **words)
-            self._accounted()
+        self._note(at, event="run", **words)
         self._begin(words, at)
         said = ", ".join(filter(None, (self.account.run.title, why)))
         self.events.append(Event(at, "run", said))
@@ -240,9 +240,7 @@ class Instrument:
     def mark(self, text: str, of: int) -> None:
         """A note of a person, of that time."""
         self.marks.append((of, text))
-        if self.recording is not None:
-            self.recording.note(event="mark", text=text, of=of)
-            self._accounted()
+        self._note(event="mark", text=text, of=of)
 
     async def command(self, message: Message) -> Ack:
         """To the generator.  What it takes of settings begins another run where it was sent."""
@@ -291,6 +289,12 @@ class Instrument:
             self.recording.append(Kind.COMMAND, raw)
             self._accounted()
 
+    def _note(self, at: int | None = None, /, **words: Any) -> None:
+        """Into the recording, if there is one: now, or at the host's time `at`."""
+        if self.recording is not None:
+            self.recording.note(at, **words)
+            self._accounted()
+
     def _accounted(self) -> None:
         """All that is in the recording is in the account, too."""
         if self.recording is not None:
@@ -298,9 +302,7 @@ class Instrument:
 
     def event(self, event: str, **words: str | int) -> None:
         """Of the link."""
-        if self.recording is not None:
-            self.recording.note(event=event, **words)
-            self._accounted()
+        self._note(event=event, **words)
         said = ", ".join(f"{key} {value}" for key, value in words.items())
         self.events.append(Event(time.time_ns(), event, said))
 

@@ -31,6 +31,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0  # s between attempts
 SILENCE = 5.0  # s without a frame (a State comes each second): the link is dead
 PATIENCE = 5.0  # s for an answer to a command
 CHUNK = 1 << 16
+PORT = 2350  # of a generator
 HELD = 1 << 20  # bytes that wait to be sent: more, and the generator does not read
 
 
@@ -62,6 +63,23 @@ class Target:
         return f"{self.host}:{self.port}"
 
 
+def address(words: str, port: int) -> tuple[str, int]:
+    """HOST, HOST:PORT or [HOST]:PORT."""
+    host, mark, rest = words.rpartition(":")
+    if words.startswith("[") and words.endswith("]"):
+        host, mark, rest = words[1:-1], "", ""
+    elif not mark or (":" in host and not host.startswith("[")):
+        host, mark, rest = words, "", ""
+    if mark:
+        if not rest.isdecimal() or not 0 <= int(rest) < 65536:
+            raise ScopeError(f"{words}: {rest} is not a port")
+        port = int(rest)
+    host = host.removeprefix("[").removesuffix("]")
+    if not host:
+        raise ScopeError(f"{words}: no host")
+    return host, port
+
+
 class Link:
     """One generator.  `run` never ends by itself; cancel it."""
 
@@ -74,17 +92,17 @@ class Link:
         self.why = ""  # the last failure
         self.refused: str | None = None  # the generator's words: trying again does not help
         self.taken = False  # another host has it: it is left to that one until `again`
+        self.left = False  # nobody wishes for a link now
         self._dice = random.Random(seed)
         self._writer: asyncio.StreamWriter | None = None
         self._sequence = 0
         self._brought = False  # a packet came since it was connected
         self._waiting: deque[tuple[int, asyncio.Future[Ack]]] = deque()
         self._again = asyncio.Event()
-        self._left = False
 
     def again(self, target: Target | None = None) -> None:
         """Connect, where it was given up, taken or left; or to another generator."""
-        self.taken = self._left = False
+        self.taken = self.left = False
         self.refused = None
         moved = target is not None and target != self.target
         self.target = target or self.target
@@ -94,21 +112,16 @@ class Link:
 
     def leave(self) -> None:
         """No link until `again`."""
-        self._left = True
+        self.left = True
         self._again.set()
         if self._writer is not None:
             self._writer.transport.abort()
-
-    @property
-    def left(self) -> bool:
-        """Nobody wishes for a link now."""
-        return self._left
 
     async def _wait(self, seconds: float) -> None:
         """That long; or, where another host has the generator or none is wished for, until told."""
         self._again.clear()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(None if self.taken or self._left else seconds):
+            async with asyncio.timeout(None if self.taken or self.left else seconds):
                 await self._again.wait()
 
     async def run(self) -> None:
@@ -128,7 +141,7 @@ class Link:
                 self.connected.clear()
                 self.sink.event("cut", why=self.why)
             await self._wait(pause * self._dice.uniform(0.7, 1.0))
-            while self._left:
+            while self.left:
                 await self._wait(0)
             pause = min(pause * 2, LONGEST_PAUSE)
 

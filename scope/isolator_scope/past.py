@@ -21,11 +21,9 @@ from .protocol import (
     decode,
 )
 from .recording import Entry, Kind, Reader
-from .trail import BASE, COUNT, LATE, LEAST, MISSING, MOST, NONE, SUM
+from .trail import BASE, COUNT, LATE, LEAST, MISSING, MOST, SUM, Row, empty
 
 MOST_TRIGGERS = 500_000  # that one question reads; the page asks for coarser columns before
-
-Row = list[list[int] | None]
 
 
 @dataclass(frozen=True)
@@ -102,14 +100,14 @@ def _add(row: Row, record: Trigger) -> None:
         if answer.line < len(row):
             column = row[answer.line]
             if column is None:
-                column = row[answer.line] = [NONE, NONE, 0, 0, 0, 0]
+                column = row[answer.line] = empty()
             _value(column, answer.ns)
             column[LATE] += answer.flags & ANSWER_LATE
     for line in range(len(row)):
         if left >> line & 1:
             column = row[line]
             if column is None:
-                column = row[line] = [NONE, NONE, 0, 0, 0, 0]
+                column = row[line] = empty()
             column[MISSING] += 1
 
 

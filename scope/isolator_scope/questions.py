@@ -13,10 +13,10 @@ from typing import Any
 
 from . import past
 from .index import COARSE
-from .trail import BASE, LEVELS, RING
+from .trail import BASE, LEVELS, MISSING, MOST, RING, Row
 from .view import View, find, shape, told_rows, worst
 
-MOST = 4 * RING  # columns of an answer
+WIDEST = 4 * RING  # columns of an answer
 AROUND = 2_000_000_000  # ns around a trigger whose time is known by its mark only
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -86,20 +86,20 @@ class Questions:
         """Columns of a level; those that the trail has no more come from index and recording."""
         level, first, last = (_whole(one.get(name)) for name in ("level", "first", "last"))
         if level is None or first is None or last is None or not 0 <= level < LEVELS \
-                or not 0 <= last - first < MOST:
+                or not 0 <= last - first < WIDEST:
             return None
         trail = self.view.instrument.account.trail
         kept = trail.span(level)
-        rows: dict[int, past.Row] = {}
+        rows: dict[int, Row] = {}
         if first < kept.start:
             rows.update(await self._old(level, first, min(last, kept.start - 1), threads))
         for index in range(max(first, kept.start), min(last + 1, kept.stop)):
-            rows[index] = [trail.read(level, index, line) for line in range(trail.lines)]
+            rows[index] = trail.row(level, index)
         return {"type": "window", "of": str(one.get("of", ""))[:20], "level": level,
                 "first": first, "last": last, "rows": told_rows(sorted(rows.items()))}
 
     async def _old(self, level: int, first: int, last: int, threads: ThreadPoolExecutor
-                   ) -> dict[int, past.Row]:
+                   ) -> dict[int, Row]:
         index, instrument = self.view.instrument.index, self.view.instrument
         if index is None:
             return {}
@@ -119,19 +119,19 @@ class Questions:
         level = next((one for one in range(LEVELS)
                       if ((trail.now * BASE - begin) // (BASE << 2 * one)) < RING), LEVELS - 1)
         first, kept = begin // (BASE << 2 * level), trail.span(level)
-        rows: dict[int, past.Row] = {}
+        rows: dict[int, Row] = {}
         if first < kept.start and index is not None and level >= COARSE:
             rows.update(index.columns(level, first, kept.start - 1))
         for number in range(max(first, kept.start), kept.stop):
-            rows[number] = [trail.read(level, number, line) for line in range(trail.lines)]
+            rows[number] = trail.row(level, number)
         cells: dict[int, list[int]] = {}
         step = max(-(-len(range(first, kept.stop)) // RING), 1)
         for number, row in rows.items():
             cell = cells.setdefault((number - first) // step, [-1, 0])
             for column in row:
                 if column is not None:
-                    cell[0] = max(cell[0], column[0])
-                    cell[1] += column[5]
+                    cell[0] = max(cell[0], column[MOST])
+                    cell[1] += column[MISSING]
         return {"type": "map", "begin": first * (BASE << 2 * level), "each": step * (
             BASE << 2 * level), "cells": [[number, *cell] for number, cell in sorted(cells.items())
                                           if cell[0] >= 0 or cell[1]]}

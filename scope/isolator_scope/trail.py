@@ -17,6 +17,18 @@ NONE = -1  # the maximum and the minimum of a column without a value
 # A column of one line: maximum, minimum, sum, count, late, missing.
 MOST, LEAST, SUM, COUNT, LATE, MISSING = range(6)
 
+Row = list[list[int] | None]  # a column of all lines; None: nothing is known of that time
+
+
+def empty() -> list[int]:
+    """A column in which nothing was so far."""
+    return [NONE, NONE, 0, 0, 0, 0]
+
+
+def heard(column: list[int] | None) -> bool:
+    """Was there a trigger for that line?"""
+    return column is not None and bool(column[COUNT] or column[MISSING])
+
 
 @dataclass(eq=False)  # each is one reader's own
 class Cursor:
@@ -85,14 +97,14 @@ class Trail:
         self.lines = lines
         self.levels = [Level(lines) for _ in range(LEVELS)]
         self.now = -1  # the open column of level 0
-        self.open = [[NONE, NONE, 0, 0, 0, 0] for _ in range(lines)]
+        self.open = [empty() for _ in range(lines)]
         self.cursors: list[Cursor] = []
 
     def widen(self, lines: int) -> None:
         """More lines; what is known of the others stays."""
         for level in self.levels:
             level.widen(lines)
-        self.open += [[NONE, NONE, 0, 0, 0, 0] for _ in range(lines - self.lines)]
+        self.open += [empty() for _ in range(lines - self.lines)]
         self.lines = lines
 
     def advance(self, at: int) -> None:
@@ -156,7 +168,7 @@ class Trail:
         if index != self.now >> 2 * level:
             return found
         parts = [self.levels[below].read(self.now >> 2 * below, line) for below in range(level)]
-        found = found or [NONE, NONE, 0, 0, 0, 0]
+        found = found or empty()
         for more in (*parts, self.open[line]):
             if more is not None:
                 found[MOST] = max(found[MOST], more[MOST])
@@ -167,17 +179,21 @@ class Trail:
                     found[kind] += more[kind]
         return found
 
+    def row(self, level: int, index: int) -> Row:
+        """A column of all lines."""
+        return [self.read(level, index, line) for line in range(self.lines)]
+
     def span(self, level: int) -> range:
         """The columns of a level that can still be read."""
         now = self.now >> 2 * level if self.now >= 0 else -1
         return range(max(now - RING + 1, 0), now + 1)
 
-    def since(self, cursor: Cursor) -> Iterator[tuple[int, list[list[int] | None]]]:
+    def since(self, cursor: Cursor) -> Iterator[tuple[int, Row]]:
         """The columns that changed since the cursor's last look, each with all its lines."""
         span = self.span(cursor.level)
         start = max(span.start, cursor.low)
         cursor.low = max(span.stop - 1, 0)  # the open one again, next time
         for index in range(start, span.stop):
-            row = [self.read(cursor.level, index, line) for line in range(self.lines)]
-            if any(column is not None and (column[COUNT] or column[MISSING]) for column in row):
+            row = self.row(cursor.level, index)
+            if any(map(heard, row)):
                 yield index, row

@@ -20,7 +20,7 @@ from .instrument import Instrument
 from .past import Found
 from .runs import Line, Run
 from .statistics import COARSE_BITS, SUB_BITS, Statistics
-from .trail import BASE, COUNT, LEVELS, MISSING, RING, Cursor, Trail
+from .trail import BASE, LEVELS, RING, Cursor, Row, Trail, heard
 
 PERCENTS = (50.0, 90.0, 99.0, 99.9, 99.99)
 SEEN = 50  # gaps and events that a page is shown
@@ -52,11 +52,10 @@ def row_of(name: str, line: Line, limit: int | None) -> dict[str, Any]:
         "beyond": None if limit is None else beyond(values, limit) + line.missing}
 
 
-def statistics(account: Account, run: Run | None = None, limit: int | None = None
-               ) -> list[dict[str, Any]]:
+def statistics(run: Run, limit: int | None = None) -> list[dict[str, Any]]:
     """Of each line in a run."""
-    lines = (run or account.run).lines
-    return [row_of(name, line, limit) for name, line in zip(titles(lines), lines, strict=True)]
+    return [row_of(name, line, limit)
+            for name, line in zip(titles(run.lines), run.lines, strict=True)]
 
 
 def runs(account: Account) -> list[dict[str, Any]]:
@@ -179,21 +178,15 @@ def worst(run: Run, limit: int = WORST) -> list[dict[str, Any]]:
 
 def shape(run: Run, name: str) -> dict[str, Any]:
     """A run to compare with: figures and distributions, once."""
-    return {"title": name, "lines": statistics_of(run), "coarse": [
+    return {"title": name, "lines": statistics(run), "coarse": [
         [[index, count] for index, count in enumerate(line.values.coarse) if count]
         for line in run.lines]}
 
 
-def statistics_of(run: Run) -> list[dict[str, Any]]:
-    """Of each line."""
-    return [row_of(name, line, None) for name, line in zip(titles(run.lines), run.lines,
-                                                           strict=True)]
-
-
-def told_rows(rows: Sequence[tuple[int, list[list[int] | None]]]) -> list[Any]:
+def told_rows(rows: Sequence[tuple[int, Row]]) -> list[Any]:
     """Columns for a page: of each its number, and the lines that have something in it."""
     return [[index, [[line, *column] for line, column in enumerate(row)
-                     if column is not None and (column[COUNT] or column[MISSING])]]
+                     if column is not None and heard(column)]]
             for index, row in rows]
 
 
@@ -238,7 +231,7 @@ class View:
 
     def slow(self) -> dict[str, Any]:
         """Figures, a few times a second."""
-        return {"lines": statistics(self.instrument.account, self.run, self.limit),
+        return {"lines": statistics(self.run, self.limit),
                 "status": status(self.instrument)}
 
     def tick(self) -> dict[str, Any] | None:

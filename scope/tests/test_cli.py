@@ -19,7 +19,7 @@ import pytest
 from isolator_report import VERSION
 from isolator_report.document import load
 from isolator_scope import headless
-from isolator_scope.cli import address, main, parser, token
+from isolator_scope.cli import main, parser, token
 from isolator_scope.document import duration, limit
 from isolator_scope.errors import (
     ERROR,
@@ -30,7 +30,7 @@ from isolator_scope.errors import (
     ScopeError,
     reason,
 )
-from isolator_scope.link import Target
+from isolator_scope.link import Target, address
 from isolator_scope.protocol import ProtocolError, SetFrequency, SetPatience
 from isolator_scope.recording import Reader
 from scope_simulated import ENVIRONMENT, simulated
@@ -178,7 +178,7 @@ def test_signal_ends_it_in_order(tmp_path: Path) -> None:
 
 
 def test_another_host_ends_it(tmp_path: Path) -> None:
-    """No result, and the reason; it neither waits for ever nor takes the generator back."""
+    """It reports that there is no result and why, ends, and leaves the generator alone."""
     with simulated() as (where, _):
         with subprocess.Popen(
                 [sys.executable, "-m", "isolator_scope", "record", "--connect", where, "-o",

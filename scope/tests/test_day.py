@@ -52,7 +52,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _look_around(page: Any) -> None:
-    """Pan by the arrows, zoom in and out, at least 30 times a second."""
+    """Pan and zoom, about 30 times a second."""
     page.evaluate("""seconds => new Promise(done => {
         const end = performance.now() + 1000 * seconds;
         let step = 0;

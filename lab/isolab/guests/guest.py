@@ -238,18 +238,19 @@ def _follow(
                 outcome.boot_seconds = last - begin
             outcome.died = outcome.died or on_event(event)
         now = time.monotonic()
+        silent = ""
         if ended:
             break
         if guest.stop and guest.stop.is_set():
             outcome.died = STOPPED
         elif not up and now - begin > guest.boot_s:
-            outcome.died = (f"no agent within {guest.boot_s:.0f} s of boot: "
-                            f"{stuck.tell(process.pid, monitor())}")
+            silent = f"no agent within {guest.boot_s:.0f} s of boot"
         elif now - last > guest.silence_s:
-            outcome.died = (f"no report for {guest.silence_s:.0f} s: "
-                            f"{stuck.tell(process.pid, monitor())}")
+            silent = f"no report for {guest.silence_s:.0f} s"
         elif now - begin > guest.total_s:
             outcome.died = f"not done within {guest.total_s:.0f} s"
+        if silent:
+            outcome.died = f"{silent}: {stuck.tell(process.pid, monitor())}"
         if outcome.died:
             process.send_signal(signal.SIGTERM)
             try:

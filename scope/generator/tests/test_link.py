@@ -199,7 +199,7 @@ def test_hello(rig: Rig) -> None:
     host.order(Ping())
     newer = rig.host(Hello(token="right"))
     assert host.until(lambda: host.closed)
-    # It is told why: it must not take the generator back by itself.
+    # It learns why, so that it does not take the generator back by itself.
     told = host.acks[-1]
     assert (told.sequence, told.command, told.status) == (0xFFFFFFFF, Hello.TYPE, Status.BUSY)
     assert "another host" in told.text
