@@ -2,7 +2,7 @@
 // A stretch of time that is looked at: follows what is new, or stays where a person put it.
 // The columns of its level come by themselves while it follows; all others are asked for.
 import { send } from "./link.js";
-import { tell, world } from "./state.js";
+import { chosen, tell, world } from "./state.js";
 
 export const MOST = 1, LEAST = 2, SUM = 3, COUNT = 4, LATE = 5, MISSING = 6;
 const NEAREST = 1e7; // ns
@@ -133,3 +133,6 @@ export class TimeAxis {
 }
 
 export const axes = { live: new TimeAxis("live", 6.4e9), long: new TimeAxis("long", 0) };
+
+/** The one of the view. */
+export const axis = () => chosen.view === "long" ? axes.long : axes.live;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A figure for a paper or a ticket: title, target, date and settings, the picture, a table.
-import { axes } from "./axis.js";
+import { axis } from "./axis.js";
 import { headline, last } from "./chain.js";
 import { clock, colour, count, date, element, lineColour, time } from "./format.js";
 import { say } from "./link.js";
@@ -13,11 +13,11 @@ const TITLES = /** @type {Record<string, string>} */ ({ live: "Answers over time
 /** What a reader must know. @returns {string[]} */
 export function head() {
   const { status } = world, { state, floor } = status, one = run();
-  const axis = chosen.view === "long" ? axes.long : axes.live, [from, to] = axis.window();
+  const { each } = axis(), [from, to] = axis().window();
   const lines = [`${status.target || status.recording}, ${one?.title ?? "no run"}, ${date(one?.began ?? 0)}, ${count(one?.triggers ?? 0)} triggers`];
   if (state) lines.push(`${state.millihertz / 1000} Hz, duty ${state.duty_ppm / 1e4} %, phase ${state.phase ? `random (seed ${state.seed})` : "fixed"}, patience ${time(state.patience_ns)}; ` +
     (floor ? `generator's floor: p99 ${time(floor.p99)}` : "generator's floor not measured"));
-  if (chosen.view === "live" || chosen.view === "long") lines.push(`Shown: ${clock(from)} to ${clock(to)} UTC, in columns of ${time(axis.each)}`);
+  if (chosen.view === "live" || chosen.view === "long") lines.push(`Shown: ${clock(from)} to ${clock(to)} UTC, in columns of ${time(each)}`);
   if (chosen.view === "chain" && last.chain) lines.push(headline(last.chain));
   if (chosen.limit !== null) lines.push(`Limit ${time(chosen.limit)}: ${verdict().words}`);
   if (status.doubts.length) lines.push(`Not a result: ${status.doubts.join("; ")}`);

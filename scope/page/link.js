@@ -38,28 +38,29 @@ export function say(text, good = true) {
   last = text;
 }
 
+/** @param {string} path @param {object} [more] of the request @returns {Promise<{ok: boolean, text: string}>} */
+async function post(path, more = {}) {
+  try {
+    return await (await fetch(path, { method: "POST", ...more })).json();
+  } catch {
+    return { ok: false, text: "the server did not answer" };
+  }
+}
+
 /**
  * What the server, or the generator, answers.
  * @param {string} name @param {object} [more] @param {boolean} [quiet]
  * @returns {Promise<{ok: boolean, text: string}>}
  */
 export async function command(name, more = {}, quiet = false) {
-  let answer = { ok: false, text: "the server did not answer" };
-  try {
-    const got = await fetch("/api/command", {
-      method: "POST", headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ name, ...more }),
-    });
-    answer = await got.json();
-  } catch { /* it is said below */ }
+  const answer = await post("/api/command", {
+    headers: { "Content-Type": "application/json" }, body: JSON.stringify({ name, ...more }),
+  });
   if (!quiet || !answer.ok) say(`${name}: ${answer.text}`, answer.ok);
   return answer;
 }
 
 export async function snapshot() {
-  let answer = { ok: false, text: "the server did not answer" };
-  try {
-    answer = await (await fetch("/api/snapshot", { method: "POST" })).json();
-  } catch { /* it is said below */ }
+  const answer = await post("/api/snapshot");
   say(`snapshot: ${answer.text}`, answer.ok);
 }

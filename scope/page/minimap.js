@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // All of the recording in one strip; the window in it can be put anywhere.
-import { axes } from "./axis.js";
+import { axis } from "./axis.js";
 import { colour, date, get } from "./format.js";
 import { receive, send } from "./link.js";
 import { chosen, on, world } from "./state.js";
@@ -8,8 +8,6 @@ import { chosen, on, world } from "./state.js";
 const HEIGHT = 34, RENEW = 2000; // ms
 let all = /** @type {any} */ (null);
 let key = "";
-
-const axis = () => chosen.view === "long" ? axes.long : axes.live;
 
 function span() {
   const begin = world.status?.began ?? 0, end = Math.max(axis().latest, begin + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page: brings link, state, controls, views and export together.
-import { axes, COUNT, MOST } from "./axis.js";
+import { axes, axis, COUNT, MOST } from "./axis.js";
 import * as chain from "./chain.js";
 import * as controls from "./controls.js";
 import * as figures from "./export.js";
@@ -124,13 +124,13 @@ function limit() {
 
 /** @param {"A"|"B"} name */
 function marker(name) {
-  const [from, to] = views.axis().window();
+  const [from, to] = axis().window();
   chosen.markers[name] = chosen.markers[name] !== null && cursor.at === null ? null : cursor.at !== null ? cursor.at * 1e9 : (from + to) / 2;
   tell("markers");
 }
 
 function note() {
-  const at = cursor.at !== null ? cursor.at * 1e9 : views.axis().window()[1];
+  const at = cursor.at !== null ? cursor.at * 1e9 : axis().window()[1];
   get("note-text").value = "";
   get("note").showModal();
   get("note").addEventListener("close", () => {
@@ -140,9 +140,9 @@ function note() {
 }
 
 const zoom = (/** @type {number} */ step) => chosen.view === "overlay" ? views.range(step)
-  : views.axis().zoom(4 ** step, cursor.at === null ? null : cursor.at * 1e9);
-const sideways = (/** @type {number} */ step) => chosen.view === "chain" ? chain.step(step) : views.axis().pan(step / 4);
-const whole = () => { const one = views.axis(); one.fit = true; one.end = null; one.moved(); };
+  : axis().zoom(4 ** step, cursor.at === null ? null : cursor.at * 1e9);
+const sideways = (/** @type {number} */ step) => chosen.view === "chain" ? chain.step(step) : axis().pan(step / 4);
+const whole = () => { const one = axis(); one.fit = true; one.end = null; one.moved(); };
 const calibrate = () => command("calibrate", { values: [get("rounds").value] });
 
 function bindKeys() {
@@ -152,7 +152,7 @@ function bindKeys() {
   keys.key("-", "zoom out; in persistence a longer view", () => zoom(1));
   keys.key("ArrowLeft", "earlier; in the chain the trigger before", () => sideways(-1), "←");
   keys.key("ArrowRight", "later; in the chain the next trigger", () => sideways(1), "→");
-  keys.key("End", "the newest", () => views.axis().follow());
+  keys.key("End", "the newest", () => axis().follow());
   keys.key("0", "all of the recording", whole);
   keys.key("a", "marker A where the cursor is", () => marker("A"));
   keys.key("b", "marker B where the cursor is", () => marker("B"));
@@ -176,8 +176,8 @@ function bindButtons() {
     calibrate, snapshot, png: () => views.everything().then(figures.png), svg: () => views.everything().then(figures.svg),
     markdown: figures.markdown, fade: () => views.fade(1),
     wipe: () => views.overlay.clear(), "range-less": () => views.range(-1), "range-more": () => views.range(1),
-    "zoom-in": () => zoom(-1), "zoom-out": () => zoom(1), back: () => views.axis().pan(-0.5), forth: () => views.axis().pan(0.5),
-    newest: () => views.axis().follow(), whole };
+    "zoom-in": () => zoom(-1), "zoom-out": () => zoom(1), back: () => axis().pan(-0.5), forth: () => axis().pan(0.5),
+    newest: () => axis().follow(), whole };
   for (const [id, act] of Object.entries(acts)) get(id).addEventListener("click", act);
   get("worst-tile").addEventListener("click", () => {
     const most = world.lines.reduce((best, row, line) => row.max !== null && (best < 0 || row.max > world.lines[best].max) ? line : best, -1);

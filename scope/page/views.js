@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The views: which is open, their charts, when they are drawn.
-import { axes } from "./axis.js";
+import { axes, axis } from "./axis.js";
 import * as chain from "./chain.js";
 import { TimeChart } from "./charts.js";
 import { Distribution } from "./distribution.js";
@@ -32,9 +32,6 @@ const watch = new IntersectionObserver((entries) => {
 
 /** Something is to be drawn; `all`: also what is drawn seldom. @param {boolean} [all] */
 export function touch(all = false) { dirty = true; forced ||= all; }
-
-/** The axis of the view. */
-export const axis = () => chosen.view === "long" ? axes.long : axes.live;
 
 function height() {
   const across = Math.max(Math.floor(get("charts").clientWidth / 390), 1);
