@@ -35,7 +35,8 @@ unpack() {
 
 # Where the folders of new files have their place in the tree.
 overlay_tops='isolator:kernel/isolator include:include arch:arch
-	Documentation:Documentation selftests:tools/testing/selftests/isolator'
+	Documentation:Documentation selftests:tools/testing/selftests/isolator
+	samples:samples/isolator'
 
 # overlay file -> its place in the tree, one pair a line
 overlay() {

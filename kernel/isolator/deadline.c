@@ -53,13 +53,16 @@ bool isolator_check_deadline(struct isolator_cpu *ic, enum isolator_kind kind, u
 	void *func;
 
 	if (!since || bound == ISOLATOR_DEADLINE_NEVER ||
-	    ktime_get_mono_fast_ns() - since < bound || !isolator_in_user(ic->cpu))
+	    ktime_get_mono_fast_ns() - since < bound || !isolator_in_user(ic->cpu) ||
+	    READ_ONCE(ic->overdue))
 		return false;
 
 	raw_spin_lock_irqsave(&ic->lock, flags);
 	since = req->since;
 	waited = since ? ktime_get_mono_fast_ns() - since : 0;
-	if (!since || waited < bound) {
+	/* No interrupt reaches a quiet section, which is told of once. */
+	if (!since || waited < bound ||
+	    (isolator_in_section(ic->cpu) && !isolator_overdue(ic))) {
 		raw_spin_unlock_irqrestore(&ic->lock, flags);
 		return false;
 	}
@@ -164,6 +167,7 @@ static void isolator_watch_cpu(struct isolator_cpu *ic, u64 now)
 	    !READ_ONCE(ic->requests[ISOLATOR_KIND_THREAD].since))
 		isolator_note_queued(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, NULL);
 	isolator_watch_limits(ic);
+	isolator_watch_section(ic, now);
 	sched_isolator_charge(ic->cpu);
 	if (isolator_deliver_batch(ic, now))
 		return;

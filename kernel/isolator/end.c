@@ -127,8 +127,10 @@ void isolator_restore(struct isolator_cpu *ic)
 	isolator_clock_restore(ic->cpu);
 	isolator_move_irqs(ic->cpu);
 	isolator_quarantine_put(ic);
-	isolator_mm_put(ic->mm);
-	mmdrop(ic->mm);
+	if (ic->mm) {
+		isolator_mm_put(ic->mm);
+		mmdrop(ic->mm);
+	}
 	ic->mm = NULL;
 	raw_spin_lock_irq(&ic->lock);
 	WRITE_ONCE(ic->page, NULL);

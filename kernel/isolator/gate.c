@@ -73,8 +73,9 @@ const struct cpumask *isolator_gate_choose(const struct cpumask *all,
 			continue;
 		if (try >= ISOLATOR_GATE_TRIES && cpumask_test_cpu(cpu, &isolator_gate_busy))
 			continue;
+		/* A quiet section runs the kernel, if little of it: it is asked to leave. */
 		if ((READ_ONCE(isolator_of(cpu)->mask) & ISOLATOR_MASK_IPI) &&
-		    isolator_quiet(cpu))
+		    isolator_quiet(cpu) && !isolator_in_section(cpu))
 			cpumask_set_cpu(cpu, &isolator_gate_out);
 	}
 	if (cpumask_empty(&isolator_gate_out))
@@ -129,7 +130,8 @@ bool isolator_gate_close(void)
 	 */
 	smp_mb();
 	for_each_cpu(cpu, &isolator_gate_out) {
-		if (isolator_quiet(cpu) || isolator_fault(ISOLATOR_FAULT_FENCE_KERNEL))
+		if ((isolator_quiet(cpu) && !isolator_in_section(cpu)) ||
+		    isolator_fault(ISOLATOR_FAULT_FENCE_KERNEL))
 			continue;
 		cpumask_set_cpu(cpu, &isolator_gate_busy);
 		closed = false;

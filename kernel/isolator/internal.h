@@ -5,6 +5,7 @@
 
 #include <linux/isolator.h>
 #include <linux/isolator_parts.h>
+#include <linux/irq_work.h>
 #include <linux/ktime.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -162,6 +163,10 @@ struct isolator_own {
  * @last: the task whose isolation ended, with @last_start
  * @quarantine: what is removed from @mm waits for this CPU, unasked; NULL: as asked for
  * @reaped: @flushed of this CPU when its quarantine was last looked through
+ * @section: where its quiet section of the kernel was entered from
+ * @now_since: ktime since which that is to be left at once; 0: it is not
+ * @overdue: it has broken its promise, which is told once a stay
+ * @overdue_work: tells
  */
 struct isolator_cpu {
 	raw_spinlock_t		lock;
@@ -210,6 +215,10 @@ struct isolator_cpu {
 	char			waiter_comm[TASK_COMM_LEN];
 	struct isolator_quarantine *quarantine;
 	long			reaped;
+	unsigned long		section;
+	u64			now_since;
+	bool			overdue;
+	struct irq_work		overdue_work;
 };
 
 /**
@@ -257,6 +266,13 @@ bool isolator_in_user(int cpu);
 bool isolator_quiet(int cpu);
 void isolator_deliver(int cpu);
 void isolator_flush_queued_calls(void);
+
+/* callers.c */
+bool isolator_in_section(int cpu);
+void isolator_due_now(int cpu);
+bool isolator_overdue(struct isolator_cpu *ic);
+void isolator_watch_section(struct isolator_cpu *ic, u64 now);
+void isolator_callers_init(void);
 
 /* policy.c */
 unsigned int isolator_rule_slot(const struct isolator_rule *rule);

@@ -87,10 +87,13 @@ bool isolator_user(int cpu)
 /*
  * A real interrupt, unless one is under way already: what it finds on arrival is
  * whatever is pending then.  The xchg is the full barrier between what was queued
- * and the look at the flag; isolator_arrived() has its own.
+ * and the look at the flag; isolator_arrived() has its own.  The caller has marked @cpu.
  */
 static void isolator_send(int cpu)
 {
+	/* A quiet section takes no interrupt: it is asked to leave. */
+	if (READ_ONCE(per_cpu(isolator_hot, cpu).section))
+		isolator_due_now(cpu);
 	if (!atomic_xchg(&per_cpu(isolator_hot, cpu).kick, 1))
 		arch_send_call_function_single_ipi(cpu);
 }
@@ -406,6 +409,9 @@ void __isolator_thread_waits(int cpu, struct task_struct *p)
 	isolator_left(cpu);
 	/* Either this sees the CPU armed, or its way to user mode sees the flag. */
 	smp_mb();
+	/* The stopper: whoever stops the machine waits for it with interrupts off. */
+	if (p->prio <= 0 && READ_ONCE(per_cpu(isolator_hot, cpu).section))
+		isolator_due_now(cpu);
 	if (!READ_ONCE(ic->yielding) && READ_ONCE(per_cpu(isolator_hot, cpu).armed))
 		isolator_note_queued(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, p);
 }

@@ -124,9 +124,11 @@ static int isolator_take_cpu(struct isolator_cpu *ic, struct isolator_shared *sh
 	ic->page->version = ISOLATOR_PAGE_VERSION;
 	ic->page->cpu = ic->cpu;
 	ic->page->state = ISOLATOR_STATE_ON;
-	ic->mm = current->mm;
-	mmgrab(ic->mm);
-	isolator_mm_get(ic->mm, locks);
+	ic->mm = current->mm;	/* a kernel thread has none */
+	if (ic->mm) {
+		mmgrab(ic->mm);
+		isolator_mm_get(ic->mm, locks);
+	}
 	if (args->flags & ISOLATOR_START_QUARANTINE)
 		isolator_quarantine_get(ic);
 	ic->depth = 1;
@@ -198,7 +200,7 @@ static void isolator_clear_cpu(struct isolator_cpu *ic, u32 mask)
 	isolator_slow_start();
 	if (!isolator_push_tasks(ic->cpu))
 		ic->got |= ISOLATOR_GOT_TASKS;
-	if (isolator_mm(ic->mm))
+	if (ic->mm && isolator_mm(ic->mm))
 		ic->got |= ISOLATOR_GOT_MM;
 	if (!isolator_move_irqs(ic->cpu))
 		ic->got |= ISOLATOR_GOT_IRQS;
@@ -329,7 +331,7 @@ static int isolator_begin_here(struct isolator_start_args *args,
 	if (ret)
 		return ret;
 	/* Before the mutex: who holds the mmap lock may be made to wait by anybody. */
-	locked = isolator_mm_locked(current->mm);
+	locked = current->mm && isolator_mm_locked(current->mm);
 	/* Sole affinity, and refused to change once we own the CPU. */
 	ic = isolator_of(raw_smp_processor_id());
 	isolator_wait_restored(ic);
@@ -422,6 +424,7 @@ int isolator_begin_admitted(struct isolator_start_args *args,
 	 * isolator_mm_settle() keeps the next fork of a sibling from write-protecting
 	 * pages; the lock gives the task back what an earlier one has protected.
 	 */
-	isolator_mm_settle(current->mm);
+	if (current->mm)
+		isolator_mm_settle(current->mm);
 	return args->flags & ISOLATOR_START_LOCK ? isolator_begin_lock(args) : 0;
 }

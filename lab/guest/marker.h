@@ -36,6 +36,8 @@ enum mark_op {
 	MARK_ASK_END = 8,	/* one takes them with its next instructions */
 	MARK_ASK_PAUSE = 9,	/* it stands still, in user mode, for id tenths of a ms */
 	MARK_PARK = 10,		/* for the plugin park: park.h */
+	MARK_QUIET_BEGIN = 11,	/* in the kernel, for the plugin section: until the end, */
+	MARK_QUIET_END = 12,	/* each block that its CPU executes is looked at */
 };
 
 #define MARK_PAYLOAD(op, id)						\

@@ -25,6 +25,8 @@ void timers_isolator_join(void);
 /* kernel/context_tracking.c, kernel/sched/ */
 void ct_isolator(bool on);
 void ct_isolator_key(bool on);
+void ct_isolator_enter(void);
+void ct_isolator_leave(void);
 void vtime_isolator(bool on);
 void sched_isolator_fair_server(int cpu, bool on);
 unsigned int sched_isolator_waiting(int cpu);

@@ -24,6 +24,9 @@ bool isolator_accepts_task(struct task_struct *p, const struct cpumask *cpus);
 void isolator_reset_child_affinity(struct task_struct *p);
 int isolator_push_tasks(int cpu);
 
+/* callers.c */
+bool isolator_has_callers(void);
+
 /* mm/mlock.c */
 int isolator_lock_memory(void);
 
@@ -89,6 +92,8 @@ static inline bool isolator_read_refused(int cpu)
 
 /* Never defined: only code that isolator_enabled() removes names it. */
 extern struct cpumask isolator_cpumask;
+
+static inline bool isolator_has_callers(void) { return false; }
 
 static inline int isolator_place(struct task_struct *p,
 				 const struct cpumask *allowed, int cpu)

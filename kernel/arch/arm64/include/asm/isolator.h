@@ -5,6 +5,7 @@
 #include <linux/bits.h>
 
 #include <asm/barrier.h>
+#include <asm/cpufeature.h>
 #include <asm/sysreg.h>
 #include <asm/tlbflush.h>
 
@@ -82,5 +83,11 @@ static __always_inline void arch_isolator_flush_tlb(void)
 
 /** arch_isolator_sync_clock - nothing: the counter is the same on all CPUs by architecture */
 static inline void arch_isolator_sync_clock(void) { }
+
+/** arch_isolator_nmi - is a backtrace asked for by an NMI, which a CPU always takes? */
+static inline bool arch_isolator_nmi(void)
+{
+	return system_uses_irq_prio_masking();
+}
 
 #endif /* _ASM_ARM64_ISOLATOR_H */

@@ -64,4 +64,10 @@ static inline void arch_isolator_sync_clock(void)
 	tsc_verify_tsc_adjust(false);
 }
 
+/** arch_isolator_nmi - is a backtrace asked for by an NMI, which a CPU always takes? */
+static inline bool arch_isolator_nmi(void)
+{
+	return true;
+}
+
 #endif /* _ASM_X86_ISOLATOR_H */

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Isolator: callers in the kernel.  A kernel thread, or a task in a system call of its own,
+ * isolates its CPU and polls in a quiet section, with interrupts off.
+ *
+ * To everybody else a quiet section is user mode: the CPU's state says so, RCU does not watch,
+ * and what was sent is queued, deferred or avoided by the same looks at the same state.  What
+ * is assumed of user mode must hold of the section, too, though it is kernel text:
+ *
+ *  - It runs no text that is patched: it lies in .noinstr.text, where neither probes nor the
+ *    function tracer come, and has no static key, no static call and no call out of it
+ *    (tools/quiet-check).  So a text sync may wait until the section is left.
+ *  - It uses no translation that changes: the thread's stack, its own module, and memory
+ *    that it holds.  So may a flush of other kernel addresses.
+ *  - It is past every point that others ask about: enter may sleep, so that no reader, handler
+ *    or trampoline is beneath it; and it begins none.
+ *  - It takes no lock, so that nobody waits for what it holds.
+ *
+ * What is not assumed of it:
+ *
+ *  - that the kernel's page tables are not loaded: isolator_has_callers().
+ *  - that it can be kept from the kernel: a stop of the machine stops it, too, see gate.c.
+ *  - that it can be interrupted: whoever would do that asks it to leave instead
+ *    (isolator_due_now()), and waits for at most the bound that was promised.
+ */
+#include <linux/context_tracking.h>
+#include <linux/isolator.h>
+#include <linux/isolator_caller.h>
+#include <linux/isolator_parts.h>
+#include <linux/lockdep.h>
+#include <linux/mm.h>
+#include <linux/mmu_context.h>
+#include <linux/module.h>
+#include <linux/nmi.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/debug.h>
+#include <linux/sched/signal.h>
+#include <linux/timekeeping.h>
+
+#include <asm/isolator.h>
+#include <asm/sections.h>
+
+#include "internal.h"
+
+/* Isolations of code of the kernel: what has them has quiet sections. */
+static atomic_t isolator_callers = ATOMIC_INIT(0);
+
+#ifdef CONFIG_LOCKDEP
+/* Held in a section: inside of it no lock may be taken, of whatever kind. */
+static struct lock_class_key isolator_section_key;
+static struct lockdep_map isolator_section_map = {
+	.name			= "isolator_quiet_section",
+	.key			= &isolator_section_key,
+	.wait_type_outer	= LD_WAIT_FREE,
+	.wait_type_inner	= LD_WAIT_FREE,
+};
+#endif
+
+/**
+ * isolator_has_callers - may a CPU that seems to be in user mode use the kernel's page tables?
+ *
+ * A caller counts itself and waits for a grace period before its first section.
+ * Context: in an RCU reader, until what depends on it is sent.
+ */
+bool isolator_has_callers(void)
+{
+	return atomic_read(&isolator_callers);
+}
+
+/**
+ * isolator_in_section - is @cpu in a quiet section of the kernel?  Only a snapshot
+ *
+ * The state first: once it says user, the flag tells what that is.  Context: any.
+ */
+bool isolator_in_section(int cpu)
+{
+	return isolator_in_user(cpu) && READ_ONCE(per_cpu(isolator_hot, cpu).section);
+}
+
+/**
+ * isolator_due_now - have @cpu leave its quiet section at once
+ *
+ * In place of an interrupt, or for the sake of one that waits.  Context: any but NMI.
+ */
+void isolator_due_now(int cpu)
+{
+	struct isolator_cpu *ic = isolator_of(cpu);
+
+	if (!READ_ONCE(ic->now_since))
+		WRITE_ONCE(ic->now_since, ktime_get_mono_fast_ns());
+	isolator_due(ic, ISOLATOR_DUE_NOW);
+}
+
+static void isolator_tell_overdue(struct irq_work *work)
+{
+	struct isolator_cpu *ic = container_of(work, struct isolator_cpu, overdue_work);
+
+	pr_warn("isolator: CPU %d is overdue in its quiet section, entered from %pS: it has promised %llu ns\n",
+		ic->cpu, (void *)READ_ONCE(ic->section), READ_ONCE(ic->spin));
+	if (arch_isolator_nmi())
+		trigger_single_cpu_backtrace(ic->cpu);
+}
+
+/**
+ * isolator_overdue - a quiet section was not left within the bound: tell so
+ * @ic: the CPU, in a section or just out of it
+ *
+ * Once a stay.  Return: false if it was told before.  Context: any but NMI, any lock.
+ */
+bool isolator_overdue(struct isolator_cpu *ic)
+{
+	if (xchg(&ic->overdue, true))
+		return false;
+	irq_work_queue(&ic->overdue_work);
+	return true;
+}
+
+/* It was asked to leave, and did not; no sender of a queued request counts that. */
+static void isolator_check_now(struct isolator_cpu *ic)
+{
+	u64 since = READ_ONCE(ic->now_since);
+	char comm[TASK_COMM_LEN];
+	unsigned long flags;
+
+	if (!since || ktime_get_mono_fast_ns() - since <= READ_ONCE(ic->spin) ||
+	    !isolator_overdue(ic))
+		return;
+	isolator_sender_name(comm);
+	raw_spin_lock_irqsave(&ic->lock, flags);
+	isolator_count_locked(ic, ISOLATOR_COUNT_MISSED, ISOLATOR_KIND_CALL, isolator_due_now,
+			      comm);
+	raw_spin_unlock_irqrestore(&ic->lock, flags);
+}
+
+/** isolator_watch_section - of a CPU that seems to be in user mode; from the watch's timer */
+void isolator_watch_section(struct isolator_cpu *ic, u64 now)
+{
+	if (isolator_in_section(ic->cpu))
+		isolator_check_now(ic);
+}
+
+/* Once at boot. */
+void __init isolator_callers_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		init_irq_work(&isolator_of(cpu)->overdue_work, isolator_tell_overdue);
+}
+
+/* Can nothing at @ip be patched, as a probe or a traced function? */
+static bool isolator_is_noinstr(unsigned long ip)
+{
+	struct module *module;
+	bool is;
+
+	if (ip >= (unsigned long)__noinstr_text_start && ip < (unsigned long)__noinstr_text_end)
+		return true;
+	preempt_disable();
+	module = __module_text_address(ip);
+	is = module && ip - (unsigned long)module->noinstr_text_start < module->noinstr_text_size;
+	preempt_enable();
+	return is;
+}
+
+/*
+ * As on the way to user mode, until nothing is left to be done.  Returns 0 with interrupts
+ * off; -ECANCELED or -EINTR with interrupts on.
+ */
+static int isolator_section_prepare(void)
+{
+	struct isolator_cpu *ic;
+	struct isolator_hot *hot;
+
+	local_irq_disable();
+	for (;;) {
+		hot = this_cpu_ptr(&isolator_hot);
+		ic = this_cpu_ptr(&isolator_cpus);
+		if (!isolator_running(ic) || signal_pending(current))
+			break;
+		if (!READ_ONCE(hot->left) && hot->armed && !need_resched())
+			goto quiet;
+		if (need_resched()) {
+			local_irq_enable();
+			schedule();
+			local_irq_disable();
+			continue;
+		}
+		isolator_prepare_user();
+	}
+	local_irq_enable();
+	return signal_pending(current) ? -EINTR : -ECANCELED;
+quiet:
+	/* What that wakes is seen by the last look. */
+	rcu_nocb_flush_deferred_wakeup();
+	/* A kernel thread's: whoever frees some of these tables would wait for this CPU. */
+	if (!current->mm)
+		leave_mm();
+	lock_map_acquire(&isolator_section_map);
+	/* Before the state; pairs with the acquire in isolator_in_user(). */
+	WRITE_ONCE(hot->section, true);
+	return 0;
+}
+
+/* The state says kernel again, what was deferred is done: the CPU is as any other. */
+static void isolator_section_over(void)
+{
+	struct isolator_cpu *ic = this_cpu_ptr(&isolator_cpus);
+
+	this_cpu_write(isolator_hot.section, false);
+	isolator_check_now(ic);
+	WRITE_ONCE(ic->now_since, 0);
+	WRITE_ONCE(ic->overdue, false);
+	if (ic->page && (READ_ONCE(ic->page->due) & ISOLATOR_DUE_NOW))
+		atomic_andnot(ISOLATOR_DUE_NOW, (atomic_t *)&ic->page->due);
+	lock_map_release(&isolator_section_map);
+	isolator_user_exit();
+	local_irq_enable();
+	/* What has waited for an interrupt has come by now, and may have woken somebody. */
+	if (need_resched())
+		schedule();
+}
+
+static int isolator_section_allowed(struct isolator_caller *caller, unsigned long ip)
+{
+	struct isolator_cpu *ic;
+
+	might_sleep();
+	/* Whoever wants such a lock would wait for the section, however long that is. */
+	lockdep_assert_none_held_once();
+	if (caller->text != ip) {
+		if (WARN_ONCE(!isolator_is_noinstr(ip),
+			      "isolator: a quiet section at %pS, which can be patched\n",
+			      (void *)ip))
+			return -EINVAL;
+		caller->text = ip;
+	}
+	ic = isolator_of_current();
+	if (!ic)
+		return -ECANCELED;
+	WRITE_ONCE(ic->section, ip);
+	return 0;
+}
+
+/**
+ * isolator_quiet_enter - begin a quiet section: nothing interrupts what follows
+ * @caller: started by the current task
+ *
+ * What may interrupt is done first, in the kernel.  Then interrupts are off, and RCU does not
+ * watch.  Until isolator_quiet_leave() the caller, a noinstr function, calls nothing outside of
+ * its own noinstr section, takes no lock, reads nothing under RCU, does not fault, and looks
+ * at isolator_quiet_due().
+ *
+ * Context: process, may sleep, no lock held.
+ * Return: 0 in the section; not in it: -ECANCELED if the isolation was ended from outside,
+ * -EINTR if a signal is pending or kthread_stop() was called, -EINVAL if the caller is no
+ * noinstr function.
+ */
+noinstr int isolator_quiet_enter(struct isolator_caller *caller)
+{
+	unsigned long ip = (unsigned long)__builtin_return_address(0);
+	int ret;
+
+	instrumentation_begin();
+	ret = isolator_section_allowed(caller, ip) ?: isolator_section_prepare();
+	instrumentation_end();
+	while (!ret) {
+		/*
+		 * As the return to user mode: the state, then (full barrier) whatever was left or
+		 * sent, and the kernel again if there is anything.
+		 */
+		ct_isolator_enter();
+		if (likely(!isolator_exit_raced()))
+			break;
+		ct_isolator_leave();
+		instrumentation_begin();
+		isolator_section_over();
+		ret = isolator_section_prepare();
+		instrumentation_end();
+	}
+	return ret;
+}
+EXPORT_SYMBOL_GPL(isolator_quiet_enter);
+
+/**
+ * isolator_quiet_leave - end a quiet section
+ * @caller: that has entered it
+ *
+ * Runs what was deferred, before any text that may have been patched meanwhile, and takes
+ * what was queued.  A stop of the machine may hold it for as long as the machine is stopped.
+ *
+ * Context: in the section.  Afterwards: process, interrupts on; may have slept.
+ */
+noinstr void isolator_quiet_leave(struct isolator_caller *caller)
+{
+	ct_isolator_leave();
+	instrumentation_begin();
+	isolator_section_over();
+	instrumentation_end();
+}
+EXPORT_SYMBOL_GPL(isolator_quiet_leave);
+
+/* A reference of its own: an end from outside comes at any time.  -ECANCELED if one did. */
+static int isolator_caller_page(struct isolator_caller *caller)
+{
+	struct isolator_cpu *ic;
+	int ret = -ECANCELED;
+
+	preempt_disable();
+	ic = isolator_of_current();
+	if (ic) {
+		raw_spin_lock_irq(&ic->lock);
+		if (isolator_running(ic) && ic->page) {
+			caller->page = virt_to_page(ic->page);
+			get_page(caller->page);
+			caller->due = &ic->page->due;
+			ret = 0;
+		}
+		raw_spin_unlock_irq(&ic->lock);
+	}
+	preempt_enable();
+	return ret;
+}
+
+static void isolator_caller_end(void)
+{
+	struct isolator_stop_args stop = { .size = sizeof(stop) };
+
+	isolator_stop_one(&stop);	/* it may have been ended from outside */
+}
+
+/**
+ * isolator_kernel_start - isolate the CPU of the current task, for code of the kernel
+ * @caller: filled in
+ * @bound_ns: how long a quiet section may go on once a tick is due, 1 ms at least; no longer
+ *	than the administrator's limit for a sender that spins
+ *
+ * The promise: others may wait that long, with preemption or interrupts off.  The task is
+ * pinned to one CPU, which the administrator lets be isolated (/proc/isolator/cpus).  Who may
+ * do this is the caller's to check.  Within an isolation of the task's own it nests.
+ *
+ * Context: process, may sleep, waits for grace periods.
+ * Return: 0, and isolator_kernel_stop() is due; -ERANGE for the bound, -EINVAL if an outer
+ * start has promised another; else as ISOLATOR_IOC_START without its checks of capabilities:
+ * -ENOTUNIQ, -EACCES, -EALREADY, -EBUSY, -EAGAIN, -EINTR, -ENOMEM, -ECANCELED.
+ */
+int isolator_kernel_start(struct isolator_caller *caller, u64 bound_ns)
+{
+	struct isolator_start_args args = {
+		.size = sizeof(args),
+		.mask = ISOLATOR_MASK_ALL,
+		.deadline_ns = bound_ns,
+		.spin_ns = bound_ns,
+	};
+	const struct isolator_start_args asked = args;
+	int ret;
+
+	memset(caller, 0, sizeof(*caller));
+	/* 0 and never are promises of none. */
+	if (!bound_ns || bound_ns == ISOLATOR_DEADLINE_NEVER)
+		return -ERANGE;
+	ret = isolator_check_args(&args);
+	if (ret)
+		return ret;
+	/* The count, then the grace period: see isolator_has_callers(). */
+	atomic_inc(&isolator_callers);
+	synchronize_rcu();
+	ret = isolator_begin_admitted(&args, &asked, isolator_may_lock());
+	if (ret)
+		goto uncount;
+	ret = isolator_caller_page(caller);
+	if (!ret)
+		return 0;
+	isolator_caller_end();
+uncount:
+	atomic_dec(&isolator_callers);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(isolator_kernel_start);
+
+/**
+ * isolator_kernel_tick - make up for what the quiet section has missed
+ * @caller: started by the current task, out of its section
+ *
+ * Runs timers, yields to threads of this CPU for a bounded time, and is a quiescent state of
+ * all kinds of RCU.  Call it when isolator_quiet_due() says so.
+ *
+ * Context: process, may sleep.  Return: 0; -ECANCELED if the isolation was ended from outside:
+ * isolator_kernel_stop() is still due.
+ */
+int isolator_kernel_tick(struct isolator_caller *caller)
+{
+	struct isolator_tick_args args = {
+		.size = sizeof(args),
+		.flags = ISOLATOR_TICK_ALL,
+	};
+
+	cond_resched_tasks_rcu_qs();
+	return isolator_do_tick(&args);
+}
+EXPORT_SYMBOL_GPL(isolator_kernel_tick);
+
+/**
+ * isolator_kernel_stop - undo one isolator_kernel_start()
+ * @caller: from that; one that has failed is left alone
+ *
+ * Context: process, may sleep, out of any quiet section.
+ */
+void isolator_kernel_stop(struct isolator_caller *caller)
+{
+	if (!caller->page)
+		return;
+	isolator_caller_end();
+	put_page(caller->page);
+	memset(caller, 0, sizeof(*caller));
+	atomic_dec(&isolator_callers);
+}
+EXPORT_SYMBOL_GPL(isolator_kernel_stop);

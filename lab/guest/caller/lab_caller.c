@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A polling loop of the kernel for the lab: its quiet section has marks for the observer, and
+ * breaks a rule when it is asked to.  samples/isolator/isolator_poll.c is how it should be.
+ */
+#include <linux/err.h>
+#include <linux/isolator_caller.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/printk.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/spinlock.h>
+#include <linux/timekeeping.h>
+
+#include "marker.h"
+
+/* MARK_QUIET_BEGIN, MARK_QUIET_END: what runs between them on this CPU is looked at. */
+#define LAB_CALLER_WINDOW	1
+
+enum fault {
+	FAULT_NONE,
+	FAULT_LOCK,
+	FAULT_PRINTK,
+	FAULT_RCU,
+	FAULT_CALL,
+	FAULT_SLEEP,
+	FAULT_LATE,	/* due, and it goes on for fault_ms */
+	FAULT_DEAF,	/* goes on for fault_ms, whatever comes */
+	FAULT_PLACE,	/* a section in text that can be patched */
+	FAULTS,
+};
+
+static int cpu = 1;
+module_param(cpu, int, 0444);
+
+static unsigned int bound_us = 10000;
+module_param(bound_us, uint, 0444);
+
+/* One fault, made once in the next stay. */
+static unsigned int fault;
+module_param(fault, uint, 0644);
+
+static unsigned int fault_ms = 100;
+module_param(fault_ms, uint, 0644);
+
+static unsigned long rounds, ticks, stays, now_seen;
+module_param(rounds, ulong, 0444);
+module_param(ticks, ulong, 0444);
+module_param(stays, ulong, 0444);
+module_param(now_seen, ulong, 0444);
+
+static int started = -EINPROGRESS;
+module_param(started, int, 0444);
+
+/* Where the section is, for whoever compares. */
+static unsigned long section_begin, section_size;
+module_param(section_begin, ulong, 0444);
+module_param(section_size, ulong, 0444);
+
+static DEFINE_SPINLOCK(lock);
+static struct task_struct *poller;
+
+static noinline void somewhere_else(void)
+{
+	WRITE_ONCE(rounds, rounds + 1);
+}
+
+/* The clock without a call; only differences count, in the processor's own unit. */
+static __always_inline u64 counter(void)
+{
+#ifdef CONFIG_X86
+	u32 low, high;
+
+	asm volatile("rdtsc" : "=a" (low), "=d" (high));
+	return low | (u64)high << 32;
+#else
+	u64 value;
+
+	asm volatile("mrs %0, cntvct_el0" : "=r" (value));
+	return value;
+#endif
+}
+
+static unsigned long counts_a_ms;
+
+static __always_inline void spin(void)
+{
+	u64 begin = counter(), wanted = (u64)READ_ONCE(fault_ms) * READ_ONCE(counts_a_ms);
+
+	while (counter() - begin < wanted)
+		cpu_relax();
+}
+
+/* All that tools/quiet-check finds in this module stands here. */
+static __always_inline void go_wrong(unsigned int which)
+{
+	switch (which) {
+	case FAULT_LOCK:
+		spin_lock(&lock);
+		spin_unlock(&lock);
+		break;
+	case FAULT_PRINTK:
+		printk(KERN_INFO "lab_caller: from a quiet section\n");
+		break;
+	case FAULT_RCU:
+		rcu_read_lock();
+		rcu_read_unlock();
+		break;
+	case FAULT_CALL:
+		somewhere_else();
+		break;
+	case FAULT_SLEEP:
+		might_sleep();
+		break;
+	case FAULT_DEAF:
+		spin();
+		break;
+	}
+}
+
+static noinstr int poll_quietly(struct isolator_caller *caller)
+{
+	const u32 *due = caller->due;
+	unsigned int which;
+	u32 bits;
+	int ret;
+
+	ret = isolator_quiet_enter(caller);
+	if (ret)
+		return ret;
+	MARK(MARK_QUIET_BEGIN, LAB_CALLER_WINDOW);
+	WRITE_ONCE(stays, stays + 1);
+	while (!(bits = isolator_quiet_due(due))) {
+		WRITE_ONCE(rounds, rounds + 1);
+		which = READ_ONCE(fault);
+		if (unlikely(which) && which != FAULT_LATE && which != FAULT_PLACE) {
+			WRITE_ONCE(fault, FAULT_NONE);
+			go_wrong(which);
+		}
+		cpu_relax();
+	}
+	if (unlikely(READ_ONCE(fault) == FAULT_LATE)) {
+		WRITE_ONCE(fault, FAULT_NONE);
+		spin();
+	}
+	if (bits & ISOLATOR_DUE_NOW)
+		WRITE_ONCE(now_seen, now_seen + 1);
+	MARK(MARK_QUIET_END, LAB_CALLER_WINDOW);
+	isolator_quiet_leave(caller);
+	return 0;
+}
+
+static noinline int poll_anywhere(struct isolator_caller *caller)
+{
+	int ret = isolator_quiet_enter(caller);
+
+	if (!ret)
+		isolator_quiet_leave(caller);
+	return ret;
+}
+
+static void measure_counter(void)
+{
+	u64 begin = ktime_get_ns(), count = counter();
+
+	while (ktime_get_ns() - begin < 10 * NSEC_PER_MSEC)
+		cpu_relax();
+	WRITE_ONCE(counts_a_ms, div_u64(counter() - count, 10));
+}
+
+static int poll_thread(void *unused)
+{
+	struct isolator_caller caller;
+	int ret;
+
+	measure_counter();
+	ret = isolator_kernel_start(&caller, (u64)bound_us * NSEC_PER_USEC);
+	WRITE_ONCE(started, ret);
+	while (!ret && !kthread_should_stop()) {
+		if (READ_ONCE(fault) == FAULT_PLACE) {
+			ret = poll_anywhere(&caller);
+			WRITE_ONCE(fault, FAULT_NONE);
+		} else {
+			ret = poll_quietly(&caller) ?: isolator_kernel_tick(&caller);
+		}
+		WRITE_ONCE(ticks, ticks + 1);
+	}
+	if (ret)
+		WRITE_ONCE(started, ret);
+	isolator_kernel_stop(&caller);
+	while (!kthread_should_stop()) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (!kthread_should_stop())
+			schedule();
+		__set_current_state(TASK_RUNNING);
+	}
+	return 0;
+}
+
+static int __init caller_init(void)
+{
+	section_begin = (unsigned long)THIS_MODULE->noinstr_text_start;
+	section_size = THIS_MODULE->noinstr_text_size;
+	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_online(cpu))
+		return -EINVAL;
+	poller = kthread_create(poll_thread, NULL, "lab_caller");
+	if (IS_ERR(poller))
+		return PTR_ERR(poller);
+	kthread_bind(poller, cpu);
+	wake_up_process(poller);
+	return 0;
+}
+
+static void __exit caller_exit(void)
+{
+	kthread_stop(poller);
+}
+
+module_init(caller_init);
+module_exit(caller_exit);
+MODULE_DESCRIPTION("The lab's polling loop of the kernel");
+MODULE_LICENSE("GPL");
