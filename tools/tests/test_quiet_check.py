@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""tools/quiet-check: each rule is broken once, in an object as the compiler makes it."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TOOL = Path(__file__).resolve().parents[1] / "quiet-check"
+HEAD = """
+int isolator_quiet_enter(void *); void isolator_quiet_leave(void *);
+extern int other(int); extern int (*pointer)(int); int word; static int mine(int x);
+#define quiet __attribute__((noinline, section(".noinstr.text")))
+__attribute__((noinline)) static int plain(int x) { asm volatile("" : "+r" (x)); return x; }
+quiet static int mine(int x) { asm volatile("" : "+r" (x)); return x + word; }
+int use(int x) { return plain(x); }
+"""
+LOOP = """
+quiet int loop(void *c) { int n = 0; if (isolator_quiet_enter(c)) return 1;
+while (!*(volatile int *)&word) { n += mine(n); BODY; } isolator_quiet_leave(c); return n; }
+"""
+COMPILERS = {"x86_64": "gcc", "arm64": "aarch64-linux-gnu-gcc"}
+OFF = {"x86_64": "sti", "arm64": "msr daifclr, #2"}
+KEY = '''asm goto("1: nop\\n.pushsection __jump_table, \\"aw\\"\\n.long 1b - ., %l[l] - .\\n"
+".quad word - .\\n.popsection" :::: l); l:'''
+PLANTED = {
+    "call": ("n += other(n)", "calls other,"),
+    "plain": ("n += plain(n)", "calls .text"),
+    "pointer": ("n += pointer(n)", "not told by the code"),
+    "key": (KEY, "a static key is patched there"),
+    "interrupts": ('asm volatile("OFF")', "may enable interrupts"),
+}
+
+
+def checked(folder: Path, machine: str, body: str) -> subprocess.CompletedProcess[str]:
+    compiler = COMPILERS[machine]
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    source = folder / "module.c"
+    source.write_text(HEAD + LOOP.replace("BODY", body.replace("OFF", OFF[machine])))
+    subprocess.run([compiler, "-O2", "-fno-pic", "-fno-asynchronous-unwind-tables", "-c",
+                    "-fcf-protection=none" if machine == "x86_64" else "-mbranch-protection=none",
+                    source, "-o", folder / "module.ko"], check=True)
+    return subprocess.run([TOOL, folder / "module.ko"], capture_output=True, text=True,
+                          check=False)
+
+
+@pytest.mark.parametrize("machine", COMPILERS)
+def test_a_loop_that_keeps_the_rules(tmp_path: Path, machine: str) -> None:
+    done = checked(tmp_path, machine, "")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert "2 functions in .noinstr.text, 0 ways out" in done.stdout
+
+
+@pytest.mark.parametrize("machine", COMPILERS)
+@pytest.mark.parametrize("fault", PLANTED)
+def test_each_rule_broken(tmp_path: Path, machine: str, fault: str) -> None:
+    body, said = PLANTED[fault]
+    done = checked(tmp_path, machine, body)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert said in done.stdout
+    assert "1 way out" in done.stdout
+
+
+def test_what_is_no_module(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("not a module, however long it is")
+    done = subprocess.run([TOOL, tmp_path / "text"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "is not an ELF file" in done.stderr
