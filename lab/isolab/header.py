@@ -14,6 +14,7 @@ CLASSES = ("defer", "exclude", "queue", "quiesce", "yield", "remote", "refuse", 
 KINDS = ("script", "program", "self")
 USES = ("run", "check")
 WIRES = ("bare", "tree")
+SECTIONS = ("quiet", "stray")
 NEEDS_SPINNER = ("signal-task",)  # asks it how many handlers ran
 KERNELS = (
     "isolator", "isolator-faults", "isolator-debug", "any", "distro", "distro-stock",
@@ -136,6 +137,7 @@ class GuestTest:
     smt: int = 1  # CPUs a core
     doorbell: bool = False  # of a generator, for the driver of isolator-scope
     wires: str = ""  # a generator on its GPIO lines, the driver's device in the tree or not
+    section: str = ""  # of the kernel, quiet: nothing else ran in it; stray: something did
     arch: tuple[str, ...] = machine.NAMES  # machines that have what it needs
 
     @property
@@ -247,6 +249,7 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             smt=int(_one(keys, path, "smt", "1")),
             doorbell=_one(keys, path, "doorbell", "no") == "yes",
             wires=_choice(_one(keys, path, "wires", ""), ("", *WIRES), path),
+            section=_choice(_one(keys, path, "section", ""), ("", *SECTIONS), path),
             arch=_arch(keys, path),
         )
         if test.name != _name(path):

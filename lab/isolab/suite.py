@@ -19,7 +19,7 @@ from . import header, term
 from .guests import arm64, distro, dmesg, kernel, machine, packaged, qemu
 from .guests.guest import ENDED, Event, Guest, Outcome, boot
 from .header import GuestTest
-from .judge import attempt, campaign, counted, windows
+from .judge import attempt, campaign, counted, sections, windows
 from .paths import OUT
 from .scope import generator as scopegenerator
 
@@ -148,6 +148,8 @@ def _judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | Non
     result.why += counted.misplaced(outcome.observer_end)
     if event and event["exit"] == 0:
         result.why += counted.judge(test, outcome.windows)
+        if test.section:
+            result.why += sections.judge(test.section, result.out, outcome.sections)
     if test.windows and event and result.status != "skipped":
         result.windows, bad = windows.judge(
             test.windows, result.out, outcome.windows, outcome.observer_end
@@ -237,7 +239,7 @@ def _batches(tests: list[GuestTest]) -> list[list[GuestTest]]:
         if test.alone:
             alone.append([test])
         else:
-            lines = (test.doorbell, test.wires)
+            lines = (test.doorbell, test.wires, test.section)
             faults = test.kernel == "isolator-faults"
             cpus = (test.cpus, test.smt)
             key = (cpus, test.memory, test.observed, bool(test.mores), test.icount, test.append,
@@ -291,9 +293,10 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
             append=f"{distro.APPEND} {left[0].append}" if which.disk else left[0].append,
             observe=left[0].observed,
             heavy=bool(left[0].mores),
-            want_kvm=True,
+            want_kvm=not left[0].section,
             icount=left[0].icount,
             wires=left[0].wires,
+            section=bool(left[0].section),
             boot_s=(240 if which.disk else 40) * slower,
             silence_s=longest + 30,
             total_s=sum(_timeout(t, slower, window_s) for t in now) + 120,

@@ -68,6 +68,7 @@ class Guest:
     wires: str = ""  # a generator on the GPIO lines of an arm64 guest: wires.py
     extra: Path | None = None  # the kernel's selftests, for those guests that run them
     files: dict[str, bytes] = field(default_factory=dict)  # programs for a distribution's guest
+    section: bool = False  # blocks of quiet sections of the kernel are counted
     park: str = ""  # options of the plugin that parks the isolated CPU; none: it is not loaded
 
 
@@ -83,6 +84,7 @@ class Outcome:
     ours: bool = False  # its kernel has Isolator
     # Which CPU executed a breakpoint of the kernel that memory did not hold, and where: name+0xN.
     stale: frozenset[tuple[int, str]] = frozenset()
+    sections: list[dict[str, Any]] = field(default_factory=list)  # observer.sections()
     qemu_log: str = ""
     findings: list[dmesg.Finding] = field(default_factory=list)
     boot_seconds: float = 0
@@ -183,6 +185,8 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         command += ["-drive", f"file={disk},format=raw,if=virtio,snapshot=on"]
     if guest.observe:
         command += observer.arguments(guest.kernel, where / "observer.json", guest.heavy)
+    if guest.section:
+        command += observer.section_arguments(where / "section.json")
     if guest.park:
         command += observer.park_arguments(where / "park.json", guest.park)
     how = "single,icount" if guest.icount else threads
@@ -316,7 +320,7 @@ def boot(
 
 def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) -> Outcome:
     where.mkdir(parents=True, exist_ok=True)
-    for name in ("console", "report", "observer.json", "stale.json", "park.json"):
+    for name in ("console", "report", "observer.json", "stale.json", "section.json", "park.json"):
         (where / name).unlink(missing_ok=True)
     outcome = Outcome(ours=guest.kernel.ours)
     command, outcome.accel = _command(guest, where)
@@ -337,6 +341,7 @@ def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) ->
     outcome.findings = dmesg.scan(outcome.console)
     outcome.qemu_log = text
     outcome.stale = observer.stale(guest.kernel, where / "stale.json")
+    outcome.sections = observer.sections(guest.kernel, where / "section.json")
     if guest.observe:
         outcome.windows, outcome.observer_end = observer.read(guest.kernel, where / "observer.json")
     return outcome

@@ -47,6 +47,10 @@ def stale_arguments(out: Path) -> list[str]:
     return ["-plugin", f"{_built() / 'stale.so'},out={out}"]
 
 
+def section_arguments(out: Path) -> list[str]:
+    return ["-plugin", f"{_built() / 'section.so'},out={out}"]
+
+
 def park_arguments(out: Path, options: str) -> list[str]:
     return ["-plugin", f"{_built() / 'park.so'},out={out},{options}"]
 
@@ -66,6 +70,16 @@ def stale(kernel: Kernel, path: Path) -> frozenset[tuple[int, str]]:
         if memory != "cc"
         for name in kernel.places(int(pc, 16))
     )
+
+
+def sections(kernel: Kernel, path: Path) -> list[dict[str, Any]]:
+    """What each CPU executed in quiet sections of the kernel: blocks, with symbols."""
+    found = [item for item in _items(path) if item["schema"] == "isolator.observer.section"]
+    for item in found:
+        for block in item["blocks"]:
+            block["pc"] = int(block["pc"], 16)
+            block["name"] = kernel.symbol_at(block["pc"])
+    return found
 
 
 def parked(path: Path) -> dict[int, dict[str, Any]]:

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: kernel-faults
+ * cpus: 2
+ * kernel: isolator-debug
+ * timeout: 120
+ * alone: yes
+ * about: in a quiet section a lock, printk(), an RCU reader and might_sleep() are each told
+ * dmesg: Invalid wait context|suspicious RCU usage|RCU not watching|sleeping function called
+ * dmesg: Call Trace:|WARNING: |used illegally while idle
+ */
+#include "caller.h"
+
+static unsigned int logged(const char *what)
+{
+	FILE *f = popen("dmesg", "r");
+	unsigned int count = 0;
+	char line[1024];
+
+	while (f && fgets(line, sizeof(line), f))
+		count += strstr(line, what) != NULL;
+	if (f)
+		pclose(f);
+	return count;
+}
+
+/* lockdep is off after its first report, so the one that needs it comes last. */
+static void told(enum caller_fault fault, const char *by, const char *what)
+{
+	unsigned int before = logged(by);
+
+	caller_put(CALLER, "fault", fault);
+	until(!caller_get(CALLER, "fault") && caller_polls(CALLER));
+	ok(comes(logged(by) > before, 5000), "%s: \"%s\"", what, by);
+}
+
+int main(void)
+{
+	iso_require(2);
+	caller_start(CALLER, 500);
+	told(FAULT_SLEEP, "sleeping function called from invalid context", "might_sleep()");
+	told(FAULT_RCU, "used illegally while idle", "an RCU reader");
+	told(FAULT_LOCK, "Invalid wait context", "a lock");
+	told(FAULT_PRINTK, "from a quiet section", "printk() prints");
+	caller_stop(CALLER, "stop");
+	return done_testing();
+}

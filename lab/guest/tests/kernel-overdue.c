@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: kernel-overdue
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 90
+ * once: yes
+ * about: a quiet section that breaks its promise is told once a stay, with the place
+ * dmesg: isolator: CPU 1 is overdue
+ * dmesg: Call Trace:
+ * dmesg: a quiet section at .*which can be patched|WARNING: .*isolator_section_allowed
+ */
+#include "caller.h"
+
+enum { BOUND_MS = 20 };
+
+/* Lines of the kernel's log with this in them. */
+static unsigned int logged(const char *what)
+{
+	FILE *f = popen("dmesg", "r");
+	unsigned int count = 0;
+	char line[1024];
+
+	while (f && fgets(line, sizeof(line), f))
+		count += strstr(line, what) != NULL;
+	if (f)
+		pclose(f);
+	return count;
+}
+
+/* What a loop that goes on does; @asks makes something due, and is waited for. */
+static void overdue(enum caller_fault fault, bool (*asks)(void), const char *what)
+{
+	unsigned int missed = caller_missed(), said = logged("isolator: CPU 1 is overdue");
+	uint64_t begin = now_ns();
+
+	caller_put(CALLER, "fault_ms", 20 * BOUND_MS);
+	caller_put(CALLER, "fault", fault);
+	ok(asks(), "%s: what waited was done after %lu ms", what, (now_ns() - begin) / MS);
+	until(!caller_get(CALLER, "fault"));
+	ok(comes(logged("isolator: CPU 1 is overdue") > said, 5000) && caller_polls(CALLER),
+	   "%s: it is told", what);
+	said = logged("isolator: CPU 1 is overdue") - said;
+	missed = caller_missed() - missed;
+	ok(said == 1 && missed <= 1, "%s: once, with %u deadline misses", what, missed);
+}
+
+/* An end from outside cannot interrupt it either. */
+static bool ask_end(void)
+{
+	until(!caller_get(CALLER, "fault"));	/* it is deaf now */
+	return !put_file("/proc/isolator/cpus", "\n") && !put_file("/proc/isolator/cpus", "1");
+}
+
+int main(void)
+{
+	iso_require(2);
+	caller_start(CALLER, BOUND_MS);
+	overdue(FAULT_LATE, ask_kworker, "a missed tick");
+	ok(logged("poll_quietly") > 0, "the place is named");
+	overdue(FAULT_LATE, ask_kworker, "another");
+	overdue(FAULT_DEAF, ask_end, "an end");
+	ok(comes(caller_state(CALLER) == -ECANCELED, 5000), "it was ended");
+	caller_stop(CALLER, "admin");
+	caller_start(CALLER, BOUND_MS);
+	caller_put(CALLER, "fault", FAULT_PLACE);
+	/* It leaves its section for that at the next tick. */
+	ok(ask_kworker() && comes(caller_state(CALLER) == -EINVAL, 5000),
+	   "a section in text that can be patched is refused");
+	caller_stop(CALLER, "stop");
+	return done_testing();
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: kernel-stray
+ * cpus: 2
+ * kernel: isolator
+ * timeout: 60
+ * once: yes
+ * alone: yes
+ * section: stray
+ * about: the observer sees one call out of a quiet section of the kernel
+ */
+#include "caller.h"
+
+int main(void)
+{
+	iso_require(2);
+	caller_start(CALLER, 500);
+	printf("# section %llu %llu\n", caller_get(CALLER, "section_begin"),
+	       caller_get(CALLER, "section_size"));
+	caller_put(CALLER, "fault", FAULT_CALL);
+	ok(comes(!caller_get(CALLER, "fault"), 5000), "the loop has called a function elsewhere");
+	ok(caller_polls(CALLER), "and polls on");
+	caller_stop(CALLER, "stop");
+	return done_testing();
+}
