@@ -197,6 +197,8 @@ quiet:
 	if (!current->mm)
 		leave_mm();
 	lock_map_acquire(&isolator_section_map);
+	/* A sender may have seen the last stay, and asked this CPU to leave it since. */
+	WRITE_ONCE(ic->now_since, 0);
 	/* Before the state; pairs with the acquire in isolator_in_user(). */
 	WRITE_ONCE(hot->section, true);
 	return 0;
@@ -209,7 +211,6 @@ static void isolator_section_over(void)
 
 	this_cpu_write(isolator_hot.section, false);
 	isolator_check_now(ic);
-	WRITE_ONCE(ic->now_since, 0);
 	WRITE_ONCE(ic->overdue, false);
 	if (ic->page && (READ_ONCE(ic->page->due) & ISOLATOR_DUE_NOW))
 		atomic_andnot(ISOLATOR_DUE_NOW, (atomic_t *)&ic->page->due);
