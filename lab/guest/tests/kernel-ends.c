@@ -116,7 +116,7 @@ int main(void)
 	by_hotplug();
 	beside_stops();
 	caller_load(SAMPLE, "bound_us=500000");
-	count_signal(SIGUSR1);
+	sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = count_signal }, NULL);
 	by_signal(0, "a ring");
 	by_signal(SIGUSR1, "a signal");
 	by_signal(SIGKILL, "SIGKILL");
