@@ -4,7 +4,6 @@
 from typing import Any
 
 import pytest
-
 from isolab.judge import sections
 
 OUT = "ok 1 - polls\n# section 4096 256\n"

@@ -149,7 +149,7 @@ struct isolator_task_args {
 #define ISOLATOR_DUE_TIMER	(1U << 3)	/* a timer of this CPU is due */
 #define ISOLATOR_DUE_CLOCK	(1U << 4)	/* limits or CPU timers to check */
 #define ISOLATOR_DUE_QUARANTINE	(1U << 5)	/* what siblings unmapped waits to be freed */
-#define ISOLATOR_DUE_NOW	(1U << 6)	/* for a quiet section of the kernel: leave at once */
+#define ISOLATOR_DUE_NOW	(1U << 6)	/* of the kernel's quiet sections: leave at once */
 
 enum isolator_state {
 	ISOLATOR_STATE_OFF,
