@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A polling loop of the kernel for the lab: its quiet section has marks for the observer, and
  * breaks a rule when it is asked to.  samples/isolator/isolator_poll.c is how it should be.
