@@ -27,6 +27,7 @@
 #include <linux/isolator.h>
 #include <linux/isolator_caller.h>
 #include <linux/isolator_parts.h>
+#include <linux/kthread.h>
 #include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/mmu_context.h>
@@ -86,6 +87,8 @@ void isolator_due_now(int cpu)
 {
 	struct isolator_cpu *ic = isolator_of(cpu);
 
+	if (isolator_fault(ISOLATOR_FAULT_NO_NOW))
+		return;
 	if (!READ_ONCE(ic->now_since))
 		WRITE_ONCE(ic->now_since, ktime_get_mono_fast_ns());
 	isolator_due(ic, ISOLATOR_DUE_NOW);
@@ -133,7 +136,7 @@ static void isolator_check_now(struct isolator_cpu *ic)
 }
 
 /** isolator_watch_section - of a CPU that seems to be in user mode; from the watch's timer */
-void isolator_watch_section(struct isolator_cpu *ic, u64 now)
+void isolator_watch_section(struct isolator_cpu *ic)
 {
 	if (isolator_in_section(ic->cpu))
 		isolator_check_now(ic);
@@ -164,6 +167,16 @@ static bool isolator_is_noinstr(unsigned long ip)
 }
 
 /*
+ * Is the current task to do something else than poll?  A thread that is to park has no flag
+ * that its kick could leave behind: one that comes before the section is taken in the kernel,
+ * and the loop has looked before.
+ */
+static bool isolator_interrupted(void)
+{
+	return signal_pending(current) || kthread_should_stop_or_park();
+}
+
+/*
  * As on the way to user mode, until nothing is left to be done.  Returns 0 with interrupts
  * off; -ECANCELED or -EINTR with interrupts on.
  */
@@ -176,7 +189,7 @@ static int isolator_section_prepare(void)
 	for (;;) {
 		hot = this_cpu_ptr(&isolator_hot);
 		ic = this_cpu_ptr(&isolator_cpus);
-		if (!isolator_running(ic) || signal_pending(current))
+		if (!isolator_running(ic) || isolator_interrupted())
 			break;
 		if (!READ_ONCE(hot->left) && hot->armed && !need_resched())
 			goto quiet;
@@ -189,16 +202,17 @@ static int isolator_section_prepare(void)
 		isolator_prepare_user();
 	}
 	local_irq_enable();
-	return signal_pending(current) ? -EINTR : -ECANCELED;
+	return isolator_interrupted() ? -EINTR : -ECANCELED;
 quiet:
 	/* What that wakes is seen by the last look. */
 	rcu_nocb_flush_deferred_wakeup();
 	/* A kernel thread's: whoever frees some of these tables would wait for this CPU. */
-	if (!current->mm)
+	if (!current->mm && !isolator_fault(ISOLATOR_FAULT_BORROW_TABLES))
 		leave_mm();
 	lock_map_acquire(&isolator_section_map);
-	/* A sender may have seen the last stay, and asked this CPU to leave it since. */
+	/* Who has seen the last stay may have asked this CPU to leave it since, or told of it. */
 	WRITE_ONCE(ic->now_since, 0);
+	WRITE_ONCE(ic->overdue, false);
 	/* Before the state; pairs with the acquire in isolator_in_user(). */
 	WRITE_ONCE(hot->section, true);
 	return 0;
@@ -222,13 +236,30 @@ static void isolator_section_over(void)
 		schedule();
 }
 
+/* A planted fault: RCU watches, and nobody leaves the CPU out.  Planted before the start. */
+static __always_inline void isolator_section_state(bool quiet)
+{
+	if (isolator_fault(ISOLATOR_FAULT_WATCH_SECTION))
+		return;
+	if (quiet)
+		ct_isolator_enter();
+	else
+		ct_isolator_leave();
+}
+
 static int isolator_section_allowed(struct isolator_caller *caller, unsigned long ip)
 {
 	struct isolator_cpu *ic;
 
 	might_sleep();
+	/* Another's word says nothing of this CPU: nobody could end such a section. */
+	if (caller->task != current)
+		return -EINVAL;
 	/* Whoever wants such a lock would wait for the section, however long that is. */
 	lockdep_assert_none_held_once();
+	ic = isolator_of_current();
+	if (!ic)
+		return -ECANCELED;
 	if (caller->text != ip) {
 		if (WARN_ONCE(!isolator_is_noinstr(ip),
 			      "isolator: a quiet section at %pS, which can be patched\n",
@@ -236,9 +267,6 @@ static int isolator_section_allowed(struct isolator_caller *caller, unsigned lon
 			return -EINVAL;
 		caller->text = ip;
 	}
-	ic = isolator_of_current();
-	if (!ic)
-		return -ECANCELED;
 	WRITE_ONCE(ic->section, ip);
 	return 0;
 }
@@ -254,14 +282,18 @@ static int isolator_section_allowed(struct isolator_caller *caller, unsigned lon
  *
  * Context: process, may sleep, no lock held.
  * Return: 0 in the section; not in it: -ECANCELED if the isolation was ended from outside,
- * -EINTR if a signal is pending or kthread_stop() was called, -EINVAL if the caller is no
- * noinstr function.
+ * -EINTR if a signal is pending or the thread is to stop or to park, -EINVAL if the caller is
+ * no noinstr function or the current task has not started @caller.  -EBUSY: in a section
+ * already, which goes on.
  */
 noinstr int isolator_quiet_enter(struct isolator_caller *caller)
 {
 	unsigned long ip = (unsigned long)__builtin_return_address(0);
 	int ret;
 
+	/* Nothing here may run in a section, no warning either.  Interrupts off: of this CPU. */
+	if (raw_irqs_disabled() && raw_cpu_read(isolator_hot.section))
+		return -EBUSY;
 	instrumentation_begin();
 	ret = isolator_section_allowed(caller, ip) ?: isolator_section_prepare();
 	instrumentation_end();
@@ -270,10 +302,10 @@ noinstr int isolator_quiet_enter(struct isolator_caller *caller)
 		 * As the return to user mode: the state, then (full barrier) whatever was left or
 		 * sent, and the kernel again if there is anything.
 		 */
-		ct_isolator_enter();
+		isolator_section_state(true);
 		if (likely(!isolator_exit_raced()))
 			break;
-		ct_isolator_leave();
+		isolator_section_state(false);
 		instrumentation_begin();
 		isolator_section_over();
 		ret = isolator_section_prepare();
@@ -294,7 +326,7 @@ EXPORT_SYMBOL_GPL(isolator_quiet_enter);
  */
 noinstr void isolator_quiet_leave(struct isolator_caller *caller)
 {
-	ct_isolator_leave();
+	isolator_section_state(false);
 	instrumentation_begin();
 	isolator_section_over();
 	instrumentation_end();
@@ -315,6 +347,7 @@ static int isolator_caller_page(struct isolator_caller *caller)
 			caller->page = virt_to_page(ic->page);
 			get_page(caller->page);
 			caller->due = &ic->page->due;
+			caller->task = current;
 			ret = 0;
 		}
 		raw_spin_unlock_irq(&ic->lock);
@@ -401,15 +434,25 @@ int isolator_kernel_tick(struct isolator_caller *caller)
 }
 EXPORT_SYMBOL_GPL(isolator_kernel_tick);
 
+/* @k, a kernel thread, is to stop or to park: see isolator_kick(). */
+void __isolator_kick(struct task_struct *k)
+{
+	if (isolator_is_owner(k) && !isolator_fault(ISOLATOR_FAULT_NO_KICK))
+		kick_process(k);
+}
+
 /**
  * isolator_kernel_stop - undo one isolator_kernel_start()
  * @caller: from that; one that has failed is left alone
  *
- * Context: process, may sleep, out of any quiet section.
+ * Context: process, may sleep, out of any quiet section; the task that has started @caller.
  */
 void isolator_kernel_stop(struct isolator_caller *caller)
 {
 	if (!caller->page)
+		return;
+	/* Its section may look at the word right now: better to keep the page for good. */
+	if (WARN_ON_ONCE(caller->task != current))
 		return;
 	isolator_caller_end();
 	put_page(caller->page);

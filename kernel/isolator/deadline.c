@@ -53,8 +53,10 @@ bool isolator_check_deadline(struct isolator_cpu *ic, enum isolator_kind kind, u
 	void *func;
 
 	if (!since || bound == ISOLATOR_DEADLINE_NEVER ||
-	    ktime_get_mono_fast_ns() - since < bound || !isolator_in_user(ic->cpu) ||
-	    READ_ONCE(ic->overdue))
+	    ktime_get_mono_fast_ns() - since < bound || !isolator_in_user(ic->cpu))
+		return false;
+	/* Told already.  Only of a section: who is late to tell leaves the flag to user mode. */
+	if (READ_ONCE(ic->overdue) && isolator_in_section(ic->cpu))
 		return false;
 
 	raw_spin_lock_irqsave(&ic->lock, flags);
@@ -167,7 +169,7 @@ static void isolator_watch_cpu(struct isolator_cpu *ic, u64 now)
 	    !READ_ONCE(ic->requests[ISOLATOR_KIND_THREAD].since))
 		isolator_note_queued(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, NULL);
 	isolator_watch_limits(ic);
-	isolator_watch_section(ic, now);
+	isolator_watch_section(ic);
 	sched_isolator_charge(ic->cpu);
 	if (isolator_deliver_batch(ic, now))
 		return;

@@ -50,6 +50,16 @@ static struct cpumask isolator_gate_out;	/* left out, or to be */
 static struct cpumask isolator_gate_stopped;	/* all others */
 static struct cpumask isolator_gate_busy;	/* was in the kernel when the gate closed */
 
+/*
+ * In user mode, from which it can be kept out of the kernel.  A quiet section runs the kernel,
+ * if little of it: it is asked to leave.
+ */
+static bool isolator_gate_outside(int cpu)
+{
+	return isolator_quiet(cpu) && (!isolator_in_section(cpu) ||
+				       isolator_fault(ISOLATOR_FAULT_FENCE_SECTION));
+}
+
 /**
  * isolator_gate_choose - the CPUs that a stop of the machine has to stop
  * @all: those that it would stop
@@ -73,9 +83,8 @@ const struct cpumask *isolator_gate_choose(const struct cpumask *all,
 			continue;
 		if (try >= ISOLATOR_GATE_TRIES && cpumask_test_cpu(cpu, &isolator_gate_busy))
 			continue;
-		/* A quiet section runs the kernel, if little of it: it is asked to leave. */
 		if ((READ_ONCE(isolator_of(cpu)->mask) & ISOLATOR_MASK_IPI) &&
-		    isolator_quiet(cpu) && !isolator_in_section(cpu))
+		    isolator_gate_outside(cpu))
 			cpumask_set_cpu(cpu, &isolator_gate_out);
 	}
 	if (cpumask_empty(&isolator_gate_out))
@@ -130,8 +139,7 @@ bool isolator_gate_close(void)
 	 */
 	smp_mb();
 	for_each_cpu(cpu, &isolator_gate_out) {
-		if ((isolator_quiet(cpu) && !isolator_in_section(cpu)) ||
-		    isolator_fault(ISOLATOR_FAULT_FENCE_KERNEL))
+		if (isolator_gate_outside(cpu) || isolator_fault(ISOLATOR_FAULT_FENCE_KERNEL))
 			continue;
 		cpumask_set_cpu(cpu, &isolator_gate_busy);
 		closed = false;

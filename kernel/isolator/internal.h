@@ -271,7 +271,7 @@ void isolator_flush_queued_calls(void);
 bool isolator_in_section(int cpu);
 void isolator_due_now(int cpu);
 bool isolator_overdue(struct isolator_cpu *ic);
-void isolator_watch_section(struct isolator_cpu *ic, u64 now);
+void isolator_watch_section(struct isolator_cpu *ic);
 void isolator_callers_init(void);
 
 /* policy.c */

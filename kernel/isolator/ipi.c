@@ -410,7 +410,8 @@ void __isolator_thread_waits(int cpu, struct task_struct *p)
 	/* Either this sees the CPU armed, or its way to user mode sees the flag. */
 	smp_mb();
 	/* The stopper: whoever stops the machine waits for it with interrupts off. */
-	if (p->prio <= 0 && READ_ONCE(per_cpu(isolator_hot, cpu).section))
+	if (p->prio <= 0 && READ_ONCE(per_cpu(isolator_hot, cpu).section) &&
+	    !isolator_fault(ISOLATOR_FAULT_LATE_STOPPER))
 		isolator_due_now(cpu);
 	if (!READ_ONCE(ic->yielding) && READ_ONCE(per_cpu(isolator_hot, cpu).armed))
 		isolator_note_queued(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, p);

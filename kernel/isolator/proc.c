@@ -321,6 +321,12 @@ static const char *const isolator_fault_names[ISOLATOR_FAULTS] = {
 	[ISOLATOR_FAULT_FREE_REMOVED]	= "free_removed",
 	[ISOLATOR_FAULT_REUSE_REMOVED]	= "reuse_removed",
 	[ISOLATOR_FAULT_NO_ENTRY_SYNC]	= "no_entry_sync",
+	[ISOLATOR_FAULT_WATCH_SECTION]	= "watch_section",
+	[ISOLATOR_FAULT_FENCE_SECTION]	= "fence_section",
+	[ISOLATOR_FAULT_NO_NOW]		= "no_now",
+	[ISOLATOR_FAULT_LATE_STOPPER]	= "late_stopper",
+	[ISOLATOR_FAULT_NO_KICK]	= "no_kick",
+	[ISOLATOR_FAULT_BORROW_TABLES]	= "borrow_tables",
 };
 
 static int isolator_fault_show(struct seq_file *m, void *v)

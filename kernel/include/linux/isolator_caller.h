@@ -30,16 +30,19 @@
 #include <uapi/linux/isolator.h>
 
 struct page;
+struct task_struct;
 
 /**
  * struct isolator_caller - an isolation that code of the kernel has started
  * @due: ISOLATOR_DUE_*, 0: a tick has nothing to do; stays readable until the stop
  * @page: where that word is
+ * @task: that has started it; only this one enters, ticks and stops
  * @text: the last place that has entered a quiet section, known to be one
  */
 struct isolator_caller {
 	const u32	*due;
 	struct page	*page;
+	const struct task_struct *task;
 	unsigned long	text;
 };
 

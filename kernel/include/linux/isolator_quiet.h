@@ -26,6 +26,19 @@ int isolator_push_tasks(int cpu);
 
 /* callers.c */
 bool isolator_has_callers(void);
+void __isolator_kick(struct task_struct *k);
+
+/**
+ * isolator_kick - kernel thread @k is to stop or to park: make a tick due, if it isolates a CPU
+ *
+ * It looks at these requests at its ticks only, and to be woken up says nothing to a thread that
+ * runs.  Context: process; @k was woken up, so that it sees the request.
+ */
+static inline void isolator_kick(struct task_struct *k)
+{
+	if (isolator_enabled())
+		__isolator_kick(k);
+}
 
 /* mm/mlock.c */
 int isolator_lock_memory(void);
@@ -94,6 +107,7 @@ static inline bool isolator_read_refused(int cpu)
 extern struct cpumask isolator_cpumask;
 
 static inline bool isolator_has_callers(void) { return false; }
+static inline void isolator_kick(struct task_struct *k) { }
 
 static inline int isolator_place(struct task_struct *p,
 				 const struct cpumask *allowed, int cpu)

@@ -4,8 +4,10 @@
 
 #include <linux/bits.h>
 
+#include <asm/arch_gicv3.h>
 #include <asm/barrier.h>
 #include <asm/cpufeature.h>
+#include <asm/ptrace.h>
 #include <asm/sysreg.h>
 #include <asm/tlbflush.h>
 
@@ -56,15 +58,44 @@ static __always_inline void arch_isolator_take_irqs(void)
 
 #define ISOLATOR_ISR_EL1_I	BIT(7)
 
+static __always_inline bool __arch_isolator_signalled(void)
+{
+	return read_sysreg(isr_el1) & ISOLATOR_ISR_EL1_I;
+}
+
 /**
  * arch_isolator_irq_pending - is an interrupt pending at this CPU, though masked?
  *
  * What the GIC has signalled by now, by whatever device; one on its way is not seen.
- * Pre: the GIC's priority mask lets ordinary interrupts through, as on the way to user mode.
+ *
+ * On the way to user mode DAIF masks, and ISR_EL1 tells.  Before a quiet section the GIC's
+ * priority mask may do it instead, where pseudo-NMIs are in use.  Then the GIC signals
+ * nothing but these, and ISR_EL1 says 0 whatever waits.  So ordinary ones are let through to
+ * DAIF for the look: nothing is taken meanwhile, a pseudo-NMI just after.
+ *
+ * Context: noinstr, interrupts off.
  */
 static __always_inline bool arch_isolator_irq_pending(void)
 {
-	return read_sysreg(isr_el1) & ISOLATOR_ISR_EL1_I;
+	unsigned long daif, pmr;
+	bool pending;
+
+	if (!system_uses_irq_prio_masking())
+		return __arch_isolator_signalled();
+	pmr = read_sysreg_s(SYS_ICC_PMR_EL1);
+	if (pmr != GIC_PRIO_IRQOFF)
+		return __arch_isolator_signalled();
+	daif = read_sysreg(daif);
+	asm volatile("msr daifset, #3" : : : "memory");
+	write_sysreg_s(GIC_PRIO_IRQON | GIC_PRIO_PSR_I_SET, SYS_ICC_PMR_EL1);
+	/* The new mask at the GIC, and what it signals for that at the CPU, before the look. */
+	pmr_sync();
+	isb();
+	pending = __arch_isolator_signalled();
+	/* Masks again before DAIF does not: such a write of the mask needs no synchronisation. */
+	write_sysreg_s(pmr, SYS_ICC_PMR_EL1);
+	write_sysreg(daif, daif);
+	return pending;
 }
 
 /**

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: fault-section
+ * cpus: 4
+ * kernel: isolator-faults
+ * timeout: 240
+ * alone: yes
+ * about: planted faults: what a quiet section of the kernel needs of the kernel is missing
+ * dmesg: WARNING: .* __isolator_user_exit\+|Call Trace:
+ * dmesg: isolator: CPU 1 is overdue
+ */
+#include <linux/membarrier.h>
+#include "caller.h"
+#include "fault.h"
+#include "gate.h"
+
+enum { TRIES = 5, ENOUGH_MS = 3000, BOUND_MS = 500 };
+
+/* A grace period needs nothing of a section, which goes on. */
+static bool grace_passes(void)
+{
+	bool passes = false;
+
+	caller_start(CALLER, BOUND_MS);
+	for (int i = 0; i < TRIES && !passes; i++) {
+		unsigned long long stays = caller_get(CALLER, "stays");
+
+		if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+			bail_out("membarrier");
+		passes = caller_get(CALLER, "stays") == stays;
+	}
+	ok(module_unload(CALLER), "it goes");
+	return passes;
+}
+
+/* A stop of the machine is told to a section, and stops it. */
+static bool stop_is_told(void)
+{
+	bool told;
+
+	caller_start(CALLER, BOUND_MS);
+	/* Nothing else than that: hot-plug has more for each CPU. */
+	if (put_file(STOPS, "3"))
+		bail_out("stopping the machine");
+	told = caller_get(CALLER, "now_seen") > 0;
+	ok(module_unload(CALLER), "it goes");
+	return told;
+}
+
+/* What is still to come when the section did not see what it should: something else that is due. */
+static void release(pid_t pid)
+{
+	if (!ask_kworker())
+		bail_out("nothing asks CPU 1");
+	until(waitpid(pid, NULL, WNOHANG) == pid);
+}
+
+/* Nothing comes to CPU 1, as it is in a section. */
+static bool rests(void)
+{
+	long long all = interrupts_all(1);
+
+	sleep_ms(300);	/* sleep: nothing comes meanwhile */
+	return interrupts_all(1) == all;
+}
+
+/* A task that is killed in its system call leaves the section. */
+static bool kill_is_told(void)
+{
+	unsigned int rang = 0;
+	bool told;
+	pid_t pid;
+
+	caller_load(SAMPLE, "bound_us=500000");
+	pid = fork();
+	if (!pid) {
+		int fd = open("/dev/isolator_poll", O_RDONLY);
+
+		_exit(fd < 0 || iso_pin(1) || read(fd, &rang, sizeof(rang)) < 0);
+	}
+	until(file_has("/proc/isolator/status", "isolated 1\n", NULL));
+	until(rests());
+	kill(pid, SIGKILL);
+	told = comes(waitpid(pid, NULL, WNOHANG) == pid, ENOUGH_MS);
+	if (!told)
+		release(pid);
+	ok(module_unload(SAMPLE), "it goes");
+	return told;
+}
+
+/* A thread that is to stop is told so. */
+static bool end_is_told(void)
+{
+	bool told;
+	pid_t pid;
+
+	caller_start(CALLER, BOUND_MS);
+	pid = fork();
+	if (!pid)
+		_exit(!module_unload(CALLER));
+	told = comes(waitpid(pid, NULL, WNOHANG) == pid, ENOUGH_MS);
+	if (!told)
+		release(pid);
+	return told;
+}
+
+/* Of what is in the line of CPU 1's statistics that begins so. */
+static unsigned long long counted(const char *begin, const char *what)
+{
+	FILE *f = fopen("/proc/isolator/stats", "r");
+	unsigned long long count = 0;
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		const char *at = strncmp(line, begin, strlen(begin)) ? NULL : strstr(line, what);
+
+		if (at)
+			count += strtoull(at + strlen(what), NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	return count;
+}
+
+/* Text that was changed meanwhile is synchronised with as the section is left. */
+static bool text_is_synced(void)
+{
+	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
+	unsigned long long stays, deferred;
+	bool warned = false;
+	char record[2048];
+	ssize_t n;
+
+	if (log < 0 || lseek(log, 0, SEEK_END) < 0)
+		bail_out("/dev/kmsg");
+	caller_start(CALLER, BOUND_MS);
+	put_file("/proc/sys/kernel/sched_schedstats", "1");
+	put_file("/proc/sys/kernel/sched_schedstats", "0");
+	deferred = counted("cpu 1 total", " deferred ");
+	stays = caller_get(CALLER, "stays");
+	until(ask_kworker() && caller_get(CALLER, "stays") > stays);
+	while ((n = read(log, record, sizeof(record) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
+		record[n > 0 ? n : 0] = 0;
+		if (strstr(record, "WARNING") && strstr(record, "isolator"))
+			warned = true;
+	}
+	close(log);
+	ok(module_unload(CALLER), "it goes");
+	diag("%llu deferred", deferred);
+	return deferred > 0 && !warned;
+}
+
+/* The module may be half there. */
+static bool has_started(void)
+{
+	char text[64];
+
+	return !get_file("/sys/module/" CALLER "/parameters/started", text, sizeof(text)) &&
+	       !strcmp(text, "0\n");
+}
+
+/* Page tables that CPU 1 has borrowed are freed without it. */
+static bool tables_are_freed(void)
+{
+	const size_t large = 2 << 20, size = 32 * large;
+	const char *flush = "cpu 1 callback flush_tlb_func";
+	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned long long queued;
+	pid_t pid;
+
+	if (memory == MAP_FAILED || madvise(memory, size, MADV_NOHUGEPAGE) || iso_pin(1))
+		bail_out("memory, on CPU 1");
+	for (size_t i = 0; i < size; i += large)
+		memory[i] = 1;
+	pid = fork();
+	if (!pid)
+		_exit(iso_pin(0) || !module_load(CALLER " cpu=1 bound_us=500000"));
+	/* No sleep: when the thread begins, this is what it comes after. */
+	while (!has_started())
+		;
+	if (iso_pin(0) || waitpid(pid, NULL, 0) != pid)
+		bail_out("back to CPU 0");
+	until(caller_polls(CALLER));
+	queued = counted(flush, " queued ");
+	munmap(memory, size);
+	queued = counted(flush, " queued ") - queued;
+	ok(module_unload(CALLER), "it goes");
+	diag("%llu flushes were sent", queued);
+	return !queued;
+}
+
+static bool tables_are_always_freed(void)
+{
+	bool freed = true;
+
+	for (int i = 0; i < TRIES; i++)
+		freed &= tables_are_freed();
+	return freed;
+}
+
+int main(void)
+{
+	iso_require(4);
+	stops_require();
+	without_fault(grace_passes);
+	plant("watch_section", grace_passes);
+	without_fault(stop_is_told);
+	plant("fence_section", stop_is_told);
+	plant("late_stopper", stop_is_told);
+	without_fault(kill_is_told);
+	plant("no_now", kill_is_told);
+	without_fault(end_is_told);
+	plant("no_kick", end_is_told);
+#ifdef __x86_64__
+	/* arm64 synchronises at each entry, and the hardware flushes for all CPUs. */
+	without_fault(text_is_synced);
+	plant("skip_deferred", text_is_synced);
+	without_fault(tables_are_always_freed);
+	plant("borrow_tables", tables_are_always_freed);
+#endif
+	return done_testing();
+}
