@@ -5,7 +5,7 @@
 # kernel: isolator-faults
 # timeout: 30
 # append: kunit.enable=1
-# about: the KUnit suite of Isolator passed when the kernel booted
+# about: the KUnit suites of Isolator passed when the kernel booted
 # shellcheck source=lab/guest/tap.sh
 . "${LAB:-/lab}/lib/tap.sh"
 
@@ -15,6 +15,8 @@ cases=$(dmesg | grep -E '(not )?ok [0-9]+ isolator_test_' | sed 's/^\[[^]]*\] */
 echo "$cases" | sed 's/^/# /'
 ! echo "$cases" | grep -q 'not ok'
 check $? "no case failed"
-dmesg | grep -qE '\] ok [0-9]+ isolator$'
-check $? "the suite passed"
+for suite in isolator isolator_callers; do
+	dmesg | grep -qE "\\] ok [0-9]+ $suite\$"
+	check $? "the suite $suite passed"
+done
 done_testing

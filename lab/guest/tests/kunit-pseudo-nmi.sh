@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# name: kunit-pseudo-nmi
+# cpus: 2
+# kernel: isolator-faults
+# arch: arm64
+# timeout: 60
+# append: kunit.enable=1 irqchip.gicv3_pseudo_nmi=1
+# about: before a quiet section an interrupt that waits is seen, also masked by its priority
+# shellcheck source=lab/guest/tap.sh
+. "${LAB:-/lab}/lib/tap.sh"
+
+dmesg | grep -q 'Pseudo-NMIs enabled' || skip_all "pseudo-NMIs need GICv3 and CONFIG_ARM64_PSEUDO_NMI"
+dmesg | grep -qE '\] +ok [0-9]+ isolator_test_irq_pending$'
+check $? "the case isolator_test_irq_pending passed"
+done_testing
