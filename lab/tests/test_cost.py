@@ -4,6 +4,7 @@
 from typing import Any
 
 import pytest
+from isolab import cost as kernel_cost
 from isolab import term
 from isolab.guests.guest import Outcome
 from isolab.rivals import cost
@@ -65,3 +66,13 @@ def test_a_run_that_failed_is_an_error() -> None:
     events[0]["exit"] = 1
     with pytest.raises(term.LabError, match="failed"):
         cost.windows(runs, Outcome(events=events))
+
+
+@pytest.mark.parametrize(("looks", "met"), [(8000.0, True), (9000.0, False)])
+def test_a_look_of_a_quiet_section_is_told_from_its_loop(looks: float, met: bool) -> None:
+    kernel = {"section-none": 500.0, "section": 2000.0, "section-blanks": 5000.0,
+              "section-looks": looks}
+    costs = {"isolator": {case: {"kernel": {"least": n}} for case, n in kernel.items()}}
+    found = kernel_cost.section(costs)
+    assert found["enter_leave"] == 1500 and found["met"] is met
+    assert found["look"] == (looks - 5000) / 1000

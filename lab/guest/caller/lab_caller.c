@@ -4,14 +4,17 @@
  * breaks a rule when it is asked to.  samples/isolator/isolator_poll.c is how it should be.
  */
 #include <linux/err.h>
+#include <linux/fs.h>
 #include <linux/isolator_caller.h>
 #include <linux/kthread.h>
+#include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/spinlock.h>
 #include <linux/timekeeping.h>
+#include <linux/uaccess.h>
 
 #include "marker.h"
 
@@ -33,6 +36,7 @@ enum fault {
 
 static int cpu = 1;
 module_param(cpu, int, 0444);
+MODULE_PARM_DESC(cpu, "the CPU of the polling thread; -1: none");
 
 static unsigned int bound_us = 10000;
 module_param(bound_us, uint, 0444);
@@ -198,23 +202,104 @@ static int poll_thread(void *unused)
 	return 0;
 }
 
+/*
+ * What a section costs, in the system call of who writes to /dev/lab_caller: "begin" isolates
+ * its CPU, "end" undoes that, "none" does nothing, and "stay LOOKS BLANKS" is a section in which
+ * it looks so often, and makes so many rounds without.
+ */
+static struct isolator_caller own;
+
+static noinstr int stay_quietly(struct isolator_caller *caller, unsigned int looks,
+				unsigned int blanks)
+{
+	const u32 *due = caller->due;
+	int ret = isolator_quiet_enter(caller);
+
+	if (ret)
+		return ret;
+	while (looks && !isolator_quiet_due(due))
+		looks--;
+	while (blanks) {
+		barrier();
+		blanks--;
+	}
+	isolator_quiet_leave(caller);
+	return 0;
+}
+
+static int cost(const char *text)
+{
+	unsigned int looks, blanks;
+
+	if (!strcmp(text, "none"))
+		return 0;
+	if (!strcmp(text, "begin"))
+		return isolator_kernel_start(&own, (u64)bound_us * NSEC_PER_USEC);
+	if (!strcmp(text, "end")) {
+		isolator_kernel_stop(&own);
+		return 0;
+	}
+	if (!own.due || sscanf(text, "stay %u %u", &looks, &blanks) != 2)
+		return -EINVAL;
+	if (READ_ONCE(*own.due))
+		isolator_kernel_tick(&own);
+	return stay_quietly(&own, looks, blanks);
+}
+
+static ssize_t cost_write(struct file *file, const char __user *from, size_t size, loff_t *pos)
+{
+	char text[32] = "";
+	int ret;
+
+	if (size >= sizeof(text))
+		return -EINVAL;
+	if (copy_from_user(text, from, size))
+		return -EFAULT;
+	ret = cost(text);
+	return ret ?: size;
+}
+
+static const struct file_operations cost_fops = {
+	.owner	= THIS_MODULE,
+	.write	= cost_write,
+};
+
+static struct miscdevice cost_device = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "lab_caller",
+	.fops	= &cost_fops,
+	.mode	= 0600,
+};
+
 static int __init caller_init(void)
 {
+	int ret;
+
 	section_begin = (unsigned long)THIS_MODULE->noinstr_text_start;
 	section_size = THIS_MODULE->noinstr_text_size;
+	ret = misc_register(&cost_device);
+	if (ret || cpu == -1)
+		return ret;
+	ret = -EINVAL;
 	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_online(cpu))
-		return -EINVAL;
+		goto deregister;
 	poller = kthread_create(poll_thread, NULL, "lab_caller");
-	if (IS_ERR(poller))
-		return PTR_ERR(poller);
+	ret = PTR_ERR_OR_ZERO(poller);
+	if (ret)
+		goto deregister;
 	kthread_bind(poller, cpu);
 	wake_up_process(poller);
 	return 0;
+deregister:
+	misc_deregister(&cost_device);
+	return ret;
 }
 
 static void __exit caller_exit(void)
 {
-	kthread_stop(poller);
+	if (poller)
+		kthread_stop(poller);
+	misc_deregister(&cost_device);
 }
 
 module_init(caller_init);

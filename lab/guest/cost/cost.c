@@ -11,6 +11,9 @@
  *	tick	a tick with nothing due
  *	due	a tick with one cross-call due
  *	flip	a static key switched: text of every CPU is synchronised
+ *	stay-none, stay, stay-looks, stay-blanks
+ *		a quiet section of the kernel: lab_caller is called and does none; one; one in
+ *		which it looks 1000 times whether a tick is due; 1000 empty rounds in place of that
  * The windows' medians tell the cost; the timer's tick only adds to some of them.
  */
 #define _GNU_SOURCE
@@ -98,6 +101,32 @@ static void op_flip(void)
 		die("cost: sched_schedstats");
 }
 
+static void order_caller(const char *text)
+{
+	if (pwrite(key, text, strlen(text), 0) != (ssize_t)strlen(text))
+		die("cost: lab_caller");
+}
+
+static void op_stay_none(void)
+{
+	order_caller("none");
+}
+
+static void op_stay(void)
+{
+	order_caller("stay 0 0");
+}
+
+static void op_stay_looks(void)
+{
+	order_caller("stay 1000 0");
+}
+
+static void op_stay_blanks(void)
+{
+	order_caller("stay 0 1000");
+}
+
 static void *helper(void *cpu)
 {
 	struct sched_param other = { 0 };
@@ -146,11 +175,13 @@ int main(int argc, char **argv)
 	} all[] = {
 		{ "empty", op_empty }, { "getpid", op_getpid }, { "switch", op_switch },
 		{ "tick", op_tick }, { "due", op_due }, { "flip", op_flip },
+		{ "stay-none", op_stay_none }, { "stay", op_stay },
+		{ "stay-looks", op_stay_looks }, { "stay-blanks", op_stay_blanks },
 	};
 	struct sched_param fifo = { .sched_priority = 10 };
 	unsigned int window, rounds, n, i, j;
 	void (*op)(void) = NULL;
-	bool isolate;
+	bool isolate, caller;
 	int cpu;
 
 	if (argc < 6) {
@@ -180,6 +211,12 @@ int main(int argc, char **argv)
 		if (key < 0)
 			die("cost: sched_schedstats");
 	}
+	caller = !strncmp(argv[1], "stay", 4);
+	if (caller) {
+		key = open("/dev/lab_caller", O_WRONLY);
+		if (key < 0)
+			die("cost: lab_caller");
+	}
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))
 		die("cost: mlockall");
 	if (op != op_switch && sched_setscheduler(0, SCHED_FIFO, &fifo))
@@ -192,6 +229,8 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
+	if (caller)
+		order_caller("begin");
 	mark_target();
 	mark_probe();
 	kernel_call(SYS_getpid);
@@ -203,6 +242,8 @@ int main(int argc, char **argv)
 			op();
 		mark_window_end(window + j);
 	}
+	if (caller)
+		order_caller("end");
 	if (isolate)
 		isolator_stop();
 	return 0;
