@@ -65,7 +65,7 @@ static struct lockdep_map isolator_section_map = {
  */
 bool isolator_has_callers(void)
 {
-	return atomic_read(&isolator_callers);
+	return atomic_read(&isolator_callers) && !isolator_fault(ISOLATOR_FAULT_SPLIT_LATE);
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/gfp.h>
 #include <linux/isolator_caller.h>
 #include <linux/kthread.h>
 #include <linux/miscdevice.h>
@@ -15,6 +16,10 @@
 #include <linux/spinlock.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
+
+#ifdef CONFIG_X86
+#include <asm/set_memory.h>
+#endif
 
 #include "marker.h"
 
@@ -203,9 +208,33 @@ static int poll_thread(void *unused)
 }
 
 /*
+ * Splits a large page of the kernel's own mapping of memory, if it is not split yet.  Nobody puts
+ * it together again, so it is kept for as long as others are asked for.
+ */
+static unsigned long large[16];
+static unsigned int larges;
+
+static int split(void)
+{
+#ifdef CONFIG_X86
+	unsigned long memory;
+
+	if (larges == ARRAY_SIZE(large))
+		return -ENOSPC;
+	memory = __get_free_pages(GFP_KERNEL, PMD_SHIFT - PAGE_SHIFT);
+	if (!memory)
+		return -ENOMEM;
+	large[larges++] = memory;
+	return set_memory_uc(memory, 1) ?: set_memory_wb(memory, 1);
+#else
+	return -EOPNOTSUPP;
+#endif
+}
+
+/*
  * What a section costs, in the system call of who writes to /dev/lab_caller: "begin" isolates
  * its CPU, "end" undoes that, "none" does nothing, and "stay LOOKS BLANKS" is a section in which
- * it looks so often, and makes so many rounds without.
+ * it looks so often, and makes so many rounds without.  "split" is something else.
  */
 static struct isolator_caller own;
 
@@ -239,6 +268,8 @@ static int cost(const char *text)
 		isolator_kernel_stop(&own);
 		return 0;
 	}
+	if (!strcmp(text, "split"))
+		return split();
 	if (!own.due || sscanf(text, "stay %u %u", &looks, &blanks) != 2)
 		return -EINVAL;
 	if (READ_ONCE(*own.due))
@@ -300,6 +331,8 @@ static void __exit caller_exit(void)
 	if (poller)
 		kthread_stop(poller);
 	misc_deregister(&cost_device);
+	while (larges)
+		free_pages(large[--larges], PMD_SHIFT - PAGE_SHIFT);
 }
 
 module_init(caller_init);
