@@ -173,7 +173,8 @@ static bool isolator_is_noinstr(unsigned long ip)
  */
 static bool isolator_interrupted(void)
 {
-	return signal_pending(current) || kthread_should_stop_or_park();
+	return signal_pending(current) || (kthread_should_stop_or_park() &&
+					   !isolator_fault(ISOLATOR_FAULT_MISS_PARK));
 }
 
 /*

@@ -328,6 +328,7 @@ static const char *const isolator_fault_names[ISOLATOR_FAULTS] = {
 	[ISOLATOR_FAULT_NO_KICK]	= "no_kick",
 	[ISOLATOR_FAULT_BORROW_TABLES]	= "borrow_tables",
 	[ISOLATOR_FAULT_SPLIT_LATE]	= "split_late",
+	[ISOLATOR_FAULT_MISS_PARK]	= "miss_park",
 };
 
 static int isolator_fault_show(struct seq_file *m, void *v)

@@ -3,6 +3,7 @@
  * A polling loop of the kernel for the lab: its quiet section has marks for the observer, and
  * breaks a rule when it is asked to.  samples/isolator/isolator_poll.c is how it should be.
  */
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
@@ -33,9 +34,10 @@ enum fault {
 	FAULT_RCU,
 	FAULT_CALL,
 	FAULT_SLEEP,
-	FAULT_LATE,	/* due, and it goes on for fault_ms */
 	FAULT_DEAF,	/* goes on for fault_ms, whatever comes */
+	FAULT_LATE,	/* due, and it goes on for fault_ms */
 	FAULT_PLACE,	/* a section in text that can be patched */
+	FAULT_SLOW,	/* none: fault_ms pass between the loop's look and the section */
 	FAULTS,
 };
 
@@ -143,7 +145,7 @@ static noinstr int poll_quietly(struct isolator_caller *caller)
 	while (!(bits = isolator_quiet_due(due))) {
 		WRITE_ONCE(rounds, rounds + 1);
 		which = READ_ONCE(fault);
-		if (unlikely(which) && which != FAULT_LATE && which != FAULT_PLACE) {
+		if (unlikely(which) && which < FAULT_LATE) {
 			WRITE_ONCE(fault, FAULT_NONE);
 			go_wrong(which);
 		}
@@ -187,12 +189,20 @@ static int poll_thread(void *unused)
 	ret = isolator_kernel_start(&caller, (u64)bound_us * NSEC_PER_USEC);
 	WRITE_ONCE(started, ret);
 	while (!ret && !kthread_should_stop()) {
+		if (kthread_should_park())
+			kthread_parkme();
+		if (READ_ONCE(fault) == FAULT_SLOW) {
+			WRITE_ONCE(fault, FAULT_NONE);
+			msleep(READ_ONCE(fault_ms));
+		}
 		if (READ_ONCE(fault) == FAULT_PLACE) {
 			ret = poll_anywhere(&caller);
 			WRITE_ONCE(fault, FAULT_NONE);
 		} else {
 			ret = poll_quietly(&caller) ?: isolator_kernel_tick(&caller);
 		}
+		if (ret == -EINTR && kthread_should_park())
+			ret = 0;
 		WRITE_ONCE(ticks, ticks + 1);
 	}
 	if (ret)
@@ -234,7 +244,8 @@ static int split(void)
 /*
  * What a section costs, in the system call of who writes to /dev/lab_caller: "begin" isolates
  * its CPU, "end" undoes that, "none" does nothing, and "stay LOOKS BLANKS" is a section in which
- * it looks so often, and makes so many rounds without.  "split" is something else.
+ * it looks so often, and makes so many rounds without.  "split" and "park" are
+ * something else.
  */
 static struct isolator_caller own;
 
@@ -270,6 +281,12 @@ static int cost(const char *text)
 	}
 	if (!strcmp(text, "split"))
 		return split();
+	if (!strcmp(text, "park") && poller) {
+		int ret = kthread_park(poller);
+
+		kthread_unpark(poller);
+		return ret;
+	}
 	if (!own.due || sscanf(text, "stay %u %u", &looks, &blanks) != 2)
 		return -EINVAL;
 	if (READ_ONCE(*own.due))

@@ -16,8 +16,8 @@
 #define CALLER	"lab_caller"
 
 /* What lab_caller's parameter fault takes. */
-enum caller_fault { FAULT_LOCK = 1, FAULT_PRINTK, FAULT_RCU, FAULT_CALL, FAULT_SLEEP, FAULT_LATE,
-		    FAULT_DEAF, FAULT_PLACE };
+enum caller_fault { FAULT_LOCK = 1, FAULT_PRINTK, FAULT_RCU, FAULT_CALL, FAULT_SLEEP, FAULT_DEAF,
+		    FAULT_LATE, FAULT_PLACE, FAULT_SLOW };
 
 /* A parameter of the module's; ends the test where it has none. */
 static inline unsigned long long caller_get(const char *module, const char *name)

@@ -122,6 +122,27 @@ static unsigned long long counted(const char *begin, const char *what)
 	return count;
 }
 
+/* A thread that is to park as it goes to its section does so, though nothing wakes it up. */
+static bool park_is_told(void)
+{
+	bool told;
+	pid_t pid;
+
+	caller_start(CALLER, BOUND_MS);
+	caller_put(CALLER, "fault_ms", 500);
+	caller_put(CALLER, "fault", FAULT_SLOW);
+	until(ask_kworker() && !caller_get(CALLER, "fault"));
+	pid = fork();
+	if (!pid)
+		_exit(put_file("/dev/" CALLER, "park") != 0);
+	told = comes(waitpid(pid, NULL, WNOHANG) == pid, ENOUGH_MS);
+	if (!told)
+		release(pid);
+	ok(!caller_state(CALLER) && caller_polls(CALLER), "it goes on, isolated");
+	ok(module_unload(CALLER), "it goes");
+	return told;
+}
+
 /* Text that was changed meanwhile is synchronised with as the section is left. */
 static bool text_is_synced(void)
 {
@@ -211,6 +232,8 @@ int main(void)
 	plant("no_now", kill_is_told);
 	without_fault(end_is_told);
 	plant("no_kick", end_is_told);
+	without_fault(park_is_told);
+	plant("miss_park", park_is_told);
 #ifdef __x86_64__
 	/* arm64 synchronises at each entry, and the hardware flushes for all CPUs. */
 	without_fault(text_is_synced);
