@@ -6,7 +6,7 @@
  * timeout: 240
  * alone: yes
  * about: planted faults: what a quiet section of the kernel needs of the kernel is missing
- * dmesg: WARNING: .* __isolator_user_exit\+|Call Trace:
+ * dmesg: WARNING: .* __isolator_user_exit\+|Call [Tt]race:
  * dmesg: isolator: CPU 1 is overdue
  */
 #include <linux/membarrier.h>

@@ -7,7 +7,7 @@
  * alone: yes
  * about: in a quiet section a lock, printk(), an RCU reader and might_sleep() are each told
  * dmesg: Invalid wait context|suspicious RCU usage|RCU not watching|sleeping function called
- * dmesg: Call Trace:|WARNING: |used illegally while idle
+ * dmesg: Call [Tt]race:|WARNING: |used illegally while idle
  */
 #include "caller.h"
 

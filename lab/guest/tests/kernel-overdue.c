@@ -7,7 +7,7 @@
  * once: yes
  * about: a quiet section that breaks its promise is told once a stay, with the place
  * dmesg: isolator: CPU 1 is overdue
- * dmesg: Call Trace:
+ * dmesg: Call [Tt]race:
  * dmesg: a quiet section at .*which can be patched|WARNING: .*isolator_quiet_enter
  */
 #include "caller.h"
