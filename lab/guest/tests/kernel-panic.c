@@ -3,7 +3,7 @@
  * name: kernel-panic
  * cpus: 2
  * kernel: isolator
- * timeout: 60
+ * timeout: 180
  * once: yes
  * about: a panic is not held up by a loop of the kernel that polls with interrupts off
  * ends: panic
@@ -14,11 +14,15 @@ int main(void)
 {
 	iso_require(2);
 	caller_start(CALLER, 500);
-	ok(true, "the guest must end by panic now, within 20 s");
+	/*
+	 * The interrupt that stops the other CPUs does not reach a section.  x86 waits for it in a
+	 * million steps of a microsecond, before its NMI; emulated, these took 7 s and more.
+	 */
+	ok(true, "the guest must end by panic now, within 90 s");
 	sync();
 	put_file("/proc/sys/kernel/panic", "-1");
 	put_file("/proc/sysrq-trigger", "c");
-	sleep_ms(20000);	/* sleep: the guest ends meanwhile */
-	ok(false, "still here after 20 s");
+	sleep_ms(90000);	/* sleep: the guest ends meanwhile */
+	ok(false, "still here after 90 s");
 	return done_testing();
 }
