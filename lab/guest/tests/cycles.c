@@ -4,6 +4,7 @@
  * cpus: 4
  * kernel: isolator
  * timeout: 300
+ * once: yes
  * alone: yes
  * about: 200 starts and stops under load leave nothing behind, nor do 10 with static keys flipping
  */

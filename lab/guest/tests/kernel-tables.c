@@ -4,6 +4,7 @@
  * cpus: 2
  * kernel: isolator
  * timeout: 120
+ * once: yes
  * about: nobody without privilege has page tables of the kernel freed, which an isolated CPU must flush
  */
 #include <linux/bpf.h>

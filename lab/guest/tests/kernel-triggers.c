@@ -4,6 +4,7 @@
  * cpus: 2
  * kernel: isolator
  * timeout: 300
+ * once: yes
  * alone: yes
  * section: quiet
  * about: 60 s in a loop of the kernel while 8 triggers run: each returns, nothing else runs there
