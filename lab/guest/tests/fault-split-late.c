@@ -40,7 +40,7 @@ static bool is_waited_for(void)
 	static const char stats[] = "/proc/isolator/stats";
 	unsigned long long split, queued, deferred;
 
-	caller_start(CALLER, 500);
+	caller_start(CALLER);
 	split = splits();	/* the module's own text has split some */
 	deferred = number(stats, "cpu 1 callback do_flush_tlb_deferrable", " deferred ");
 	queued = number(stats, "cpu 1 callback do_flush_tlb_all", " queued ");

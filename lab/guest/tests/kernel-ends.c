@@ -21,13 +21,13 @@ static bool isolated(void)
 
 static void by_stop(void)
 {
-	caller_start(SAMPLE, 500);
+	caller_start(SAMPLE);
 	caller_stop(SAMPLE, "stop");
 }
 
 static void by_administrator(void)
 {
-	caller_start(CALLER, 500);
+	caller_start(CALLER);
 	ok(!put_file("/proc/isolator/cpus", "2-3"), "the administrator takes the CPU");
 	ok(!isolated() && comes(caller_state(CALLER) == -ECANCELED, 5000),
 	   "the loop has been told: %d", caller_state(CALLER));
@@ -38,7 +38,7 @@ static void by_administrator(void)
 
 static void by_hotplug(void)
 {
-	caller_start(CALLER, 500);
+	caller_start(CALLER);
 	ok(!put_file(CPU1, "0"), "the CPU goes offline");
 	ok(!isolated() && comes(caller_state(CALLER) == -ECANCELED, 5000),
 	   "the loop has been told: %d", caller_state(CALLER));
@@ -51,7 +51,7 @@ static void beside_stops(void)
 {
 	int rounds = 0;
 
-	caller_start(CALLER, 500);
+	caller_start(CALLER);
 	while (rounds < 5 && !put_file("/sys/devices/system/cpu/cpu3/online", "0") &&
 	       !put_file("/sys/devices/system/cpu/cpu3/online", "1"))
 		rounds++;

@@ -37,7 +37,7 @@ static void told(enum caller_fault fault, const char *by, const char *what)
 int main(void)
 {
 	iso_require(2);
-	caller_start(CALLER, 500);
+	caller_start(CALLER);
 	told(FAULT_SLEEP, "sleeping function called from invalid context", "might_sleep()");
 	told(FAULT_RCU, "used illegally while idle", "an RCU reader");
 	told(FAULT_LOCK, "Invalid wait context", "a lock");

@@ -12,7 +12,7 @@
  */
 #include "caller.h"
 
-enum { BOUND_MS = 20 };
+enum { SHORT_MS = 20 };
 
 /* Lines of the kernel's log with this in them. */
 static unsigned int logged(const char *what)
@@ -34,7 +34,7 @@ static void overdue(enum caller_fault fault, bool (*asks)(void), const char *wha
 	unsigned int missed = caller_missed(), said = logged("isolator: CPU 1 is overdue");
 	uint64_t begin = now_ns();
 
-	caller_put(CALLER, "fault_ms", 20 * BOUND_MS);
+	caller_put(CALLER, "fault_ms", 20 * SHORT_MS);
 	caller_put(CALLER, "fault", fault);
 	ok(asks(), "%s: what waited was done after %lu ms", what, (now_ns() - begin) / MS);
 	until(!caller_get(CALLER, "fault"));
@@ -54,14 +54,14 @@ static bool ask_end(void)
 int main(void)
 {
 	iso_require(2);
-	caller_start(CALLER, BOUND_MS);
+	caller_promise(CALLER, SHORT_MS);
 	overdue(FAULT_LATE, ask_kworker, "a missed tick");
 	ok(logged("poll_quietly") > 0, "the place is named");
 	overdue(FAULT_LATE, ask_kworker, "another");
 	overdue(FAULT_DEAF, ask_end, "an end");
 	ok(comes(caller_state(CALLER) == -ECANCELED, 5000), "it was ended");
 	caller_stop(CALLER, "admin");
-	caller_start(CALLER, BOUND_MS);
+	caller_promise(CALLER, SHORT_MS);
 	caller_put(CALLER, "fault", FAULT_PLACE);
 	/* It leaves its section for that at the next tick. */
 	ok(ask_kworker() && comes(caller_state(CALLER) == -EINVAL, 5000),

@@ -13,7 +13,7 @@
 int main(void)
 {
 	iso_require(2);
-	caller_start(CALLER, 500);
+	caller_start(CALLER);
 	/*
 	 * The interrupt that stops the other CPUs does not reach a section.  x86 waits for it in a
 	 * million steps of a microsecond, before its NMI; emulated, these took 7 s and more.

@@ -34,7 +34,7 @@ int main(void)
 
 	iso_require(2);
 	look(&before, 1);
-	caller_start(SAMPLE, 500);
+	caller_start(SAMPLE);
 	all = interrupts_all(1);
 	sleep_ms(2000);	/* sleep: nothing comes meanwhile */
 	all = interrupts_all(1) - all;

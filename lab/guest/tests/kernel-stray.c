@@ -14,7 +14,7 @@
 int main(void)
 {
 	iso_require(2);
-	caller_start(CALLER, 500);
+	caller_start(CALLER);
 	printf("# section %llu %llu\n", caller_get(CALLER, "section_begin"),
 	       caller_get(CALLER, "section_size"));
 	caller_put(CALLER, "fault", FAULT_CALL);

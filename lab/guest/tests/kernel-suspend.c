@@ -19,7 +19,7 @@ int main(void)
 		skip_all("no suspend to idle in this kernel");
 	if (put_file("/sys/power/pm_test", "devices"))
 		skip_all("no pm_test in this kernel");
-	caller_start(CALLER, 500);
+	caller_start(CALLER);
 	begin = now_ns();
 	ok(!put_file("/sys/power/state", "freeze"), "suspended and resumed in %lu ms",
 	   (now_ns() - begin) / MS);
@@ -27,7 +27,7 @@ int main(void)
 	ok(caller_get(CALLER, "now_seen") >= 1, "it left its section at once");
 	put_file("/sys/power/pm_test", "none");
 	caller_stop(CALLER, "system");
-	caller_start(CALLER, 500);
+	caller_start(CALLER);
 	caller_stop(CALLER, "stop");
 	return done_testing();
 }

@@ -78,7 +78,7 @@ int main(void)
 	long long all;
 
 	iso_require(2);
-	caller_start(CALLER, 500);
+	caller_start(CALLER);
 	printf("# section %llu %llu\n", caller_get(CALLER, "section_begin"),
 	       caller_get(CALLER, "section_size"));
 	ticks = caller_get(CALLER, "ticks");
