@@ -27,12 +27,15 @@
 #include <linux/isolator.h>
 #include <linux/isolator_caller.h>
 #include <linux/isolator_parts.h>
+#include <linux/kdebug.h>
 #include <linux/kthread.h>
 #include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/mmu_context.h>
 #include <linux/module.h>
 #include <linux/nmi.h>
+#include <linux/notifier.h>
+#include <linux/panic.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/debug.h>
 #include <linux/sched/signal.h>
@@ -42,6 +45,9 @@
 #include <asm/sections.h>
 
 #include "internal.h"
+
+/* A stay where a device's interrupt may wait, that nobody else can see. */
+#define ISOLATOR_STAY_MAX	NSEC_PER_SEC
 
 /* Isolations of code of the kernel: what has them has quiet sections. */
 static atomic_t isolator_callers = ATOMIC_INIT(0);
@@ -135,20 +141,51 @@ static void isolator_check_now(struct isolator_cpu *ic)
 	raw_spin_unlock_irqrestore(&ic->lock, flags);
 }
 
-/** isolator_watch_section - of a CPU that seems to be in user mode; from the watch's timer */
+/**
+ * isolator_watch_section - of a CPU that seems to be in user mode; from the watch's timer
+ *
+ * What the CPU sends to itself, from an NMI, waits for its leave, and nobody else knows of it.
+ * So may the interrupt of a device that could not be moved, or was aimed at the CPU since: that
+ * one cannot be seen from here, and may never come: the section is left now and then.
+ */
 void isolator_watch_section(struct isolator_cpu *ic)
 {
-	if (isolator_in_section(ic->cpu))
-		isolator_check_now(ic);
+	u64 now, stay;
+
+	if (!isolator_in_section(ic->cpu))
+		return;
+	now = ktime_get_mono_fast_ns();
+	stay = READ_ONCE(ic->stay);
+	if (READ_ONCE(per_cpu(isolator_hot, ic->cpu).left) ||
+	    (READ_ONCE(ic->irqs_come) && now > stay && now - stay > ISOLATOR_STAY_MAX))
+		isolator_due_now(ic->cpu);
+	isolator_check_now(ic);
 }
+
+/*
+ * A fault in a section: its thread would die with the CPU's state as it is, and all that runs
+ * there afterwards would be user mode to RCU.
+ */
+static int isolator_section_died(struct notifier_block *nb, unsigned long event, void *data)
+{
+	if (event == DIE_OOPS && raw_cpu_read(isolator_hot.section))
+		panic("isolator: a fault in a quiet section");
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block isolator_die = {
+	.notifier_call = isolator_section_died,
+};
 
 /* Once at boot. */
 void __init isolator_callers_init(void)
 {
 	int cpu;
 
+	/* In hard interrupts: who waits for the section may keep threads from running. */
 	for_each_possible_cpu(cpu)
-		init_irq_work(&isolator_of(cpu)->overdue_work, isolator_tell_overdue);
+		isolator_of(cpu)->overdue_work = IRQ_WORK_INIT_HARD(isolator_tell_overdue);
+	register_die_notifier(&isolator_die);
 }
 
 /* Can nothing at @ip be patched, as a probe or a traced function? */
@@ -214,6 +251,7 @@ quiet:
 	/* Who has seen the last stay may have asked this CPU to leave it since, or told of it. */
 	WRITE_ONCE(ic->now_since, 0);
 	WRITE_ONCE(ic->overdue, false);
+	WRITE_ONCE(ic->stay, ktime_get_mono_fast_ns());
 	/* Before the state; pairs with the acquire in isolator_in_user(). */
 	WRITE_ONCE(hot->section, true);
 	return 0;
@@ -225,11 +263,11 @@ static void isolator_section_over(void)
 	struct isolator_cpu *ic = this_cpu_ptr(&isolator_cpus);
 
 	this_cpu_write(isolator_hot.section, false);
+	lock_map_release(&isolator_section_map); /* what follows takes locks */
 	isolator_check_now(ic);
 	WRITE_ONCE(ic->overdue, false);
 	if (ic->page && (READ_ONCE(ic->page->due) & ISOLATOR_DUE_NOW))
 		atomic_andnot(ISOLATOR_DUE_NOW, (atomic_t *)&ic->page->due);
-	lock_map_release(&isolator_section_map);
 	isolator_user_exit();
 	local_irq_enable();
 	/* What has waited for an interrupt has come by now, and may have woken somebody. */
@@ -248,6 +286,17 @@ static __always_inline void isolator_section_state(bool quiet)
 		ct_isolator_leave();
 }
 
+/*
+ * The CPU that @caller has isolated.  NULL: that was ended.  Its word is dead then, also if the
+ * task has started anew; the page is the caller's for so long, so no other start has it.
+ */
+static struct isolator_cpu *isolator_of_caller(const struct isolator_caller *caller)
+{
+	struct isolator_cpu *ic = isolator_of_current();
+
+	return ic && caller->page && READ_ONCE(ic->page) == page_address(caller->page) ? ic : NULL;
+}
+
 static int isolator_section_allowed(struct isolator_caller *caller, unsigned long ip)
 {
 	struct isolator_cpu *ic;
@@ -258,7 +307,7 @@ static int isolator_section_allowed(struct isolator_caller *caller, unsigned lon
 		return -EINVAL;
 	/* Whoever wants such a lock would wait for the section, however long that is. */
 	lockdep_assert_none_held_once();
-	ic = isolator_of_current();
+	ic = isolator_of_caller(caller);
 	if (!ic)
 		return -ECANCELED;
 	if (caller->text != ip) {
@@ -323,10 +372,18 @@ EXPORT_SYMBOL_GPL(isolator_quiet_enter);
  * Runs what was deferred, before any text that may have been patched meanwhile, and takes
  * what was queued.  A stop of the machine may hold it for as long as the machine is stopped.
  *
- * Context: in the section.  Afterwards: process, interrupts on; may have slept.
+ * Context: in the section; out of one, a warning.  Afterwards: process, interrupts on; may
+ * have slept.
  */
 noinstr void isolator_quiet_leave(struct isolator_caller *caller)
 {
+	/* Interrupts off: of this CPU. */
+	if (unlikely(!raw_irqs_disabled() || !raw_cpu_read(isolator_hot.section))) {
+		instrumentation_begin();
+		WARN_ONCE(1, "isolator: leave without a quiet section\n");
+		instrumentation_end();
+		return;
+	}
 	isolator_section_state(false);
 	instrumentation_begin();
 	isolator_section_over();
@@ -348,6 +405,7 @@ static int isolator_caller_page(struct isolator_caller *caller)
 			caller->page = virt_to_page(ic->page);
 			get_page(caller->page);
 			caller->due = &ic->page->due;
+			caller->cpu = ic->cpu;
 			caller->task = current;
 			ret = 0;
 		}
@@ -430,6 +488,8 @@ int isolator_kernel_tick(struct isolator_caller *caller)
 		.flags = ISOLATOR_TICK_ALL,
 	};
 
+	if (!isolator_of_caller(caller))
+		return -ECANCELED;
 	cond_resched_tasks_rcu_qs();
 	return isolator_do_tick(&args);
 }
@@ -442,20 +502,34 @@ void __isolator_kick(struct task_struct *k)
 		kick_process(k);
 }
 
+/* Not ended yet, whoever asks.  An end has the page, too, until the section was left. */
+static bool isolator_caller_runs(const struct isolator_caller *caller)
+{
+	struct isolator_cpu *ic = isolator_of(caller->cpu);
+
+	return READ_ONCE(ic->owner) == caller->task &&
+	       READ_ONCE(ic->page) == page_address(caller->page);
+}
+
 /**
  * isolator_kernel_stop - undo one isolator_kernel_start()
  * @caller: from that; one that has failed is left alone
  *
- * Context: process, may sleep, out of any quiet section; the task that has started @caller.
+ * What was ended from outside has nothing left to be undone, and what the task has started since
+ * stays.
+ *
+ * Context: process, may sleep, out of any quiet section; the task that has started @caller, or
+ * any once that has exited.
  */
 void isolator_kernel_stop(struct isolator_caller *caller)
 {
 	if (!caller->page)
 		return;
+	if (isolator_of_caller(caller))
+		isolator_caller_end();
 	/* Its section may look at the word right now: better to keep the page for good. */
-	if (WARN_ON_ONCE(caller->task != current))
+	else if (WARN_ON_ONCE(isolator_caller_runs(caller)))
 		return;
-	isolator_caller_end();
 	put_page(caller->page);
 	memset(caller, 0, sizeof(*caller));
 	atomic_dec(&isolator_callers);

@@ -3,6 +3,7 @@
 #include <kunit/test.h>
 #include <linux/context_tracking_state.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/irq_work.h>
 #include <linux/isolator.h>
 #include <linux/isolator_caller.h>
@@ -73,6 +74,7 @@ static struct isolator_cpu *isolator_test_stay_begin(struct kunit *test,
 	ic->spin = NSEC_PER_SEC;
 	ic->now_since = 0;
 	ic->overdue = false;
+	ic->stay = 0;
 	smp_call_function_single(stay->cpu, isolator_test_stay_here, stay, 0);
 	isolator_test_wait(&stay->there);
 	return ic;
@@ -129,7 +131,7 @@ static void isolator_test_caller_strange(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, isolator_quiet_enter(&caller), -EINVAL);
 	KUNIT_EXPECT_FALSE(test, raw_irqs_disabled());
-	KUNIT_EXPECT_EQ(test, isolator_kernel_tick(&caller), -ESRCH);
+	KUNIT_EXPECT_EQ(test, isolator_kernel_tick(&caller), -ECANCELED);
 	caller.task = current;
 	KUNIT_EXPECT_EQ(test, isolator_quiet_enter(&caller), -ECANCELED);
 	KUNIT_EXPECT_FALSE(test, raw_irqs_disabled());
@@ -186,7 +188,7 @@ static void isolator_test_section_overdue(struct kunit *test)
 	struct isolator_cpu *ic = isolator_test_stay_begin(test, &stay);
 	struct irq_work work = ic->overdue_work;
 
-	init_irq_work(&ic->overdue_work, isolator_test_tell);
+	ic->overdue_work = IRQ_WORK_INIT_HARD(isolator_test_tell);
 	isolator_test_told = 0;
 	isolator_watch_section(ic);
 	KUNIT_EXPECT_FALSE(test, ic->overdue);
@@ -203,26 +205,72 @@ static void isolator_test_section_overdue(struct kunit *test)
 	ic->overdue_work = work;
 }
 
-/* A request's deadline: not again of a section that was told of; of user mode always. */
-static bool isolator_test_deadline(struct kunit *test, bool section)
+/*
+ * A deadline that has passed long ago: not again of a section that was told of, and not of one
+ * that has just begun; of user mode always.
+ */
+static bool isolator_test_deadline(struct kunit *test, bool section, bool overdue, u64 begin)
 {
 	struct isolator_test_stay stay = { .section = section };
 	struct isolator_cpu *ic = isolator_test_stay_begin(test, &stay);
+	struct irq_work work = ic->overdue_work;
 	bool delivered;
 
+	ic->overdue_work = IRQ_WORK_INIT_HARD(isolator_test_tell);
 	/* As left by who found a section overdue that was just being left. */
-	ic->overdue = true;
+	ic->overdue = overdue;
+	ic->stay = begin;
 	ic->requests[ISOLATOR_KIND_WAKE].since = 1;
 	delivered = isolator_check_deadline(ic, ISOLATOR_KIND_WAKE, NSEC_PER_MSEC, false);
 	ic->requests[ISOLATOR_KIND_WAKE].since = 0;
 	isolator_test_stay_end(&stay);
+	ic->overdue_work = work;
 	return delivered;
 }
 
 static void isolator_test_section_deadline(struct kunit *test)
 {
-	KUNIT_EXPECT_FALSE(test, isolator_test_deadline(test, true));
-	KUNIT_EXPECT_TRUE(test, isolator_test_deadline(test, false));
+	u64 now = ktime_get_mono_fast_ns();
+
+	KUNIT_EXPECT_FALSE(test, isolator_test_deadline(test, true, true, 0));
+	KUNIT_EXPECT_TRUE(test, isolator_test_deadline(test, false, true, 0));
+	KUNIT_EXPECT_TRUE(test, isolator_test_deadline(test, true, false, 0));
+	KUNIT_EXPECT_FALSE(test, isolator_test_deadline(test, true, false, now + NSEC_PER_SEC));
+	KUNIT_EXPECT_TRUE(test, isolator_test_deadline(test, false, false, now + NSEC_PER_SEC));
+}
+
+/* What no sender knows of has the section left: at once what the CPU sent to itself... */
+static void isolator_test_section_asked(struct kunit *test)
+{
+	struct isolator_test_stay stay = { .section = true };
+	struct isolator_hot *hot;
+	struct isolator_cpu *ic;
+
+	/* The longest stay has passed since the boot. */
+	while (ktime_get_mono_fast_ns() < 2 * NSEC_PER_SEC)
+		msleep(20);
+	ic = isolator_test_stay_begin(test, &stay);
+	hot = per_cpu_ptr(&isolator_hot, stay.cpu);
+	isolator_watch_section(ic);
+	KUNIT_EXPECT_EQ(test, stay.page->due, 0);
+	WRITE_ONCE(hot->left, true);
+	isolator_watch_section(ic);
+	WRITE_ONCE(hot->left, false);
+	KUNIT_EXPECT_EQ(test, stay.page->due, ISOLATOR_DUE_NOW);
+
+	/* ...and now and then where a device's interrupt may wait. */
+	stay.page->due = 0;
+	ic->stay = U64_MAX;
+	ic->irqs_come = true;
+	isolator_watch_section(ic);
+	KUNIT_EXPECT_EQ(test, stay.page->due, 0);
+	ic->stay = 0;
+	ic->now_since = 0;
+	ic->overdue = true;	/* nothing is to be told, however long this takes */
+	isolator_watch_section(ic);
+	KUNIT_EXPECT_EQ(test, stay.page->due, ISOLATOR_DUE_NOW);
+	ic->irqs_come = false;
+	isolator_test_stay_end(&stay);
 }
 
 static void isolator_test_nothing(struct irq_work *work) { }
@@ -265,6 +313,7 @@ static struct kunit_case isolator_callers_cases[] = {
 	KUNIT_CASE(isolator_test_section_now),
 	KUNIT_CASE(isolator_test_section_overdue),
 	KUNIT_CASE(isolator_test_section_deadline),
+	KUNIT_CASE(isolator_test_section_asked),
 	KUNIT_CASE(isolator_test_irq_pending),
 	{}
 };

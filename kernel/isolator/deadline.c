@@ -34,6 +34,16 @@ static void isolator_require_yield(struct isolator_cpu *ic, u64 budget)
 	isolator_left(ic->cpu); /* before the interrupt */
 }
 
+/* A quiet section is not late for what has waited since before its begin. */
+static bool isolator_waits_too_long(struct isolator_cpu *ic, u64 since, u64 bound)
+{
+	u64 now = ktime_get_mono_fast_ns();
+
+	if (isolator_in_section(ic->cpu))
+		since = max(since, READ_ONCE(ic->stay));
+	return now > since && now - since >= bound;
+}
+
 /**
  * isolator_check_deadline - deliver what has waited longer than its bound
  * @ic: the isolated CPU
@@ -53,7 +63,7 @@ bool isolator_check_deadline(struct isolator_cpu *ic, enum isolator_kind kind, u
 	void *func;
 
 	if (!since || bound == ISOLATOR_DEADLINE_NEVER ||
-	    ktime_get_mono_fast_ns() - since < bound || !isolator_in_user(ic->cpu))
+	    !isolator_waits_too_long(ic, since, bound) || !isolator_in_user(ic->cpu))
 		return false;
 	/* Told already.  Only of a section: who is late to tell leaves the flag to user mode. */
 	if (READ_ONCE(ic->overdue) && isolator_in_section(ic->cpu))
@@ -63,7 +73,7 @@ bool isolator_check_deadline(struct isolator_cpu *ic, enum isolator_kind kind, u
 	since = req->since;
 	waited = since ? ktime_get_mono_fast_ns() - since : 0;
 	/* No interrupt reaches a quiet section, which is told of once. */
-	if (!since || waited < bound ||
+	if (!since || !isolator_waits_too_long(ic, since, bound) ||
 	    (isolator_in_section(ic->cpu) && !isolator_overdue(ic))) {
 		raw_spin_unlock_irqrestore(&ic->lock, flags);
 		return false;

@@ -166,6 +166,8 @@ struct isolator_own {
  * @section: where its quiet section of the kernel was entered from
  * @now_since: ktime since which that is to be left at once; 0: it is not
  * @overdue: it has broken its promise, which is told once a stay
+ * @stay: ktime of its begin
+ * @irqs_come: a device's interrupt could not be moved away, or was aimed here since
  * @overdue_work: tells
  */
 struct isolator_cpu {
@@ -218,6 +220,8 @@ struct isolator_cpu {
 	unsigned long		section;
 	u64			now_since;
 	bool			overdue;
+	bool			irqs_come;
+	u64			stay;
 	struct irq_work		overdue_work;
 };
 

@@ -10,6 +10,7 @@
 #include <linux/isolator.h>
 
 #include "../irq/internals.h"
+#include "internal.h"
 
 /**
  * isolator_irq_mask - leaves isolated CPUs out of where an interrupt may go
@@ -19,8 +20,15 @@
  */
 void isolator_irq_mask(struct cpumask *mask)
 {
-	if (!cpumask_subset(mask, &isolator_cpumask))
+	int cpu;
+
+	if (!cpumask_subset(mask, &isolator_cpumask)) {
 		cpumask_andnot(mask, mask, &isolator_cpumask);
+		return;
+	}
+	/* A quiet section of the kernel must leave for it: isolator_watch_section(). */
+	for_each_cpu(cpu, mask)
+		WRITE_ONCE(isolator_of(cpu)->irqs_come, true);
 }
 
 /* The affinity that was asked for last, even if it is not in force yet. */

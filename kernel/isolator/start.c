@@ -202,8 +202,12 @@ static void isolator_clear_cpu(struct isolator_cpu *ic, u32 mask)
 		ic->got |= ISOLATOR_GOT_TASKS;
 	if (ic->mm && isolator_mm(ic->mm))
 		ic->got |= ISOLATOR_GOT_MM;
+	/* Whoever aims one here meanwhile says so again, or is seen. */
+	WRITE_ONCE(ic->irqs_come, false);
 	if (!isolator_move_irqs(ic->cpu))
 		ic->got |= ISOLATOR_GOT_IRQS;
+	else
+		WRITE_ONCE(ic->irqs_come, true);
 	if (mask & ISOLATOR_MASK_CLOCK)
 		isolator_stop_clocks(ic);
 	if (!isolator_running(ic))

@@ -79,7 +79,11 @@ static int poll_thread(void *unused)
 	ret = isolator_kernel_start(&caller, (u64)bound_us * NSEC_PER_USEC);
 	WRITE_ONCE(started, ret);
 	while (!ret && !kthread_should_stop()) {
+		if (kthread_should_park())
+			kthread_parkme();
 		ret = poll_quietly(&caller, answers) ?: isolator_kernel_tick(&caller);
+		if (ret == -EINTR && kthread_should_park())
+			ret = 0;
 		WRITE_ONCE(ticks, ticks + 1);
 	}
 	/* Ended from outside, the CPU is as any other, and this no longer polls. */

@@ -36,12 +36,14 @@ struct task_struct;
  * struct isolator_caller - an isolation that code of the kernel has started
  * @due: ISOLATOR_DUE_*, 0: a tick has nothing to do; stays readable until the stop
  * @page: where that word is
+ * @cpu: that is isolated
  * @task: that has started it; only this one enters, ticks and stops
  * @text: the last place that has entered a quiet section, known to be one
  */
 struct isolator_caller {
 	const u32	*due;
 	struct page	*page;
+	int		cpu;
 	const struct task_struct *task;
 	unsigned long	text;
 };

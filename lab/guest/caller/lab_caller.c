@@ -38,6 +38,8 @@ enum fault {
 	FAULT_LATE,	/* due, and it goes on for fault_ms */
 	FAULT_PLACE,	/* a section in text that can be patched */
 	FAULT_SLOW,	/* none: fault_ms pass between the loop's look and the section */
+	FAULT_LEAVE,	/* a leave without a section */
+	FAULT_OOPS,	/* a fault of the processor's, in a section */
 	FAULTS,
 };
 
@@ -127,6 +129,9 @@ static __always_inline void go_wrong(unsigned int which)
 	case FAULT_DEAF:
 		spin();
 		break;
+	case FAULT_OOPS:
+		WRITE_ONCE(*(int *)8, 1);
+		break;
 	}
 }
 
@@ -145,7 +150,7 @@ static noinstr int poll_quietly(struct isolator_caller *caller)
 	while (!(bits = isolator_quiet_due(due))) {
 		WRITE_ONCE(rounds, rounds + 1);
 		which = READ_ONCE(fault);
-		if (unlikely(which) && which < FAULT_LATE) {
+		if (unlikely(which < FAULT_LATE ? which : which == FAULT_OOPS)) {
 			WRITE_ONCE(fault, FAULT_NONE);
 			go_wrong(which);
 		}
@@ -194,6 +199,10 @@ static int poll_thread(void *unused)
 		if (READ_ONCE(fault) == FAULT_SLOW) {
 			WRITE_ONCE(fault, FAULT_NONE);
 			msleep(READ_ONCE(fault_ms));
+		}
+		if (READ_ONCE(fault) == FAULT_LEAVE) {
+			WRITE_ONCE(fault, FAULT_NONE);
+			isolator_quiet_leave(&caller);
 		}
 		if (READ_ONCE(fault) == FAULT_PLACE) {
 			ret = poll_anywhere(&caller);

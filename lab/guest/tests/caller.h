@@ -7,6 +7,7 @@
 #define LAB_CALLER_H
 
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "../modules.h"
@@ -20,7 +21,7 @@
 
 /* What lab_caller's parameter fault takes. */
 enum caller_fault { FAULT_LOCK = 1, FAULT_PRINTK, FAULT_RCU, FAULT_CALL, FAULT_SLEEP, FAULT_DEAF,
-		    FAULT_LATE, FAULT_PLACE, FAULT_SLOW };
+		    FAULT_LATE, FAULT_PLACE, FAULT_SLOW, FAULT_LEAVE, FAULT_OOPS };
 
 /* A parameter of the module's; ends the test where it has none. */
 static inline unsigned long long caller_get(const char *module, const char *name)
@@ -95,18 +96,57 @@ static inline void caller_stop(const char *module, const char *end)
 	ok(file_has("/proc/isolator/status", line, NULL), "status says %s", line);
 }
 
-/* How many deadline misses CPU 1 has counted since its last start. */
-static inline unsigned int caller_missed(void)
+/* Of what is in the line of CPU 1's statistics that begins so. */
+static inline unsigned long long counted(const char *begin, const char *what)
 {
-	FILE *f = fopen("/proc/isolator/deliveries", "r");
-	unsigned int missed = 0;
+	FILE *f = fopen("/proc/isolator/stats", "r");
+	unsigned long long count = 0;
 	char line[512];
 
-	while (f && fgets(line, sizeof(line), f))
-		missed += !strncmp(line, "cpu 1 deadline_miss", 19);
+	while (f && fgets(line, sizeof(line), f)) {
+		const char *at = strncmp(line, begin, strlen(begin)) ? NULL : strstr(line, what);
+
+		if (at)
+			count += strtoull(at + strlen(what), NULL, 10);
+	}
 	if (f)
 		fclose(f);
-	return missed;
+	return count;
+}
+
+/* How many deadline misses CPU 1 has counted since its last start. */
+static inline unsigned long long caller_missed(void)
+{
+	return counted("cpu 1 total", " missed ");
+}
+
+/* Lines of the kernel's log with this in them. */
+static inline unsigned int logged(const char *what)
+{
+	FILE *f = popen("dmesg", "r");
+	unsigned int count = 0;
+	char line[1024];
+
+	while (f && fgets(line, sizeof(line), f))
+		count += strstr(line, what) != NULL;
+	if (f)
+		pclose(f);
+	return count;
+}
+
+/* A grace period needs nothing of a section, which goes on: true, in one of so many tries. */
+static inline bool grace_passes_by(int tries)
+{
+	bool passes = false;
+
+	for (int i = 0; i < tries && !passes; i++) {
+		unsigned long long stays = caller_get(CALLER, "stays");
+
+		if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+			bail_out("membarrier");
+		passes = caller_get(CALLER, "stays") == stays;
+	}
+	return passes;
 }
 
 static inline void caller_kept(void)

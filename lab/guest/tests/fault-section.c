@@ -5,30 +5,24 @@
  * kernel: isolator-faults
  * timeout: 240
  * alone: yes
+ * append: irqaffinity=0
  * about: planted faults: what a quiet section of the kernel needs of the kernel is missing
  * dmesg: WARNING: .* __isolator_user_exit\+|Call [Tt]race:
  * dmesg: isolator: CPU 1 is overdue
  */
-#include <linux/membarrier.h>
 #include "caller.h"
 #include "fault.h"
 #include "gate.h"
 
+/* No interrupt of a device could come to CPU 1: the section would be left for that now and then. */
 enum { TRIES = 5, ENOUGH_MS = 3000 };
 
-/* A grace period needs nothing of a section, which goes on. */
 static bool grace_passes(void)
 {
-	bool passes = false;
+	bool passes;
 
 	caller_start(CALLER);
-	for (int i = 0; i < TRIES && !passes; i++) {
-		unsigned long long stays = caller_get(CALLER, "stays");
-
-		if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
-			bail_out("membarrier");
-		passes = caller_get(CALLER, "stays") == stays;
-	}
+	passes = grace_passes_by(TRIES);
 	ok(module_unload(CALLER), "it goes");
 	return passes;
 }
@@ -113,24 +107,6 @@ static bool end_is_told(void)
 	if (!told)
 		release(pid);
 	return told;
-}
-
-/* Of what is in the line of CPU 1's statistics that begins so. */
-static unsigned long long counted(const char *begin, const char *what)
-{
-	FILE *f = fopen("/proc/isolator/stats", "r");
-	unsigned long long count = 0;
-	char line[512];
-
-	while (f && fgets(line, sizeof(line), f)) {
-		const char *at = strncmp(line, begin, strlen(begin)) ? NULL : strstr(line, what);
-
-		if (at)
-			count += strtoull(at + strlen(what), NULL, 10);
-	}
-	if (f)
-		fclose(f);
-	return count;
 }
 
 /* A thread that is to park as it goes to its section does so, though nothing wakes it up. */

@@ -14,24 +14,11 @@
 
 enum { SHORT_MS = 20 };
 
-/* Lines of the kernel's log with this in them. */
-static unsigned int logged(const char *what)
-{
-	FILE *f = popen("dmesg", "r");
-	unsigned int count = 0;
-	char line[1024];
-
-	while (f && fgets(line, sizeof(line), f))
-		count += strstr(line, what) != NULL;
-	if (f)
-		pclose(f);
-	return count;
-}
-
 /* What a loop that goes on does; @asks makes something due, and is waited for. */
 static void overdue(enum caller_fault fault, bool (*asks)(void), const char *what)
 {
-	unsigned int missed = caller_missed(), said = logged("isolator: CPU 1 is overdue");
+	unsigned int said = logged("isolator: CPU 1 is overdue");
+	unsigned long long missed = caller_missed();
 	uint64_t begin = now_ns();
 
 	caller_put(CALLER, "fault_ms", 20 * SHORT_MS);
@@ -41,7 +28,8 @@ static void overdue(enum caller_fault fault, bool (*asks)(void), const char *wha
 	ok(comes(logged("isolator: CPU 1 is overdue") > said, 5000), "%s: it is reported", what);
 	said = logged("isolator: CPU 1 is overdue") - said;
 	missed = caller_missed() - missed;
-	ok(said == 1 && missed <= 1, "%s: once, with %u deadline misses", what, missed);
+	/* What one bound is too short for may be missed by more than one. */
+	ok(said == 1 && missed >= 1, "%s: once, with %llu deadline misses", what, missed);
 }
 
 /* An end from outside cannot interrupt it either. */
@@ -56,7 +44,9 @@ int main(void)
 	iso_require(2);
 	caller_promise(CALLER, SHORT_MS);
 	overdue(FAULT_LATE, ask_kworker, "a missed tick");
-	ok(logged("poll_quietly") > 0, "the place is named");
+#ifdef __x86_64__
+	ok(logged("RIP: 0010:poll_quietly") == 1, "an NMI has shown where the loop is");
+#endif
 	overdue(FAULT_LATE, ask_kworker, "another");
 	overdue(FAULT_DEAF, ask_end, "an end");
 	ok(comes(caller_state(CALLER) == -ECANCELED, 5000), "it was ended");
