@@ -137,7 +137,7 @@ class GuestTest:
     smt: int = 1  # CPUs a core
     doorbell: bool = False  # of a generator, for the driver of isolator-scope
     wires: str = ""  # a generator on its GPIO lines, the driver's device in the tree or not
-    section: str = ""  # of the kernel, quiet: nothing else ran in it; stray: something did
+    section: str = ""  # of the kernel, quiet: nothing else ran in it; stray NAME...: that did
     arch: tuple[str, ...] = machine.NAMES  # machines that have what it needs
 
     @property
@@ -147,6 +147,14 @@ class GuestTest:
 
 def _name(path: Path) -> str:
     return path.stem if path.suffix in SUFFIXES else path.name
+
+
+def _section(text: str, path: Path) -> str:
+    kind, _, names = text.partition(" ")
+    _choice(kind, ("", *SECTIONS), path)
+    if names and kind != "stray":
+        raise term.LabError(f"{path}: section: {kind} takes no names")
+    return text
 
 
 def _arch(keys: dict[str, list[str]], path: Path) -> tuple[str, ...]:
@@ -249,7 +257,7 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             smt=int(_one(keys, path, "smt", "1")),
             doorbell=_one(keys, path, "doorbell", "no") == "yes",
             wires=_choice(_one(keys, path, "wires", ""), ("", *WIRES), path),
-            section=_choice(_one(keys, path, "section", ""), ("", *SECTIONS), path),
+            section=_section(_one(keys, path, "section", ""), path),
             arch=_arch(keys, path),
         )
         if test.name != _name(path):

@@ -19,12 +19,14 @@ def test_quiet_and_stray() -> None:
     assert sections.judge("quiet", OUT, [seen()]) == []
     assert sections.judge("quiet", OUT, [seen(4096 + 255)]) == []
     assert sections.judge("stray", OUT, [seen(4095)]) == []
+    assert sections.judge("stray elsewhere", OUT, [seen(4095)]) == []
 
 
 @pytest.mark.parametrize(("wanted", "out", "what", "said"), [
     ("quiet", OUT, [seen(4095)], "outside of the section: elsewhere"),
     ("quiet", OUT, [seen(4096 + 256)], "outside of the section: elsewhere"),
     ("stray", OUT, [seen()], "nothing was seen"),
+    ("stray _printk", OUT, [seen(4095)], "not seen to run outside of the section: _printk"),
     ("quiet", OUT, [seen(inside=5)], "5 blocks in the section"),
     ("quiet", OUT, [seen(dropped=3)], "3 blocks were not looked at"),
     ("quiet", OUT, [], "0 CPUs had"),

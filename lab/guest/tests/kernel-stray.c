@@ -6,8 +6,8 @@
  * timeout: 60
  * once: yes
  * alone: yes
- * section: stray
- * about: the observer sees one call out of a quiet section of the kernel
+ * section: stray _printk
+ * about: the observer sees a call out of a quiet section of the kernel, and printk() in one
  */
 #include "caller.h"
 
@@ -19,6 +19,8 @@ int main(void)
 	       caller_get(CALLER, "section_size"));
 	caller_put(CALLER, "fault", FAULT_CALL);
 	ok(comes(!caller_get(CALLER, "fault"), 5000), "the loop has called a function elsewhere");
+	caller_put(CALLER, "fault", FAULT_PRINTK);
+	ok(comes(!caller_get(CALLER, "fault"), 5000), "it has printed");
 	ok(caller_polls(CALLER), "and polls on");
 	caller_stop(CALLER, "stop");
 	return done_testing();

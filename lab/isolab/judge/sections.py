@@ -14,7 +14,8 @@ LEAST_BLOCKS = 10**6
 
 
 def judge(wanted: str, out: str, seen: list[dict[str, Any]]) -> list[str]:
-    """What does not hold; @wanted: quiet, or stray where something else must have run."""
+    """What does not hold; @wanted: quiet, or stray and names of what else must have run."""
+    wanted, *names = wanted.split()
     said = _LINE.findall(out)
     if len(set(said)) != 1:
         return [f"the test told of {len(set(said))} sections, not one"]
@@ -33,4 +34,7 @@ def judge(wanted: str, out: str, seen: list[dict[str, Any]]) -> list[str]:
         bad.append(f"between two ticks there ran, outside of the section: {named}")
     if wanted == "stray" and not strays:
         bad.append("nothing was seen to run outside of the section")
+    functions = {b["name"].partition("+")[0] for b in strays}
+    if missing := [name for name in names if name not in functions]:
+        bad.append(f"not seen to run outside of the section: {', '.join(missing)}")
     return bad
