@@ -288,7 +288,7 @@ static __always_inline void isolator_section_state(bool quiet)
 
 /*
  * The CPU that @caller has isolated.  NULL: that was ended.  Its word is dead then, also if the
- * task has started anew; the page is the caller's for so long, so no other start has it.
+ * task has started again; the page is the caller's for so long, so no other start has it.
  */
 static struct isolator_cpu *isolator_of_caller(const struct isolator_caller *caller)
 {
