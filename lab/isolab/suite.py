@@ -52,14 +52,14 @@ _ARM64 = ("arm64",)
 _FOREIGN = f"{machine.ARM64.name}-"
 SUITES = {
     "check": Suite((("rt", _NORMAL), ("nort", _FAULTS))),
-    "full-rt": Suite((("rt", _NORMAL),), long=True),
-    "full-nort": Suite((("nort", _FAULTS),), long=True),
-    "full-debug": Suite((("debug", _DEBUG),), long=True),
-    "kasan": Suite((("debug+kasan", _DEBUG),), long=True),
-    "kcsan": Suite((("debug+kcsan", _DEBUG),), long=True),
+    "full-rt": Suite((("rt", _NORMAL),), long=True, window_s=60),
+    "full-nort": Suite((("nort", _FAULTS),), long=True, window_s=60),
+    "full-debug": Suite((("debug", _DEBUG),), long=True, window_s=60),
+    "kasan": Suite((("debug+kasan", _DEBUG),), long=True, window_s=60),
+    "kcsan": Suite((("debug+kcsan", _DEBUG),), long=True, window_s=60),
     "distro": Suite((("distro-plain", _DISTRO),)),
     "arm64": Suite(((arm64.NAME, _ARM64),)),
-    "full-arm64": Suite((("arm64-rt", _NORMAL), ("arm64-nort", _FAULTS)), long=True),
+    "full-arm64": Suite((("arm64-rt", _NORMAL), ("arm64-nort", _FAULTS)), long=True, window_s=60),
     "distro-check": Suite((("distro-isolator-rt", _DISTRO_OURS),), only=("programs",)),
     "full-distro": Suite(
         (
