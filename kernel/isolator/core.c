@@ -164,7 +164,7 @@ static int __init isolator_init(void)
 	if (ret)
 		return ret;
 	isolator_watch_init();
-	isolator_callers_init();
+	isolator_section_init();
 	isolator_quarantine_init();
 	ret = isolator_stats_init();
 	if (ret)

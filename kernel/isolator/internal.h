@@ -271,12 +271,17 @@ bool isolator_quiet(int cpu);
 void isolator_deliver(int cpu);
 void isolator_flush_queued_calls(void);
 
+struct isolator_caller;
+
 /* callers.c */
+struct isolator_cpu *isolator_of_caller(const struct isolator_caller *caller);
+
+/* section.c */
 bool isolator_in_section(int cpu);
 void isolator_due_now(int cpu);
 bool isolator_overdue(struct isolator_cpu *ic);
 void isolator_watch_section(struct isolator_cpu *ic);
-void isolator_callers_init(void);
+void isolator_section_init(void);
 
 /* policy.c */
 unsigned int isolator_rule_slot(const struct isolator_rule *rule);

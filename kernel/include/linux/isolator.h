@@ -105,7 +105,7 @@ enum isolator_count {
  * @pending: deferred work taken from @work and not done yet: an NMI does it too
  * @pass: a machine check enters, which waits at no gate
  * @raised: an interrupt that this CPU sent to itself is under way, and may come late
- * @section: user mode is a quiet section of the kernel's: callers.c; only this CPU writes
+ * @section: user mode is a quiet section of the kernel's: section.c; only this CPU writes
  *	it, and only while its state says kernel
  * @flushed: the last removal, by its number, that had been made when this CPU flushed all
  *	user translations
