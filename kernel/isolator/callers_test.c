@@ -245,18 +245,25 @@ static void isolator_test_section_asked(struct kunit *test)
 	struct isolator_test_stay stay = { .section = true };
 	struct isolator_hot *hot;
 	struct isolator_cpu *ic;
+	bool left;
 
 	/* The longest stay has passed since the boot. */
 	while (ktime_get_mono_fast_ns() < 2 * NSEC_PER_SEC)
 		msleep(20);
 	ic = isolator_test_stay_begin(test, &stay);
 	hot = per_cpu_ptr(&isolator_hot, stay.cpu);
+	left = hot->left;
+	WRITE_ONCE(hot->left, false);
 	isolator_watch_section(ic);
 	KUNIT_EXPECT_EQ(test, stay.page->due, 0);
 	WRITE_ONCE(hot->left, true);
 	isolator_watch_section(ic);
-	WRITE_ONCE(hot->left, false);
 	KUNIT_EXPECT_EQ(test, stay.page->due, ISOLATOR_DUE_NOW);
+	/* Whoever has told the section knows how urgent that is. */
+	stay.page->due = ISOLATOR_DUE_RESCHED;
+	isolator_watch_section(ic);
+	WRITE_ONCE(hot->left, left);
+	KUNIT_EXPECT_EQ(test, stay.page->due, ISOLATOR_DUE_RESCHED);
 
 	/* ...and now and then where a device's interrupt may wait. */
 	stay.page->due = 0;

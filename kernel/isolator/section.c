@@ -125,6 +125,15 @@ static void isolator_check_now(struct isolator_cpu *ic)
 	raw_spin_unlock_irqrestore(&ic->lock, flags);
 }
 
+/* Was something left for @ic's CPU, and its section not told?  Senders do both. */
+static bool isolator_left_untold(struct isolator_cpu *ic)
+{
+	/* An end frees the page after a grace period; the watch's timer is a reader. */
+	struct isolator_page *page = READ_ONCE(ic->page);
+
+	return READ_ONCE(per_cpu(isolator_hot, ic->cpu).left) && page && !READ_ONCE(page->due);
+}
+
 /**
  * isolator_watch_section - of a CPU that seems to be in user mode; from the watch's timer
  *
@@ -140,7 +149,7 @@ void isolator_watch_section(struct isolator_cpu *ic)
 		return;
 	now = ktime_get_mono_fast_ns();
 	stay = READ_ONCE(ic->stay);
-	if (READ_ONCE(per_cpu(isolator_hot, ic->cpu).left) ||
+	if (isolator_left_untold(ic) ||
 	    (READ_ONCE(ic->irqs_come) && now > stay && now - stay > ISOLATOR_STAY_MAX))
 		isolator_due_now(ic->cpu);
 	isolator_check_now(ic);

@@ -3,8 +3,7 @@
  * name: kernel-triggers
  * cpus: 2
  * kernel: isolator
- * timeout: 240
- * windows: 1
+ * timeout: 300
  * once: yes
  * alone: yes
  * section: quiet

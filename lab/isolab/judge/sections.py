@@ -27,7 +27,7 @@ def judge(wanted: str, out: str, seen: list[dict[str, Any]]) -> list[str]:
     inside = sum(b["n"] for b in blocks) - sum(b["n"] for b in strays)
     if wanted == "quiet" and inside < LEAST_BLOCKS:
         bad.append(f"{inside} blocks in the section, not at least {LEAST_BLOCKS}")
-    if seen[0]["dropped"]:
+    if wanted == "quiet" and seen[0]["dropped"]:
         bad.append(f"{seen[0]['dropped']} blocks were not looked at")
     named = ", ".join(f"{b['name']} ({b['pc']:#x}) {b['n']}" for b in strays[:8])
     if wanted == "quiet" and strays:
