@@ -88,8 +88,9 @@ bool isolator_user(int cpu)
  * A real interrupt, unless one is under way already: what it finds on arrival is
  * whatever is pending then.  The xchg is the full barrier between what was queued
  * and the look at the flag; isolator_arrived() has its own.  The caller has marked @cpu.
+ * Inline: each caller has its send where the lab parks it.
  */
-static void isolator_send(int cpu)
+static __always_inline void isolator_send(int cpu)
 {
 	/* A quiet section takes no interrupt: it is asked to leave. */
 	if (READ_ONCE(per_cpu(isolator_hot, cpu).section))
