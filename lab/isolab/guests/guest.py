@@ -106,13 +106,20 @@ def monitor() -> Path:
     return Path(tempfile.gettempdir()) / f"isolab-{os.getpid()}.qmp"
 
 
+def _threads(guest: Guest, emulator: qemu.Emulator) -> str:
+    """Of its emulation: not one where a plugin would then count what other CPUs do."""
+    threads = guest.threads or emulator.threads
+    watched = guest.observe or guest.section or guest.park
+    return "multi" if threads == qemu.SINGLE and watched and emulator.misnames else threads
+
+
 def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
     machine = guest.kernel.machine
     arm = machine is ARM64
     if arm and (guest.spare_port or guest.orders):
         raise term.LabError(f"{guest.kernel.name}: the board has no place for that device")
     emulator = qemu.pick(guest.kernel.arch)
-    threads = guest.threads or emulator.threads
+    threads = _threads(guest, emulator)
     use_kvm = guest.want_kvm and not guest.observe and not arm and qemu.kvm_usable()
     disk = guest.kernel.disk
     if guest.kernel.name == arm64.NAME:

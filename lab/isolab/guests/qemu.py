@@ -37,6 +37,14 @@ class Emulator:
     cpu: str = "max"
     tells_stale: bool = False  # it lets a plugin read memory
 
+    @property
+    def misnames(self) -> bool:
+        """Does it tell a plugin a wrong CPU where one thread emulates several?
+
+        From QEMU 9 on that is the one for which the code was translated, which all then share.
+        """
+        return int(self.version.partition(".")[0]) >= 9
+
     def accel(self, use_kvm: bool, icount: bool = False, threads: str = "") -> list[str]:
         if use_kvm:
             return ["-accel", "kvm", "-cpu", "host"]
