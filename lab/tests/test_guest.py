@@ -2,11 +2,14 @@
 """Who waits for whom: guests of one tree, guests of one machine; and how one is emulated."""
 
 import fcntl
+import os
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from isolab.guests import guest, qemu
+from isolab.guests import guest, qemu, stuck
 from isolab.guests.kernel import Kernel
 
 
@@ -64,3 +67,32 @@ def test_one_thread_only_where_no_plugin_is_misled(
     emulator = qemu.Emulator("x", ("qemu",), version, "multi")
     kernel: Any = None
     assert guest._threads(guest.Guest(kernel, "", threads=asked, **watched), emulator) == runs
+
+
+def test_limits_are_of_the_time_that_the_emulator_had() -> None:
+    begin = stuck.Moment(100.0, 2.0)
+    assert stuck.had(begin, stuck.Moment(140.0, 2.0)) == 40.0
+    assert stuck.had(begin, stuck.Moment(140.0, 32.0)) == 10.0
+    # It is not waited for without end.
+    assert stuck.had(begin, stuck.Moment(140.0, 42.0)) == 40.0 / stuck.PATIENCE
+    # The thread that had waited most has ended.
+    assert stuck.had(begin, stuck.Moment(140.0, 1.0)) == 40.0
+
+
+def test_the_host_tells_how_long_a_process_waited() -> None:
+    assert stuck.moment(os.getpid()).delayed > 0
+    assert stuck.moment(2**22 + 1).delayed == 0
+
+
+def test_a_guest_without_a_cpu_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(stuck, "_delayed", lambda pid: time.monotonic())
+    monkeypatch.setattr(stuck, "tell", lambda pid, monitor: "somewhere")
+    outcome = guest.Outcome()
+    kernel: Any = None
+    with subprocess.Popen(["sleep", "100"]) as process:
+        guest._follow(guest.Guest(kernel, "", boot_s=0.1), process,
+                      guest._Reports(tmp_path / "report"), outcome, lambda event: None)
+    assert outcome.seconds >= stuck.PATIENCE * 0.1
+    assert outcome.died and "no agent within 0 s of boot, besides" in outcome.died

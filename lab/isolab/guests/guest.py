@@ -53,7 +53,7 @@ class Guest:
     memory: str = "1G"
     observe: bool = True
     heavy: bool = False
-    boot_s: float = 30  # until the agent says that it is up
+    boot_s: float = 30  # until the agent says that it is up; limits are as stuck.had() counts
     silence_s: float = 60  # the longest time without a report
     total_s: float = 600
     want_kvm: bool = False
@@ -237,31 +237,33 @@ def _follow(
     outcome: Outcome,
     on_event: Callable[[Event], str | None],
 ) -> None:
-    begin = last = time.monotonic()
+    begin = last = stuck.moment(process.pid)
     up = False
     while True:
         ended = process.poll() is not None
         for event in reports.new():
             outcome.events.append(event)
-            last = time.monotonic()
+            last = stuck.moment(process.pid)
             if event["event"] == "up":
                 up = True
-                outcome.boot_seconds = last - begin
+                outcome.boot_seconds = last.at - begin.at
             outcome.died = outcome.died or on_event(event)
-        now = time.monotonic()
+        now = stuck.moment(process.pid)
         silent = ""
         if ended:
             break
         if guest.stop and guest.stop.is_set():
             outcome.died = STOPPED
-        elif not up and now - begin > guest.boot_s:
+        elif not up and stuck.had(begin, now) > guest.boot_s:
             silent = f"no agent within {guest.boot_s:.0f} s of boot"
-        elif now - last > guest.silence_s:
+        elif stuck.had(last, now) > guest.silence_s:
             silent = f"no report for {guest.silence_s:.0f} s"
-        elif now - begin > guest.total_s:
+        elif stuck.had(begin, now) > guest.total_s:
             outcome.died = f"not done within {guest.total_s:.0f} s"
         if silent:
-            outcome.died = f"{silent}: {stuck.tell(process.pid, monitor())}"
+            kept = now.delayed - (last if up else begin).delayed
+            outcome.died = (f"{silent}, besides {kept:.0f} s without a CPU of this host: "
+                            f"{stuck.tell(process.pid, monitor())}")
         if outcome.died:
             process.send_signal(signal.SIGTERM)
             try:
@@ -270,7 +272,7 @@ def _follow(
                 process.kill()
             break
         time.sleep(0.02)
-    outcome.seconds = time.monotonic() - begin
+    outcome.seconds = time.monotonic() - begin.at
 
 
 def _qemu(

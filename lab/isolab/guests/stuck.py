@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where a guest is that does not go on: seen before it is ended, as nothing tells afterwards."""
+"""When a guest does not go on, and where it is then: nothing tells after its end."""
 
 import os
 import re
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,37 @@ from . import qemu
 LOOKS = 3
 PLACE = re.compile(r"\b(?:RIP|PC)=([0-9a-f]+)")
 HALTED = re.compile(r"\bHLT=1")
+# So many times its limit the longest that is waited for a guest which gets no CPU of this host.
+PATIENCE = 5
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A time, and how long until then the emulator has waited for a CPU of this host."""
+
+    at: float
+    delayed: float
+
+
+def _delayed(pid: int) -> float:
+    """The most that one of its threads has, in seconds; 0 where the host does not tell."""
+    most = 0
+    try:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            most = max(most, int((task / "schedstat").read_text().split()[1]))
+    except (OSError, IndexError, ValueError):
+        pass  # a thread that ends meanwhile, or no schedstat
+    return most / 1e9
+
+
+def moment(pid: int) -> Moment:
+    return Moment(time.monotonic(), _delayed(pid))
+
+
+def had(since: Moment, now: Moment) -> float:
+    """Seconds that the emulator had for its work, which its limits are meant for."""
+    passed = now.at - since.at
+    return max(passed - max(now.delayed - since.delayed, 0.0), passed / PATIENCE)
 
 
 def places(registers: Sequence[str]) -> str:
