@@ -53,7 +53,7 @@ class Guest:
     memory: str = "1G"
     observe: bool = True
     heavy: bool = False
-    boot_s: float = 30  # until the agent says that it is up; limits are as stuck.had() counts
+    boot_s: float = 30  # until the agent says that it is up; limits are as stuck.over() counts
     silence_s: float = 60  # the longest time without a report
     total_s: float = 600
     want_kvm: bool = False
@@ -248,20 +248,19 @@ def _follow(
                 up = True
                 outcome.boot_seconds = last.at - begin.at
             outcome.died = outcome.died or on_event(event)
-        now = stuck.moment(process.pid)
         silent = ""
         if ended:
             break
         if guest.stop and guest.stop.is_set():
             outcome.died = STOPPED
-        elif not up and stuck.had(begin, now) > guest.boot_s:
+        elif not up and stuck.over(begin, guest.boot_s, process.pid):
             silent = f"no agent within {guest.boot_s:.0f} s of boot"
-        elif stuck.had(last, now) > guest.silence_s:
+        elif stuck.over(last, guest.silence_s, process.pid):
             silent = f"no report for {guest.silence_s:.0f} s"
-        elif stuck.had(begin, now) > guest.total_s:
+        elif stuck.over(begin, guest.total_s, process.pid):
             outcome.died = f"not done within {guest.total_s:.0f} s"
         if silent:
-            kept = now.delayed - (last if up else begin).delayed
+            kept = stuck.moment(process.pid).delayed - (last if up else begin).delayed
             outcome.died = (f"{silent}, besides {kept:.0f} s without a CPU of this host: "
                             f"{stuck.tell(process.pid, monitor())}")
         if outcome.died:

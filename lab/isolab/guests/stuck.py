@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """When a guest does not go on, and where it is then: nothing tells after its end."""
 
+import contextlib
 import os
 import re
 import time
@@ -30,11 +31,9 @@ class Moment:
 def _delayed(pid: int) -> float:
     """The most that one of its threads has, in seconds; 0 where the host does not tell."""
     most = 0
-    try:
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            most = max(most, int((task / "schedstat").read_text().split()[1]))
-    except (OSError, IndexError, ValueError):
-        pass  # a thread that ends meanwhile, or no schedstat
+    for told in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError):  # a thread that has ended
+            most = max(most, int(told.read_text().split()[1]))
     return most / 1e9
 
 
@@ -46,6 +45,11 @@ def had(since: Moment, now: Moment) -> float:
     """Seconds that the emulator had for its work, which its limits are meant for."""
     passed = now.at - since.at
     return max(passed - max(now.delayed - since.delayed, 0.0), passed / PATIENCE)
+
+
+def over(since: Moment, limit_s: float, pid: int) -> bool:
+    """Has the emulator had so long?  The host is asked only once that much time has passed."""
+    return time.monotonic() - since.at > limit_s and had(since, moment(pid)) > limit_s
 
 
 def places(registers: Sequence[str]) -> str:
