@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Isolator: KUnit tests of callers in the kernel: who may, and what is told of a section. */
+/* Isolator: KUnit tests of callers in the kernel: who may start, and what is reported. */
 #include <kunit/test.h>
 #include <linux/context_tracking_state.h>
 #include <linux/cpumask.h>
@@ -181,7 +181,7 @@ static void isolator_test_section_now(struct kunit *test)
 	isolator_test_stay_end(&section);
 }
 
-/* One stay is told of once, by whoever finds it first, and only when the bound has passed. */
+/* A stay is reported once, by whoever finds it first, and only when the bound has passed. */
 static void isolator_test_section_overdue(struct kunit *test)
 {
 	struct isolator_test_stay stay = { .section = true };

@@ -205,7 +205,7 @@ def test_what_is_missing_is_said(isolator: Path, machine: Machine, what: list[st
 def test_no_clock(isolator: Path) -> None:
     """The same of a device."""
     if Path("/dev/rtc0").exists():
-        pytest.skip("there is one")
+        pytest.skip("this machine has /dev/rtc0")
     assert "/dev/rtc0 does not exist" in _measure(isolator, "rtc", codes=(77,))["words"]
 
 

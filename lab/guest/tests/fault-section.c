@@ -28,8 +28,8 @@ static bool grace_passes(void)
 }
 
 /*
- * A stop of the machine is told to a section, and stops it.  So is who waits for longer than the
- * bound: where a busy host stood still, nothing is shown.
+ * A section learns of a stop of the machine, and stops.  It also learns of anybody who has waited
+ * for longer than the bound: where a busy host stood still, nothing is shown.
  */
 static bool stop_is_told(void)
 {
@@ -93,7 +93,7 @@ static bool kill_is_told(void)
 	return told;
 }
 
-/* A thread that is to stop is told so. */
+/* A thread learns that it must stop. */
 static bool end_is_told(void)
 {
 	bool told;

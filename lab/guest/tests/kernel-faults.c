@@ -5,7 +5,7 @@
  * kernel: isolator-debug
  * timeout: 120
  * alone: yes
- * about: in a quiet section a lock, an RCU reader and might_sleep() are each told
+ * about: in a quiet section a lock, an RCU reader and might_sleep() are each reported
  * dmesg: Invalid wait context|suspicious RCU usage|RCU not watching|sleeping function called
  * dmesg: Call [Tt]race:|WARNING: |used illegally while idle
  */

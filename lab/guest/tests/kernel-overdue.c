@@ -5,7 +5,7 @@
  * kernel: isolator
  * timeout: 90
  * once: yes
- * about: a quiet section that breaks its promise is told once a stay, with the place
+ * about: a quiet section that breaks its promise is reported once a stay, with the place
  * dmesg: isolator: CPU 1 is overdue
  * dmesg: Call [Tt]race:
  * dmesg: a quiet section at .*which can be patched|WARNING: .*isolator_quiet_enter
