@@ -157,13 +157,10 @@ static int __init poll_init(void)
 	ret = -EINVAL;
 	if (cpu >= nr_cpu_ids || !cpu_online(cpu))
 		goto deregister;
-	poller = kthread_create(poll_thread, NULL, "isolator_poll");
+	poller = kthread_run_on_cpu(poll_thread, NULL, cpu, "isolator_poll");
 	ret = PTR_ERR_OR_ZERO(poller);
-	if (ret)
-		goto deregister;
-	kthread_bind(poller, cpu);
-	wake_up_process(poller);
-	return 0;
+	if (!ret)
+		return 0;
 deregister:
 	misc_deregister(&poll_device);
 	return ret;

@@ -35,12 +35,11 @@ enum fault {
 	FAULT_CALL,
 	FAULT_SLEEP,
 	FAULT_DEAF,	/* goes on for fault_ms, whatever comes */
+	FAULT_OOPS,	/* a fault of the processor's: the last that is made in the loop */
 	FAULT_LATE,	/* due, and it goes on for fault_ms */
 	FAULT_PLACE,	/* a section in text that can be patched */
 	FAULT_SLOW,	/* none: fault_ms pass between the loop's look and the section */
 	FAULT_LEAVE,	/* a leave without a section */
-	FAULT_OOPS,	/* a fault of the processor's, in a section */
-	FAULTS,
 };
 
 static int cpu = 1;
@@ -150,7 +149,7 @@ static noinstr int poll_quietly(struct isolator_caller *caller)
 	while (!(bits = isolator_quiet_due(due))) {
 		WRITE_ONCE(rounds, rounds + 1);
 		which = READ_ONCE(fault);
-		if (unlikely(which < FAULT_LATE ? which : which == FAULT_OOPS)) {
+		if (unlikely(which) && which < FAULT_LATE) {
 			WRITE_ONCE(fault, FAULT_NONE);
 			go_wrong(which);
 		}
@@ -340,13 +339,10 @@ static int __init caller_init(void)
 	ret = -EINVAL;
 	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_online(cpu))
 		goto deregister;
-	poller = kthread_create(poll_thread, NULL, "lab_caller");
+	poller = kthread_run_on_cpu(poll_thread, NULL, cpu, "lab_caller");
 	ret = PTR_ERR_OR_ZERO(poller);
-	if (ret)
-		goto deregister;
-	kthread_bind(poller, cpu);
-	wake_up_process(poller);
-	return 0;
+	if (!ret)
+		return 0;
 deregister:
 	misc_deregister(&cost_device);
 	return ret;

@@ -21,7 +21,7 @@
 
 /* What lab_caller's parameter fault takes. */
 enum caller_fault { FAULT_LOCK = 1, FAULT_PRINTK, FAULT_RCU, FAULT_CALL, FAULT_SLEEP, FAULT_DEAF,
-		    FAULT_LATE, FAULT_PLACE, FAULT_SLOW, FAULT_LEAVE, FAULT_OOPS };
+		    FAULT_OOPS, FAULT_LATE, FAULT_PLACE, FAULT_SLOW, FAULT_LEAVE };
 
 /* A parameter of the module's; ends the test where it has none. */
 static inline unsigned long long caller_get(const char *module, const char *name)
@@ -86,6 +86,13 @@ static inline void caller_start(const char *module)
 	caller_promise(module, BOUND_MS);
 }
 
+/* Where its section is: for judge/sections.py. */
+static inline void caller_section(void)
+{
+	printf("# section %llu %llu\n", caller_get(CALLER, "section_begin"),
+	       caller_get(CALLER, "section_size"));
+}
+
 /* It goes, and how its isolation ended stands in status. */
 static inline void caller_stop(const char *module, const char *end)
 {
@@ -96,10 +103,10 @@ static inline void caller_stop(const char *module, const char *end)
 	ok(file_has("/proc/isolator/status", line, NULL), "status says %s", line);
 }
 
-/* Of what is in the line of CPU 1's statistics that begins so. */
-static inline unsigned long long counted(const char *begin, const char *what)
+/* The number behind @what, summed up over the lines of @path that begin with @begin. */
+static inline unsigned long long counted_in(const char *path, const char *begin, const char *what)
 {
-	FILE *f = fopen("/proc/isolator/stats", "r");
+	FILE *f = fopen(path, "r");
 	unsigned long long count = 0;
 	char line[512];
 
@@ -112,6 +119,11 @@ static inline unsigned long long counted(const char *begin, const char *what)
 	if (f)
 		fclose(f);
 	return count;
+}
+
+static inline unsigned long long counted(const char *begin, const char *what)
+{
+	return counted_in("/proc/isolator/stats", begin, what);
 }
 
 /* How many deadline misses CPU 1 has counted since its last start. */

@@ -11,47 +11,28 @@
 #include "caller.h"
 #include "fault.h"
 
-/* The number behind @what, which begins a line of @path, or stands in one that begins with @line. */
-static unsigned long long number(const char *path, const char *line, const char *what)
-{
-	FILE *f = fopen(path, "r");
-	unsigned long long found = 0;
-	char text[512];
-
-	while (f && fgets(text, sizeof(text), f)) {
-		const char *at = strncmp(text, line, strlen(line)) ? NULL : strstr(text, what);
-
-		if (at)
-			found = strtoull(at + strlen(what), NULL, 10);
-	}
-	if (f)
-		fclose(f);
-	return found;
-}
-
 static unsigned long long splits(void)
 {
-	return number("/proc/vmstat", "direct_map_level2_splits ", " ");
+	return counted_in("/proc/vmstat", "direct_map_level2_splits ", " ");
 }
 
 /* With page-table isolation, user mode could do without this flush. */
 static bool is_waited_for(void)
 {
-	static const char stats[] = "/proc/isolator/stats";
 	unsigned long long split, queued, deferred;
 
 	caller_start(CALLER);
 	split = splits();	/* the module's own text has split some */
-	deferred = number(stats, "cpu 1 callback do_flush_tlb_deferrable", " deferred ");
-	queued = number(stats, "cpu 1 callback do_flush_tlb_all", " queued ");
+	deferred = counted("cpu 1 callback do_flush_tlb_deferrable", " deferred ");
+	queued = counted("cpu 1 callback do_flush_tlb_all", " queued ");
 	/* What the last one has split is split already. */
 	for (int i = 0; i < 16 && splits() == split; i++) {
 		if (put_file("/dev/" CALLER, "split"))
 			bail_out("no page is split");
 	}
 	ok(splits() > split, "a large page was split");
-	queued = number(stats, "cpu 1 callback do_flush_tlb_all", " queued ") - queued;
-	deferred = number(stats, "cpu 1 callback do_flush_tlb_deferrable", " deferred ") - deferred;
+	queued = counted("cpu 1 callback do_flush_tlb_all", " queued ") - queued;
+	deferred = counted("cpu 1 callback do_flush_tlb_deferrable", " deferred ") - deferred;
 	diag("%llu flushes queued, %llu deferred", queued, deferred);
 	ok(module_unload(CALLER), "it goes");
 	return queued && !deferred;

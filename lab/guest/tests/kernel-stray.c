@@ -15,8 +15,7 @@ int main(void)
 {
 	iso_require(2);
 	caller_start(CALLER);
-	printf("# section %llu %llu\n", caller_get(CALLER, "section_begin"),
-	       caller_get(CALLER, "section_size"));
+	caller_section();
 	caller_put(CALLER, "fault", FAULT_CALL);
 	ok(comes(!caller_get(CALLER, "fault"), 5000), "the loop has called a function elsewhere");
 	caller_put(CALLER, "fault", FAULT_PRINTK);

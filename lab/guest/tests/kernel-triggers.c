@@ -87,8 +87,7 @@ int main(void)
 
 	iso_require(2);
 	caller_start(CALLER);
-	printf("# section %llu %llu\n", caller_get(CALLER, "section_begin"),
-	       caller_get(CALLER, "section_size"));
+	caller_section();
 	ticks = caller_get(CALLER, "ticks");
 	all = interrupts_all(1);
 	if (pthread_create(&thread, NULL, grace, NULL))
