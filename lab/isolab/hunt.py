@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isolab hunt: soaks an isolated core in whatever there is, and names what reaches it."""
 
+import math
 import random
 import re
 import shlex
@@ -28,6 +29,10 @@ ALL_CPUS = "ff"
 # What runs a slice says nothing, but that it cannot.
 _REFUSED = re.compile(r"^\S*(?:sh|su|taskset|timeout): ", re.MULTILINE)
 REFUSED_S = 1.0
+# The task ticks every 10 ms; the observer looks as often.
+TO_TICK_S = 0.03
+# One slice in so many may have lost its CPU to the host.
+KEPT_ONE_IN = 10
 
 
 @dataclass(frozen=True)
@@ -130,6 +135,7 @@ def _read(part: Slice, i: int, outcome: Outcome, log: str) -> dict[str, Any] | N
         "about": part.about, "command": part.command, **campaign.counts(window),
         "control": instrument.control(outcome), "returned": back(ran), "exit": ran["exit"],
         "seconds": ran["seconds"], "refused": refused(ran), "missed": page.get("missed"),
+        "stood_still_s": round(window["stood_still_ns"] / 1e9, 3),
         "longest_wait_s": campaign.longest(text), "causes": cells.causes(text),
         "unaccounted": cells.accounted(text),
         "deliveries": listed.splitlines()[:40] if page.get("missed") else [],
@@ -178,18 +184,37 @@ def longest(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(worst.values(), key=lambda c: -c["longest_ns"])[:TOP]
 
 
+def kept_from_ticking(part: dict[str, Any]) -> bool:
+    """Did the host keep the task from its ticks for so long that it missed a deadline?
+
+    Nothing came to it but the delivery of what was missed, and nothing waited longer than the
+    emulated CPU got no time of the host's at a stretch, and until the next tick.
+    """
+    missed, held_s = part["missed"] or 0, part["longest_wait_s"] or math.inf
+    return 0 < missed >= part["kernel_entries"] and held_s <= part["stood_still_s"] + TO_TICK_S
+
+
+def kept_too_often(found: list[dict[str, Any]]) -> str | None:
+    """Why nothing is concluded, if so."""
+    kept = sum(map(kept_from_ticking, found))
+    if kept <= max(1, len(found) // KEPT_ONE_IN):
+        return None
+    return f"the host kept the task from its ticks in {kept} of {len(found)} slices"
+
+
 def faults(part: dict[str, Any]) -> list[str]:
     """What must not be, of one slice."""
     bad = instrument.faults(part)
-    if part["kernel_entries"]:
-        bad.append(f"{part['kernel_entries']} kernel entries: {part['entries_by_vector']}")
+    if not kept_from_ticking(part):
+        if part["kernel_entries"]:
+            bad.append(f"{part['kernel_entries']} kernel entries: {part['entries_by_vector']}")
+        if part["missed"] != 0:
+            bad.append(f"{part['missed']} deadline misses")
     if not part["returned"]:
         bad.append(f"did not come back in {part['seconds']:.0f} s")
     held_s = part["longest_wait_s"]
     if held_s is None or held_s > matrixclaims.MAX_WAIT_S:
         bad.append(f"a wait of {held_s} s, not at most {matrixclaims.MAX_WAIT_S} s")
-    if part["missed"] != 0:
-        bad.append(f"{part['missed']} deadline misses")
     bad += [f"not accounted for: {text}" for text in part["unaccounted"]]
     bad += [f"kernel log: {line}" for line in part["kernel_log"][:3]]
     return [f"{part['about']}: {text}" for text in bad]
@@ -217,6 +242,10 @@ def _text(report: dict[str, Any]) -> str:
         lines.append(
             f"  {cause['longest_ns'] / 1e6:8.1f} ms  {what} from {cause['sender']} ({cause['in']})"
         )
+    lines += [
+        f"missed as the host ran nothing of that CPU for {p['stood_still_s']:.2f} s: {p['about']}"
+        for p in report["slices"] if kept_from_ticking(p)
+    ]
     for entry in report["unknown"]:
         lines += [
             f"proposed as a row of the catalogue: {entry['callback']} {entry['counts']} "
@@ -302,7 +331,7 @@ def main(
     print(_text(report))
     for claim in report["broken"]:
         print(term.colour(f"does not hold: {claim}", "31"))
-    doubt = attempt.excused_too_often(attempts)
+    doubt = attempt.excused_too_often(attempts) or kept_too_often(found)
     if not found:
         doubt = doubt or "nothing was measured; see out/hunt"
     if doubt and not report["broken"]:

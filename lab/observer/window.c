@@ -28,6 +28,27 @@ static int64_t taken_ns(void)
 	return (int64_t)(now_ns() - own_ns());
 }
 
+/* So often it is looked how long the vCPU stood still. */
+#define LOOK_EVERY_NS	10000000u
+
+static struct {
+	uint64_t at_ns;
+	int64_t taken_ns;
+} last_look;
+
+/* What a tick does in the kernel is the vCPU's own time. */
+static void look_for_standstill(uint64_t now)
+{
+	int64_t before = last_look.taken_ns;
+
+	if (now < last_look.at_ns + LOOK_EVERY_NS)
+		return;
+	last_look.at_ns = now;
+	last_look.taken_ns = taken_ns();
+	if (last_look.taken_ns - before > win.stood_still_ns)
+		win.stood_still_ns = last_look.taken_ns - before;
+}
+
 void second_restart(void)
 {
 	second.begin_ns = now_ns();
@@ -40,6 +61,7 @@ void look_at_clock(void)
 {
 	uint64_t now = now_ns(), own;
 
+	look_for_standstill(now);
 	/* The vCPU's own time, which runs no faster, takes a system call of the host. */
 	if (now < second.begin_ns + 1000000000u)
 		return;
@@ -86,6 +108,7 @@ static void write_window(void)
 	else
 		fputs(", \"user_instructions_per_second_min\": null", f);
 	fprintf(f, ", \"taken_ns\": %" PRId64, taken_ns() - win.begin_taken_ns);
+	fprintf(f, ", \"stood_still_ns\": %" PRId64, win.stood_still_ns);
 	fprintf(f, ", \"probes\": %" PRIu64 ", \"probes_seen\": %" PRIu64,
 		cpu.probes, cpu.probes_seen);
 	if (conf.heavy) {
@@ -144,6 +167,8 @@ void begin_window(uint32_t id)
 	win.second_min = least;
 	win.begin_ns = now_ns();
 	win.begin_taken_ns = taken_ns();
+	last_look.at_ns = win.begin_ns;
+	last_look.taken_ns = win.begin_taken_ns;
 	win_open = true;
 	cpu.entry = NULL;
 }

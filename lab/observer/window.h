@@ -35,6 +35,7 @@ struct window {
 	uint64_t heavy[HEAVY_KINDS];
 	uint64_t begin_ns;
 	int64_t begin_taken_ns;
+	int64_t stood_still_ns;		/* the longest that was taken at a stretch */
 	uint64_t seconds, second_min;	/* those that ended in this window */
 	struct {
 		uint64_t pc, n, insns;
@@ -94,7 +95,7 @@ extern struct entry entry_log[MAX_LOG];
 
 /* Seconds begin anew: what ran before is another program's. */
 void second_restart(void);
-/* Ends the current second if it is over. */
+/* Ends the current second if it is over; notes if the vCPU has stood still. */
 void look_at_clock(void);
 
 void begin_window(uint32_t id);

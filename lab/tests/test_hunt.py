@@ -51,7 +51,7 @@ def test_a_machine_is_not_asked_for_what_it_lacks() -> None:
 def _part(**changes: Any) -> dict[str, Any]:
     part: dict[str, Any] = {
         "about": "x", "kernel_entries": 0, "entries_by_vector": {}, "missed": 0, "returned": True,
-        "exit": 0, "seconds": 5.0, "refused": False, "longest_wait_s": 1.5, "unaccounted": [],
+        "exit": 0, "seconds": 5.0, "refused": False, "longest_wait_s": 1.5, "stood_still_s": 0.2, "unaccounted": [],
         "kernel_log": [], "causes": [], "probes": 2, "probes_seen": 2, "user_per_s": 4 * 10**8,
         "control": 5,
     }
@@ -79,6 +79,33 @@ def _part(**changes: Any) -> dict[str, Any]:
 def test_each_fault_is_named(changes: dict[str, Any]) -> None:
     assert not hunt.faults(_part())
     assert hunt.faults(_part(**changes))
+
+
+KEPT = {"missed": 1, "kernel_entries": 1, "longest_wait_s": 1.02, "stood_still_s": 1.01,
+        "entries_by_vector": {"sysvec_call_function_single": 1}}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"stood_still_s": 0.98},
+        {"kernel_entries": 2},
+        {"longest_wait_s": None},
+        {"missed": 0},
+    ],
+)
+def test_a_miss_is_the_hosts_only_as_long_as_the_cpu_stood_still(changes: dict[str, Any]) -> None:
+    assert hunt.kept_from_ticking(_part(**KEPT)) and not hunt.faults(_part(**KEPT))
+    assert "host ran nothing" in hunt._text({
+        "slices": [_part(**KEPT)], "seconds_hunted": 5.0, "seed": 1, "longest": [], "unknown": [],
+    })
+    assert hunt.faults(_part(**KEPT | changes))
+
+
+def test_a_host_that_takes_the_cpu_too_often_leaves_no_result() -> None:
+    assert not hunt.kept_too_often([_part(**KEPT)] + [_part()] * 3)
+    assert not hunt.kept_too_often([_part(**KEPT)] * 2 + [_part()] * 18)
+    assert hunt.kept_too_often([_part(**KEPT)] * 2 + [_part()] * 17)
 
 
 @pytest.mark.parametrize(
