@@ -209,7 +209,9 @@ def faults(part: dict[str, Any]) -> list[str]:
         if part["kernel_entries"]:
             bad.append(f"{part['kernel_entries']} kernel entries: {part['entries_by_vector']}")
         if part["missed"] != 0:
-            bad.append(f"{part['missed']} deadline misses")
+            bad.append(f"{part['missed']} deadline misses; the host ran nothing of that CPU for "
+                       f"{part['stood_still_s']:.2f} s at most")
+            bad += [f"missed: {line}" for line in part["deliveries"][:3]]
     if not part["returned"]:
         bad.append(f"did not come back in {part['seconds']:.0f} s")
     held_s = part["longest_wait_s"]

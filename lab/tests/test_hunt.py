@@ -51,7 +51,8 @@ def test_a_machine_is_not_asked_for_what_it_lacks() -> None:
 def _part(**changes: Any) -> dict[str, Any]:
     part: dict[str, Any] = {
         "about": "x", "kernel_entries": 0, "entries_by_vector": {}, "missed": 0, "returned": True,
-        "exit": 0, "seconds": 5.0, "refused": False, "longest_wait_s": 1.5, "stood_still_s": 0.2, "unaccounted": [],
+        "exit": 0, "seconds": 5.0, "refused": False, "longest_wait_s": 1.5,
+        "stood_still_s": 0.2, "deliveries": [], "unaccounted": [],
         "kernel_log": [], "causes": [], "probes": 2, "probes_seen": 2, "user_per_s": 4 * 10**8,
         "control": 5,
     }
@@ -100,6 +101,11 @@ def test_a_miss_is_the_hosts_only_as_long_as_the_cpu_stood_still(changes: dict[s
         "slices": [_part(**KEPT)], "seconds_hunted": 5.0, "seed": 1, "longest": [], "unknown": [],
     })
     assert hunt.faults(_part(**KEPT | changes))
+    missed = _part(missed=1, deliveries=["cpu 1 deadline_miss kind thread"])
+    assert [text.partition(": ")[2] for text in hunt.faults(missed)] == [
+        "1 deadline misses; the host ran nothing of that CPU for 0.20 s at most",
+        "missed: cpu 1 deadline_miss kind thread",
+    ]
 
 
 def test_a_host_that_takes_the_cpu_too_often_leaves_no_result() -> None:
