@@ -7,7 +7,6 @@
 #include <linux/module.h>
 #include <linux/pci.h>
 
-#include "../include/scope_lines.h"
 #include "scope.h"
 
 #define BAR_MEMORY 2
@@ -38,12 +37,8 @@ static irqreturn_t on_trigger(int irq, void *data)
 static void ivshmem_answer(struct scope *scope, unsigned int number, u32 sequence)
 {
 	struct ivshmem *shm = scope->lines;
-	struct scope_line *line = &shm->lines->line[number];
-	u32 head = READ_ONCE(line->head);
 
-	WRITE_ONCE(line->ring[head % SCOPE_LINES_RING], sequence);
-	/* Pairs with the generator's acquire: the sequence is there before it is counted. */
-	smp_store_release(&line->head, head + 1);
+	scope_line_answer(&shm->lines->line[number], sequence);
 }
 
 static void ivshmem_offer(struct scope *scope, unsigned int line, const char *name)
@@ -70,11 +65,19 @@ static phys_addr_t ivshmem_memory(struct scope *scope, int line)
 			    (size_t)line * sizeof(struct scope_line));
 }
 
+static struct scope_lines *ivshmem_mapped(struct scope *scope)
+{
+	struct ivshmem *shm = scope->lines;
+
+	return shm->lines;
+}
+
 static const struct scope_backend ivshmem_backend = {
 	.nr_lines = SCOPE_LINES_MAX,
 	.answer = ivshmem_answer,
 	.offer = ivshmem_offer,
 	.memory = ivshmem_memory,
+	.mapped = ivshmem_mapped,
 };
 
 static int check(struct device *dev, const struct scope_lines *lines)

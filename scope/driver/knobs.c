@@ -40,7 +40,7 @@ static void say_refused(const struct scope_mechanism *m, int line, int error)
 	else if (error == -EADDRINUSE)
 		why = "is another one's: write -1 to that first";
 	else if (error == -EOPNOTSUPP)
-		why = "cannot be: not with this kernel, or not on wires";
+		why = "cannot be: not with this kernel, on wires, or without poll_cpu=";
 	dev_err(m->scope->dev, "lines/%s: %d %s (%d); there are %u lines, from 0\n", m->ops->name,
 		line, why, error, m->scope->backend->nr_lines);
 }

@@ -271,6 +271,7 @@ const struct scope_mechanism_ops scope_mechanism_ops[SCOPE_MECHANISMS] = {
 	[SCOPE_KTHREAD] = { "kthread", kthread_start, kthread_kick, kthread_stop_mechanism },
 	[SCOPE_USER] = { "user", user_start, user_kick, NULL },
 	[SCOPE_POLL] = { .name = "poll" },
+	[SCOPE_KERNEL_POLL] = { "kernel-poll", scope_quiet_start, NULL, scope_quiet_stop },
 };
 
 void scope_mechanisms_init(struct scope *scope)
@@ -297,7 +298,8 @@ int scope_mechanism_map(struct scope_mechanism *m, int line)
 	if (line == old)
 		return 0;
 	/* Who polls does so in memory. */
-	if (line >= 0 && m == &scope->mechanism[SCOPE_POLL] && !scope->backend->memory)
+	if (line >= 0 && !scope->backend->memory &&
+	    (m == &scope->mechanism[SCOPE_POLL] || m == &scope->mechanism[SCOPE_KERNEL_POLL]))
 		return -EOPNOTSUPP;
 	for (int i = 0; line >= 0 && i < SCOPE_MECHANISMS; i++)
 		if (scope->mechanism[i].line == line)

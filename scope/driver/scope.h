@@ -20,9 +20,11 @@
 #include <linux/workqueue.h>
 
 #include "../include/isolator_scope.h"
+#include "../include/scope_lines.h"
 
 struct scope;
 struct scope_mechanism;
+struct scope_quiet;
 
 enum scope_mechanism_id {
 	SCOPE_IRQ,
@@ -36,6 +38,7 @@ enum scope_mechanism_id {
 	SCOPE_KTHREAD,
 	SCOPE_USER,
 	SCOPE_POLL,
+	SCOPE_KERNEL_POLL,
 	SCOPE_MECHANISMS,
 };
 
@@ -67,6 +70,7 @@ struct scope_mechanism {
 		struct work_struct work;
 		struct task_struct *thread;
 		struct swait_queue_head wait;
+		struct scope_quiet *quiet;
 	};
 };
 
@@ -79,6 +83,8 @@ struct scope_backend {
 	void (*offer)(struct scope *scope, unsigned int line, const char *name);
 	/* Physical address of the header, or of a line, to be mapped; NULL: lines are no memory. */
 	phys_addr_t (*memory)(struct scope *scope, int line);
+	/* The same memory as the kernel has it, until scope_destroy(). With memory only. */
+	struct scope_lines *(*mapped)(struct scope *scope);
 };
 
 struct scope {
@@ -122,6 +128,23 @@ bool scope_queue_take(struct scope_mechanism *m, u32 *sequence);
 bool scope_queue_any(const struct scope_mechanism *m);
 void scope_answer(struct scope_mechanism *m, u32 sequence);
 void scope_drain(struct scope_mechanism *m);
+
+/*
+ * The answer of @sequence on a line of shared memory, which has no other writer. A quiet section
+ * does it, too: nothing here is called.
+ */
+static __always_inline void scope_line_answer(struct scope_line *line, u32 sequence)
+{
+	u32 head = READ_ONCE(line->head);
+
+	WRITE_ONCE(line->ring[head % SCOPE_LINES_RING], sequence);
+	/* Pairs with the generator's acquire: the sequence is there before it is counted. */
+	smp_store_release(&line->head, head + 1);
+}
+
+/* quiet.c: of the mechanism kernel-poll. -EOPNOTSUPP: nothing isolates a CPU for it. */
+int scope_quiet_start(struct scope_mechanism *m);
+void scope_quiet_stop(struct scope_mechanism *m);
 
 extern const struct scope_mechanism_ops scope_mechanism_ops[SCOPE_MECHANISMS];
 extern const struct attribute_group *scope_groups[];

@@ -39,6 +39,7 @@ _HIGH = "a worker of the CPU, nice -20: after threads with a real-time priority"
 _WORK = "a worker of the CPU: after threads with a real-time priority"
 _UNBOUND = "a worker of any CPU, woken by the handler"
 _POLL = "looks at memory all the time, on a CPU of its own: no interrupt takes part"
+_KERNEL_POLL = "a thread of the driver that looks at memory all the time, its CPU isolated"
 _BH_WORK = "in the softirq of tasklets, before them"
 _TASKLET = "in the softirq of tasklets, after the BH workqueues"
 
@@ -57,6 +58,7 @@ PLAIN: dict[str, Place] = {
     "work": Place("irq-thread", _WORK, _WORKERS - {"work"}),
     "work-unbound": Place("irq", _UNBOUND, _ALL - {"work-unbound"}),
     "poll": Place(TRIGGER, _POLL),
+    "kernel-poll": Place(TRIGGER, _KERNEL_POLL),
 }
 
 # With it they run in ksoftirqd, an ordinary thread, after every thread with a priority.
@@ -72,6 +74,7 @@ RT: dict[str, Place] = {
     "work": Place("irq-thread", _WORK, (_SOFTIRQS | _WORKERS) - {"work"}),
     "work-unbound": Place("irq", _UNBOUND, _ALL - {"work-unbound"}),
     "poll": Place(TRIGGER, _POLL),
+    "kernel-poll": Place(TRIGGER, _KERNEL_POLL),
 }
 
 

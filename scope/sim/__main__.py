@@ -6,11 +6,10 @@ import asyncio
 import contextlib
 import sys
 
-from isolator_scope.chain import PLAIN
 from isolator_scope.errors import ERROR, reason
 
 from .generator import Generator, Link
-from .model import Faults, Target
+from .model import OFFERED, Faults, Target
 
 
 async def serve(arguments: argparse.Namespace) -> int:
@@ -20,7 +19,7 @@ async def serve(arguments: argparse.Namespace) -> int:
     for words in arguments.delay:
         name, _, microseconds = words.partition("=")
         faults.delay[name] = int(float(microseconds) * 1000)
-    names = ("", "") if arguments.bare else tuple(PLAIN)
+    names = ("", "") if arguments.bare else OFFERED
     made = Generator(Target(arguments.seed, names, faults), Link(), arguments.speed)
     try:
         port = await made.listen(port=arguments.port)

@@ -22,6 +22,8 @@ from isolator_scope.protocol import (
 STEPS = {"irq": 3_000, "softirq": 800, "bh-work": 700, "tasklet": 500, "irq-thread": 4_000,
          "kthread": 3_000, "work-high": 6_000, "work": 9_000, "work-unbound": 15_000,
          "user": 7_000, "poll": 400}
+# Of a driver that has no CPU of its own.
+OFFERED = tuple(name for name in PLAIN if name in STEPS)
 SPREAD = 0.15  # of the logarithm
 
 
@@ -69,7 +71,7 @@ class Truth:
 class Target:
     """Triggers in virtual time; `run` gives the records that are closed by then."""
 
-    def __init__(self, seed: int, names: tuple[str, ...] = tuple(PLAIN),
+    def __init__(self, seed: int, names: tuple[str, ...] = OFFERED,
                  faults: Faults | None = None) -> None:
         self.names = names
         self.faults = faults or Faults()

@@ -216,20 +216,20 @@ def _own(bench: Bench, run: Run, name: str) -> int:
     return min((ns for ns in run.ns[bench.names[name]] if ns != MISSING), default=0)
 
 
-def polled(bench: Bench) -> dict[str, Any]:
-    """All mechanisms beside a task that polls.
+def polled(bench: Bench, name: str) -> dict[str, Any]:
+    """All mechanisms beside @name, which polls.
 
     Where it has no CPU of the host for itself its times, and the others', are the host's doing:
     then only what was planted in it is looked for.
     """
-    before = bench.measured("poll", bench.size.slow, SLOW_HZ)
-    _plant(bench, "poll", DELAY_US)
-    run = bench.measured("poll", bench.size.slow, SLOW_HZ)
-    _plant(bench, "poll", 0)
-    least = _own(bench, run, "poll")
-    bench.claim("poll", "5 ms planted in poll show in each of its answers",
+    before = bench.measured(name, bench.size.slow, SLOW_HZ)
+    _plant(bench, name, DELAY_US)
+    run = bench.measured(name, bench.size.slow, SLOW_HZ)
+    _plant(bench, name, 0)
+    least = _own(bench, run, name)
+    bench.claim(name, f"5 ms planted in {name} show in each of its answers",
                 least >= DELAY_US * 1000,
-                f"{_own(bench, before, 'poll') / 1e3:.1f} us before, {least / 1e3:.1f} us after")
+                f"{_own(bench, before, name) / 1e3:.1f} us before, {least / 1e3:.1f} us after")
     return {"before": bench.figures(before), "planted": bench.figures(run)}
 
 

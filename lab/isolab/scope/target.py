@@ -52,7 +52,8 @@ class ScopeGuest:
     """Guest, driver, tasks and generator; a context manager, which leaves nothing behind.
 
     @name: of its directory below out/scope.  @poll: the task that polls runs, which takes one of
-    the host's CPUs.  @isolate: its CPU is isolated, which takes an Isolator kernel.
+    the host's CPUs.  @kernel_poll: the driver's own thread polls there instead, its CPU isolated.
+    @isolate: the task's CPU is isolated, which takes an Isolator kernel.
     @undisturbed: ahead of all else on the host, where that is allowed; each of the guest's CPUs
     has to have one of the host's.  @listen: of the generator; port 0: any.  @seconds: how
     long it may live.  @append: kernel parameters.  @slower: by what every time is longer, for a
@@ -60,11 +61,15 @@ class ScopeGuest:
     """
 
     def __init__(self, kernel: Kernel, name: str, *, poll: bool = True, isolate: bool = False,
-                 undisturbed: bool = False, listen: str = "127.0.0.1:0", seconds: float = math.inf,
-                 append: str = "", slower: float = 1.0, threads: str = "") -> None:
-        if isolate and not kernel.ours:
+                 kernel_poll: bool = False, undisturbed: bool = False,
+                 listen: str = "127.0.0.1:0", seconds: float = math.inf, append: str = "",
+                 slower: float = 1.0, threads: str = "") -> None:
+        if (isolate or kernel_poll) and not kernel.ours:
             raise term.LabError(f"kernel {kernel.name} cannot isolate: take rt, nort or debug")
+        if poll and kernel_poll:
+            raise term.LabError("the task and the driver's thread cannot poll on one CPU")
         self.kernel, self.poll, self.isolate = kernel, poll, isolate
+        self._kernel_poll = kernel_poll
         self._undisturbed = undisturbed
         self.where = OUT / "scope" / name
         self.outcome = Outcome()
@@ -79,7 +84,7 @@ class ScopeGuest:
         self._port: socket.socket | None = None
         self._number = 0
         self._seconds, self._append = seconds, append
-        self._vcpus, self._cpu = host_cpus(poll)
+        self._vcpus, self._cpu = host_cpus(poll or kernel_poll)
         if undisturbed and len(self._vcpus) < 2:
             raise term.LabError("the guest's CPUs share one of the host's: one waits for the other")
 
@@ -244,7 +249,11 @@ class ScopeGuest:
         """Its interrupt, and its thread that may run anywhere, on the CPU that is interrupted."""
         # From the beginning: one that is moved comes once more where it was.
         self.do(f"echo {1 << INTERRUPTED:x} >/proc/irq/default_smp_affinity")
-        self.do(f"modprobe {MODULE}", 60)
+        own = ""
+        if self._kernel_poll:
+            self.do(f"echo {POLLING} >/proc/isolator/cpus")
+            own = f" poll_cpu={POLLING}"
+        self.do(f"modprobe {MODULE}{own}", 60)
         self._bind()
 
     def _bind(self) -> None:

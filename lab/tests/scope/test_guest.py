@@ -103,6 +103,15 @@ def test_cpus_that_share_one_do_not_go_first(
         scopeguest.ScopeGuest(Kernel("rt", tmp_path), "x", poll=True, undisturbed=True)
 
 
+def test_one_polls_on_a_cpu_that_can_be_isolated(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("")
+    with pytest.raises(term.LabError, match="cannot isolate"):
+        scopeguest.ScopeGuest(Kernel("stock-rt", tmp_path), "x", poll=False, kernel_poll=True)
+    (tmp_path / "config").write_text("CONFIG_ISOLATOR=y\n")
+    with pytest.raises(term.LabError, match="cannot poll on one CPU"):
+        scopeguest.ScopeGuest(Kernel("rt", tmp_path), "x", poll=True, kernel_poll=True)
+
+
 def test_threads_are_handed_on(tmp_path: Path) -> None:
     (tmp_path / "config").write_text("")
     for threads, boot_s in (("", scopeguest.UP_S), ("single", 5 * scopeguest.UP_S)):

@@ -10,7 +10,7 @@ from isolab.scope.parts import Bench
 from isolator_scope.chain import RT
 from isolator_scope.protocol import Answer, Trigger
 
-NAMES = {name: line for line, name in enumerate(RT) if name != "poll"}
+NAMES = {name: line for line, name in enumerate(RT) if "poll" not in name}
 
 
 def run_of(
