@@ -2,8 +2,9 @@
 /*
  * Isolator: a stop of the machine that leaves user mode alone.
  *
- * stop_machine() promises its function that no other CPU runs the kernel meanwhile.
- * A CPU in user mode does not, as long as it cannot come in:
+ * stop_machine() promises its function that no other CPU runs the kernel meanwhile, nor
+ * user mode.  Some need the first only, and ask for it by stop_machine_gated(): a CPU in user
+ * mode does not run the kernel, as long as it cannot come in:
  *
  *	last CPU to be stopped			isolated CPU, entering the kernel
  *	----------------------			---------------------------------

@@ -320,6 +320,7 @@ static const char *const isolator_fault_names[ISOLATOR_FAULTS] = {
 	[ISOLATOR_FAULT_FENCE_KERNEL]	= "fence_kernel",
 	[ISOLATOR_FAULT_FREE_REMOVED]	= "free_removed",
 	[ISOLATOR_FAULT_REUSE_REMOVED]	= "reuse_removed",
+	[ISOLATOR_FAULT_LIST_LATE]	= "list_late",
 	[ISOLATOR_FAULT_NO_ENTRY_SYNC]	= "no_entry_sync",
 	[ISOLATOR_FAULT_WATCH_SECTION]	= "watch_section",
 	[ISOLATOR_FAULT_FENCE_SECTION]	= "fence_section",

@@ -2,9 +2,8 @@
 /*
  * Isolator: the quarantine of what siblings of an isolated task remove.
  *
- * munmap() and madvise(MADV_DONTNEED) take translations away.  An isolated CPU in user mode
- * may have them in its TLB, and pages that are freed before it has flushed could be
- * read by their old owner.  So the flush is queued and the sibling waits.  With
+ * munmap() takes translations away.  An isolated CPU in user mode may have them in its
+ * TLB, and pages that are freed before it has flushed could be read by their old owner.  So the flush is queued and the sibling waits.  With
  * ISOLATOR_START_QUARANTINE the pages and the addresses wait instead, as in LATR
  * (Kumar et al., ASPLOS 2018): the pages keep the reference that the mapping had, and the
  * addresses get no new page, until the CPU has entered the kernel and flushed.
@@ -14,8 +13,8 @@
  *  1. What a stale translation leads to stays as it is: the pages, and the page tables that
  *     the CPU's page walks may still read, which are empty.
  *  2. No translation is put where a stale one may be: who maps something at a
- *     quarantined address, or faults there after advice, waits as a removal did before.
- *     So the page tables never say one thing and the TLB another.
+ *     quarantined address waits as a removal did before, and where nothing is mapped no
+ *     fault puts a page.  So the page tables never say one thing and the TLB another.
  *
  * Why this is safe:
  *
@@ -27,17 +26,19 @@
  *    flushes and publishes it after: what is numbered up to that has no stale translation.
  *    An access by the kernel on behalf of the task comes after that flush.
  *  - All other CPUs have flushed when the removal returns, as ever.
- *  - Only what nobody else can want to have back at once: anonymous memory, and private
- *    mappings of ordinary files, whose page the page cache holds anyway.  A file that is
- *    truncated finds such a page unmapped, and drops it; its memory stays until the
- *    reference goes.  Writes through a stale translation go to private memory only.
- *    Whoever shares an anonymous page since a fork copies it on a write, because of our
- *    reference; nobody can have been writing to it.  Shared mappings, device
- *    memory, huge pages of hugetlbfs and what userfaultfd watches wait as before.
+ *  - Only what nobody else can want to have back at once: anonymous memory.  Writes
+ *    through a stale translation go to private memory only.  Whoever shares an anonymous
+ *    page since a fork copies it on a write, because of our reference; nobody can have
+ *    been writing to it.  Files, shared mappings, device memory, huge pages of hugetlbfs
+ *    and what userfaultfd watches wait as before.
+ *  - Only what may not be accessed any more, so that no access through a stale translation
+ *    is missed: munmap(), and what brk() and mremap() cut off.  After MADV_DONTNEED the
+ *    thread may write there, in an order that its siblings rely on: told through memory,
+ *    without a kernel entry, that the advice was taken, it would write to the old page,
+ *    which nobody else sees.  That waits as before.
  *  - Tightenings wait as before: mprotect(), write protection for COW, soft-dirty or KSM,
- *    migration, MADV_FREE (a write through the old translation would not be noticed),
- *    truncation.  There is no page to hold back: who asked relies on it that no access
- *    is possible any more.
+ *    migration, MADV_FREE, truncation.  There is no page to hold back: who asked relies on
+ *    it that no access is possible any more.
  *
  * What user mode sees: an access of the isolated thread to what a sibling has removed gives
  * the old data, or changes it, or faults, until its next kernel entry; never other data.
@@ -45,10 +46,13 @@
  * What bounds it: memory.  Nobody waits for it, so no deadline applies; it makes a tick
  * due, and with a batch period a planned interruption.  Beyond limits' quarantine_bytes,
  * or without memory for its own books, a removal waits as before, and that frees all that
- * waited; so does the last resort before the OOM killer.  It stays charged to its memcg.
+ * waited; so does the last resort before the OOM killer, of the machine and of a memcg, to
+ * which it stays charged, and who takes memory offline.  A page keeps all of its folio, so
+ * that is counted: too much, where a folio is removed in pieces.
  */
 #include <linux/interval_tree.h>
 #include <linux/isolator.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/oom.h>
@@ -61,12 +65,20 @@
 /* How many quarantined ranges are looked at for an address beside them. */
 #define ISOLATOR_BESIDE_TRIES	64
 
+/* So many pages, and what one removal has beyond, are freed before others have their turn. */
+#define ISOLATOR_REAP_PAGES	4096
+
 atomic_long_t isolator_removals = ATOMIC_LONG_INIT(0);
 
 /* Pages in all quarantines. */
 static atomic_long_t isolator_quarantine_pages = ATOMIC_LONG_INIT(0);
 
 static LIST_HEAD(isolator_quarantine_list);
+
+/*
+ * Guards the list.  Who has it allocates nothing and takes no lock beyond it that is held over
+ * an allocation: those who need memory wait for it.
+ */
 static DEFINE_MUTEX(isolator_quarantines_mutex);
 
 /*
@@ -154,10 +166,10 @@ static void isolator_removal_free(struct isolator_quarantine *q,
 }
 
 /*
- * Free what need not wait any more; all of it, if @mm has no user.  Returns the pages.
- * Context: process, no page table lock.
+ * Free some of what need not wait any more; of all, if its mm has no user.  Returns the pages:
+ * at least ISOLATOR_REAP_PAGES, if there may be more.
  */
-static unsigned long isolator_reap(struct isolator_quarantine *q, bool all)
+static unsigned long isolator_reap_some(struct isolator_quarantine *q, bool all)
 {
 	struct isolator_removal *removal, *next;
 	unsigned long pages = 0;
@@ -165,16 +177,29 @@ static unsigned long isolator_reap(struct isolator_quarantine *q, bool all)
 
 	spin_lock(&q->lock);
 	list_for_each_entry_safe(removal, next, &q->removals, list) {
-		if (!all && !isolator_flushed(q, removal->number))
+		if (pages >= ISOLATOR_REAP_PAGES ||
+		    (!all && !isolator_flushed(q, removal->number)))
 			break;
+		pages += removal->pages;
 		interval_tree_remove(&removal->range, &q->ranges);
 		list_move_tail(&removal->list, &done);
 	}
 	spin_unlock(&q->lock);
-	list_for_each_entry_safe(removal, next, &done, list) {
-		pages += removal->pages;
+	list_for_each_entry_safe(removal, next, &done, list)
 		isolator_removal_free(q, removal);
-	}
+	cond_resched();
+	return pages;
+}
+
+/* Likewise, in portions until nothing is left to free.  Context: process, no page table lock. */
+static unsigned long isolator_reap(struct isolator_quarantine *q, bool all)
+{
+	unsigned long pages = 0, some;
+
+	do {
+		some = isolator_reap_some(q, all);
+		pages += some;
+	} while (some >= ISOLATOR_REAP_PAGES);
 	return pages;
 }
 
@@ -199,18 +224,13 @@ static void isolator_quarantine_flush(struct isolator_quarantine *q)
 			      &isolator_cpumask);
 }
 
-bool __isolator_quarantines(struct mm_struct *mm)
-{
-	return atomic_read(&mm->isolator_quarantine->users) > 0;
-}
-
 bool __isolator_quarantine_begin(struct mm_struct *mm)
 {
 	struct isolator_quarantine *q = mm->isolator_quarantine;
 
 	if (atomic_long_read(&q->pages))
 		isolator_reap(q, false);
-	return __isolator_quarantines(mm);
+	return atomic_read(&q->users) > 0;
 }
 
 /* A look without the lock: what is removed under the mmap lock is seen by who has it next. */
@@ -276,11 +296,17 @@ unsigned long __isolator_address_beside(struct mm_struct *mm, unsigned long addr
 static void isolator_reap_all(struct work_struct *work)
 {
 	struct isolator_quarantine *q;
+	bool more;
 
-	mutex_lock(&isolator_quarantines_mutex);
-	list_for_each_entry(q, &isolator_quarantine_list, all)
-		isolator_reap(q, false);
-	mutex_unlock(&isolator_quarantines_mutex);
+	do {
+		more = false;
+		mutex_lock(&isolator_quarantines_mutex);
+		list_for_each_entry(q, &isolator_quarantine_list, all) {
+			if (isolator_reap_some(q, false) >= ISOLATOR_REAP_PAGES)
+				more = true;
+		}
+		mutex_unlock(&isolator_quarantines_mutex);
+	} while (more);
 }
 
 static DECLARE_WORK(isolator_reap_work, isolator_reap_all);
@@ -301,20 +327,55 @@ void isolator_quarantine_poll(struct isolator_cpu *ic)
 	queue_work(system_unbound_wq, &isolator_reap_work);
 }
 
+/* Does @q hold anything of @memcg or of a group below it?  NULL: of anybody. */
+static bool isolator_quarantine_of(struct isolator_quarantine *q, struct mem_cgroup *memcg)
+{
+	struct mem_cgroup *owner;
+	bool below;
+
+	if (!atomic_long_read(&q->pages))
+		return false;
+	if (!memcg)
+		return true;
+	owner = get_mem_cgroup_from_mm(q->mm);
+	below = mem_cgroup_is_descendant(owner, memcg);
+	mem_cgroup_put(owner);
+	return below;
+}
+
+/**
+ * isolator_quarantine_empty - free what waits, of the processes of a group or of all
+ * @memcg: whose pages are charged to it or to a group below it, as far as their process is
+ *	   there; NULL: all
+ *
+ * Interrupts the CPUs that have to flush, as a call does: waits for a tick, at most D_spin,
+ * for each process in turn.  Other groups' threads pay nothing for a group that is full.
+ *
+ * Returns how many pages were freed.  Context: process; page table locks are not held, any
+ * lock may be over which memory is allocated.
+ */
+unsigned long isolator_quarantine_empty(struct mem_cgroup *memcg)
+{
+	struct isolator_quarantine *q;
+	unsigned long freed = 0;
+
+	if (!atomic_long_read(&isolator_quarantine_pages))
+		return 0;
+	mutex_lock(&isolator_quarantines_mutex);
+	list_for_each_entry(q, &isolator_quarantine_list, all) {
+		if (!isolator_quarantine_of(q, memcg))
+			continue;
+		isolator_quarantine_flush(q);
+		freed += isolator_reap(q, false);
+	}
+	mutex_unlock(&isolator_quarantines_mutex);
+	return freed;
+}
+
 /* Before anything is killed for want of memory, one interruption gives back what waits. */
 static int isolator_quarantine_oom(struct notifier_block *nb, unsigned long unused, void *freed)
 {
-	struct isolator_quarantine *q;
-
-	/* Whoever has it frees memory. */
-	if (!atomic_long_read(&isolator_quarantine_pages) ||
-	    !mutex_trylock(&isolator_quarantines_mutex))
-		return NOTIFY_OK;
-	list_for_each_entry(q, &isolator_quarantine_list, all) {
-		isolator_quarantine_flush(q);
-		*(unsigned long *)freed += isolator_reap(q, false);
-	}
-	mutex_unlock(&isolator_quarantines_mutex);
+	*(unsigned long *)freed += isolator_quarantine_empty(NULL);
 	return NOTIFY_OK;
 }
 
@@ -346,6 +407,7 @@ int isolator_quarantine_make(struct mm_struct *mm)
 	spin_lock_init(&q->lock);
 	INIT_LIST_HEAD(&q->removals);
 	q->ranges = RB_ROOT_CACHED;
+	q->mm = mm;
 	refcount_set(&q->refs, 1);
 	mutex_lock(&isolator_quarantines_mutex);
 	if (mm->isolator_quarantine) {

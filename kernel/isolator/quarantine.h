@@ -16,7 +16,7 @@
  * @range: its addresses, the last one included
  * @list: of the quarantine, in order of @number but for races
  * @number: of this removal: CPUs that have flushed since have nothing of it
- * @pages: what it holds, its own books included
+ * @pages: what it holds: of each folio all, and its own books
  * @batch: the pages, as they were gathered; with room for the first ones
  */
 struct isolator_removal {
@@ -33,8 +33,9 @@ struct isolator_removal {
  * @lock: guards @removals and @ranges; innermost but for page table locks, which may be held
  * @removals: what waits, oldest first
  * @ranges: the same, by address
- * @pages: what it holds
+ * @pages: what it holds at most
  * @users: isolations that have it
+ * @mm: whose it is, as long as it is in the list of all
  * @refs: the mm's, until it has no user, and one of each isolation
  * @all: of all quarantines, under isolator_quarantines_mutex
  */
@@ -44,6 +45,7 @@ struct isolator_quarantine {
 	struct rb_root_cached	ranges;
 	atomic_long_t		pages;
 	atomic_t		users;
+	struct mm_struct	*mm;
 	refcount_t		refs;
 	struct list_head	all;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Isolator: what a removal leaves to the quarantine, see quarantine.c, and what it may not. */
-#include <linux/dax.h>
+#include <linux/delay.h>
 #include <linux/isolator.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -8,20 +8,24 @@
 
 #include "quarantine.h"
 
+/* A planted fault: longer than an isolation takes to end, and its quarantine to be freed. */
+#define ISOLATOR_LATE_MS	2000
+
 /**
  * isolator_removable - may what is removed from this mapping wait?
+ *
+ * Memory that is nobody else's, and not a file's: who truncates that relies on its pages
+ * being free then, and reclaim would take them for nothing.  A driver may use its pages
+ * again when its mapping is closed.
  *
  * Context: any, the VMA stays.
  */
 bool isolator_removable(const struct vm_area_struct *vma)
 {
-	if (vma->vm_flags & (VM_SHARED | VM_MAYSHARE | VM_IO | VM_PFNMAP | VM_MIXEDMAP |
-			     VM_HUGETLB) || userfaultfd_armed((struct vm_area_struct *)vma))
-		return false;
-	/* A driver may use its pages again when its mapping is closed. */
-	return vma_is_anonymous((struct vm_area_struct *)vma) ||
-	       (vma->vm_file && S_ISREG(file_inode(vma->vm_file)->i_mode) &&
-		!vma_is_dax(vma));
+	return vma_is_anonymous((struct vm_area_struct *)vma) &&
+	       !(vma->vm_flags & (VM_SHARED | VM_MAYSHARE | VM_IO | VM_PFNMAP | VM_MIXEDMAP |
+				  VM_HUGETLB)) &&
+	       !userfaultfd_armed((struct vm_area_struct *)vma);
 }
 
 /* The addresses of what @tlb has removed since it last freed anything. */
@@ -73,6 +77,36 @@ bool isolator_gather_defer(struct mmu_gather *tlb)
 	return true;
 }
 
+/*
+ * List @removal of what @tlb has gathered, if a CPU is still to flush.
+ *
+ * Looked at under the lock under which it is listed, so that none is listed after the last
+ * look at the list: a CPU that has flushed or is no longer isolated says so first, and the
+ * list is gone through after that, under the lock.  If that comes before this, it is
+ * seen here; if later, it finds this.
+ */
+static bool isolator_list(struct isolator_quarantine *q, struct isolator_removal *removal,
+			  struct mmu_gather *tlb)
+{
+	bool waits;
+
+	if (isolator_fault(ISOLATOR_FAULT_LIST_LATE)) {
+		waits = !isolator_flushed(q, removal->number);
+		msleep(ISOLATOR_LATE_MS);
+		spin_lock(&q->lock);
+	} else {
+		spin_lock(&q->lock);
+		waits = !isolator_flushed(q, removal->number);
+	}
+	if (waits) {
+		tlb_take_batches(tlb, &removal->batch);
+		interval_tree_insert(&removal->range, &q->ranges);
+		list_add_tail(&removal->list, &q->removals);
+	}
+	spin_unlock(&q->lock);
+	return waits;
+}
+
 /**
  * isolator_gather_keep - what @tlb would free now waits, unless all have flushed
  *
@@ -89,14 +123,8 @@ void isolator_gather_keep(struct mmu_gather *tlb)
 	removal->range.last = tlb->removed_end - 1;
 	tlb->removed_start = ULONG_MAX;
 	tlb->removed_end = 0;
-	if (isolator_flushed(q, removal->number)) {
-		isolator_uncharge(q, removal->pages);
-		kfree(removal);
+	if (isolator_list(q, removal, tlb))
 		return;
-	}
-	tlb_take_batches(tlb, &removal->batch);
-	spin_lock(&q->lock);
-	interval_tree_insert(&removal->range, &q->ranges);
-	list_add_tail(&removal->list, &q->removals);
-	spin_unlock(&q->lock);
+	isolator_uncharge(q, removal->pages);
+	kfree(removal);
 }

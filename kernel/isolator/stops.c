@@ -112,10 +112,12 @@ static int isolator_stops_raise(void)
 	return raised ? 0 : -EBUSY;
 }
 
-static int isolator_stop_machine(unsigned int stops)
+static int isolator_stop_machine(unsigned int stops, bool everybody)
 {
 	while (stops--) {
-		int ret = stop_machine(isolator_stop_and_change, NULL, NULL);
+		/* It is to be alone in the kernel. */
+		int ret = everybody ? stop_machine(isolator_stop_and_change, NULL, NULL) :
+			  stop_machine_gated(isolator_stop_and_change, NULL, NULL);
 
 		if (ret)
 			return ret;
@@ -128,24 +130,25 @@ static int isolator_stop_machine(unsigned int stops)
 
 /**
  * isolator_stops_write - stop the machine so many times, or interrupt a CPU and do not wait
- * @text: a number; "call" and a CPU's; or "work": irq_work of this CPU, the last that is done
+ * @text: a number, which leaves isolated CPUs alone; "all" and a number, which does not;
+ *	  "call" and a CPU's; or "work": irq_work of this CPU, the last that is done
  *
  * Returns 0, -EBUSY, -EINTR, -EINVAL or -ERANGE.  Context: process, may sleep.
  */
 int isolator_stops_write(char *text)
 {
-	bool call = str_has_prefix(text, "call ");
+	bool call = str_has_prefix(text, "call "), all = str_has_prefix(text, "all ");
 	unsigned int number;
 	int ret;
 
 	if (sysfs_streq(text, "work"))
 		return isolator_stops_raise();
-	ret = kstrtouint(call ? text + 5 : text, 0, &number);
+	ret = kstrtouint(call ? text + 5 : all ? text + 4 : text, 0, &number);
 	if (ret)
 		return ret;
 	if (!call)
 		return number && number <= ISOLATOR_STOPS_MAX ?
-		       isolator_stop_machine(number) : -ERANGE;
+		       isolator_stop_machine(number, all) : -ERANGE;
 	if (number >= nr_cpu_ids)
 		return -ERANGE;
 	/* From the memory of this CPU, which may be taken offline next. */

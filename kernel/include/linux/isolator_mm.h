@@ -10,6 +10,7 @@
 #include <linux/isolator_cpu.h>
 #include <linux/mm_types.h>
 
+struct mem_cgroup;
 struct vm_area_struct;
 
 #ifdef CONFIG_ISOLATOR
@@ -37,28 +38,25 @@ bool isolator_mm_locked(struct mm_struct *mm);
 /* kernel/isolator/quarantine.c */
 bool __isolator_quarantine_begin(struct mm_struct *mm);
 bool __isolator_quarantined(struct mm_struct *mm);
-bool __isolator_quarantines(struct mm_struct *mm);
 void __isolator_addresses_wait(struct mm_struct *mm, unsigned long start, unsigned long end);
 unsigned long __isolator_address_beside(struct mm_struct *mm, unsigned long addr,
 					unsigned long len);
 bool isolator_removable(const struct vm_area_struct *vma);
+unsigned long isolator_quarantine_empty(struct mem_cgroup *memcg);
 void __isolator_quarantine_exit(struct mm_struct *mm);
 
-/** isolator_quarantines - does what is removed from @mm wait for isolated CPUs, unasked? */
-static __always_inline bool isolator_quarantines(struct mm_struct *mm)
-{
-	return isolator_enabled() && READ_ONCE(mm->isolator_quarantine) &&
-	       __isolator_quarantines(mm);
-}
-
-/** isolator_quarantine_begin - likewise, before something is removed; may free what waited */
+/**
+ * isolator_quarantine_begin - may what is removed from @mm wait for isolated CPUs, unasked?
+ *
+ * Frees what need not wait any more.  Context: process.
+ */
 static __always_inline bool isolator_quarantine_begin(struct mm_struct *mm)
 {
 	return isolator_enabled() && READ_ONCE(mm->isolator_quarantine) &&
 	       __isolator_quarantine_begin(mm);
 }
 
-/** isolator_quarantined - does anything removed from @mm wait?  The mmap or VMA lock held */
+/** isolator_quarantined - does anything removed from @mm wait?  The mmap lock held */
 static __always_inline bool isolator_quarantined(struct mm_struct *mm)
 {
 	return isolator_enabled() && READ_ONCE(mm->isolator_quarantine) &&
@@ -67,7 +65,7 @@ static __always_inline bool isolator_quarantined(struct mm_struct *mm)
 
 /**
  * isolator_addresses_wait - something is to be mapped there: nothing removed may be left
- * @mm: the mm, its mmap lock or the lock of the VMA held
+ * @mm: the mm, its mmap lock held for writing
  *
  * Context: process, interrupts on; waits for a tick, at most D_spin, if the range was
  * removed and an isolated CPU may still use it.
@@ -102,9 +100,8 @@ static __always_inline bool isolator_mm(struct mm_struct *mm)
 	return false;
 }
 
-static inline bool isolator_quarantines(struct mm_struct *mm) { return false; }
-static inline bool isolator_quarantined(struct mm_struct *mm) { return false; }
 static inline bool isolator_removable(const struct vm_area_struct *vma) { return false; }
+static inline unsigned long isolator_quarantine_empty(struct mem_cgroup *memcg) { return 0; }
 static inline void isolator_addresses_wait(struct mm_struct *mm, unsigned long start,
 					   unsigned long end) { }
 static inline unsigned long isolator_address_beside(struct mm_struct *mm, unsigned long addr,

@@ -9,7 +9,7 @@ enum instants_kind {
 	INSTANTS_KEY,		/* a static key flips: text that the task executes changes */
 	INSTANTS_TLB,		/* a kernel page is exchanged, flush_tlb_kernel_range() */
 	INSTANTS_EXCLUDED,	/* kick_all_cpus_sync() */
-	INSTANTS_STOP,		/* stop_machine() */
+	INSTANTS_STOP,		/* stop_machine_gated() */
 	INSTANTS_CALL,		/* a call that is waited for */
 	INSTANTS_ASYNC,		/* one that is not */
 	INSTANTS_IRQ_WORK,

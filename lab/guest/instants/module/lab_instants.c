@@ -129,7 +129,7 @@ static long request(unsigned long kind)
 		kick_all_cpus_sync();
 		return 0;
 	case INSTANTS_STOP:
-		return stop_machine(count_stop, NULL, NULL);
+		return stop_machine_gated(count_stop, NULL, NULL);
 	case INSTANTS_CALL:
 		return smp_call_function_single(cpu, count, (void *)INSTANTS_CALL, 1);
 	case INSTANTS_ASYNC:
