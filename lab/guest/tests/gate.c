@@ -28,6 +28,17 @@ static void call_and_go(struct worker *spins)
 	ok(!put_file(CPU3, "1"), "and comes back");
 }
 
+/* Some stop the machine for what user mode may access. */
+static void stop_everybody(struct worker *spins)
+{
+	uint64_t immediate = spins->iso.page->immediate, excluded = spins->iso.page->excluded;
+
+	ok(!put_file(STOPS, "all 5"), "five stops of everybody");
+	immediate = spins->iso.page->immediate - immediate;
+	ok(immediate >= 5, "they interrupted the task: %lu times", immediate);
+	ok(spins->iso.page->excluded == excluded, "and left it out of none");
+}
+
 int main(void)
 {
 	struct worker *spins;
@@ -37,6 +48,7 @@ int main(void)
 	stops_require();
 	spins = stops_alone(20, 20, 200);
 	call_and_go(spins);
+	stop_everybody(spins);
 	worker_end(spins);
 
 	seen = stops_beside("200");
@@ -44,5 +56,8 @@ int main(void)
 	   seen.stops, seen.reads);
 	ok(!seen.halfway, "nobody ran the kernel meanwhile");
 	ok(!seen.stale, "nor text of before afterwards");
+	seen = stops_beside("all 50");
+	ok(seen.stops == 50 && !seen.halfway && !seen.stale, "nor at %u stops of everybody",
+	   seen.stops);
 	return done_testing();
 }

@@ -9,30 +9,20 @@
  */
 #include "quarantine.h"
 
-enum { BIG = 64 << 20, SMALL = 64 << 10 };
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED	24
+#endif
+
+enum { BIG = 64 << 20, SMALL = 64 << 10, HUGE = 2 << 20 };
 
 static struct worker *w;
 static uint64_t number;
-
-/*
- * One page of it is read all the time: it stays in the TLB, as would not all of them, and
- * where it has to be looked up again after it is gone the thread would fault and enter the kernel.
- */
-static char *map_watched(size_t size)
-{
-	char *p = map(size);
-
-	fill(p, size, ++number);
-	if (!watch(p, 1, number))
-		bail_out("the isolated thread does not read");
-	return p;
-}
 
 /* The isolated thread takes part in nothing until it ticks. */
 static void big(uint64_t alone)
 {
 	uint64_t waited = waits(), deferred = counted("flush_tlb_removed", " deferred ");
-	char *p = map_watched(BIG);
+	char *p = map_watched(BIG, ++number);
 	uint64_t took = unmap_ns(p, BIG), held = quarantined(), seen, reads;
 
 	ok(waits() == waited, "nobody waited for an munmap() of %d MiB", BIG >> 20);
@@ -51,7 +41,7 @@ static void big(uint64_t alone)
 
 static void bounded(void)
 {
-	char text[64], *p = map_watched(BIG), *old = limit_now();
+	char text[64], *p = map_watched(BIG, ++number), *old = limit_now();
 	uint64_t waited = waits();
 
 	snprintf(text, sizeof(text), "quarantine_bytes %d", BIG / 2);
@@ -68,7 +58,7 @@ static void bounded(void)
 /* The addresses wait, too: what is mapped there is not what the task may still read. */
 static void addresses(void)
 {
-	char *p = map_watched(SMALL), *q;
+	char *p = map_watched(SMALL, ++number), *q;
 	uint64_t waited = waits();
 
 	unmap_ns(p, SMALL);
@@ -101,23 +91,27 @@ static void addresses(void)
 	ok(quarantine_empties(), "the quarantine is empty");
 }
 
+/*
+ * After advice the memory is there, and what the thread writes to it is not to be lost: it
+ * learns of the advice from memory, and enters no kernel.
+ */
 static void advice(void)
 {
-	char *q = map_watched(SMALL), *p = q + 4 * PAGE;
+	char *q = map_watched(SMALL, ++number), *p = q + 4 * PAGE;
+	struct page *page = (struct page *)q;
 	uint64_t waited = waits();
 
-	/* As a worker locks what is mapped, and no advice is taken on locked memory. */
+	ok(!madvise(q, PAGE, MADV_DONTNEED_LOCKED) && waits() > waited,
+	   "MADV_DONTNEED_LOCKED waits");
+	/* As a worker locks what is mapped, and no other advice is taken on locked memory. */
 	munlock(q, SMALL);
-	ok(!madvise(q, PAGE, MADV_DONTNEED) && waits() == waited,
-	   "nobody waited for madvise(MADV_DONTNEED)");
-	ok(quarantined() >= PAGE, "what it removed waits");
-	p[0]++;
-	p[0]--;
-	ok(waits() == waited, "a page beside it is as before");
-	ok(!q[0] && waits() > waited, "a fault there waits, and the page is empty");
-	fill(q, PAGE, ++number);
+	page->number = number;
 	watch(q, 1, number);
-	ok(!watched.stale && !watched.foreign, "the task reads what was written there");
+	waited = waits();
+	ok(!madvise(q, PAGE, MADV_DONTNEED) && waits() > waited, "MADV_DONTNEED waits");
+	watched.write = ++number;
+	until(!watched.write);
+	ok(page->number == number, "what the isolated thread writes there is seen");
 
 	waited = waits();
 	watch(p, 1, number - 1);	/* as it was filled before */
@@ -131,17 +125,77 @@ static void advice(void)
 	ok(quarantine_empties(), "the quarantine is empty");
 }
 
-/* Nothing of a shared mapping waits but its remover. */
-static void shared(void)
+/* What brk() and mremap() cut off is unmapped; what lies under a new mapping, or moves, waits. */
+static void cut_off(void)
 {
-	uint64_t waited;
-	char *p = shared_memory(SMALL);
+	uint64_t waited = waits();
+	char *p = sbrk(SMALL), *q;
 
+	fill(p, SMALL, ++number);
+	watch(p, 1, number);
+	sbrk(-SMALL);
+	ok(waits() == waited && quarantined() >= SMALL, "nobody waited for brk()");
+	worker_tick(w, 5000);
+	ok(quarantine_empties(), "the quarantine is empty");
+
+	p = map_watched(SMALL, ++number);
+	waited = waits();
+	ok(mremap(p, SMALL, PAGE, 0) == p && waits() == waited && quarantined() >= SMALL - PAGE,
+	   "nor for mremap() that makes a mapping smaller");
+	q = map(PAGE);
+	waited = waits();
+	ok(mremap(p, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, q) == q && waits() > waited,
+	   "mremap() that moves it waits");
+	watch(q, 1, number);
+	waited = waits();
+	ok(mmap(q, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == q &&
+	   waits() > waited, "so does a mapping over another");
+	munmap(q, PAGE);
+	worker_tick(w, 5000);
+	ok(quarantine_empties(), "the quarantine is empty");
+}
+
+/* Nothing of a file or of a shared mapping waits but its remover. */
+static void unfit(const char *what, int flags)
+{
+	int fd = memfd_create("quarantine", MFD_CLOEXEC);
+	uint64_t waited;
+	char *p;
+
+	if (fd < 0 || ftruncate(fd, SMALL))
+		bail_out("memfd");
+	p = mmap(NULL, SMALL, PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (p == MAP_FAILED)
+		bail_out("mmap");
 	fill(p, SMALL, ++number);
 	watch(p, 1, number);
 	waited = waits();
 	munmap(p, SMALL);
-	ok(waits() > waited, "munmap() of a shared mapping waits");
+	ok(waits() > waited, "munmap() of a %s waits", what);
+	close(fd);
+}
+
+/* A page keeps its folio: of a huge one, that is what counts. */
+static void huge(void)
+{
+	char *p = map(2 * HUGE), *at = (char *)(((uintptr_t)p + HUGE - 1) & ~(uintptr_t)(HUGE - 1));
+	struct page *page = (struct page *)at;
+	uint64_t held;
+
+	munlock(p, 2 * HUGE);
+	if (madvise(at, HUGE, MADV_HUGEPAGE) || madvise(at, HUGE, MADV_DONTNEED)) {
+		diag("no huge pages");
+	} else {
+		fill(at, HUGE, ++number);
+		ok(page->number == number, "a huge page is written");
+		munmap(at + 4 * PAGE, PAGE);
+		held = quarantined();
+		ok(held >= HUGE && held < HUGE + HUGE / 4,
+		   "one small page of it keeps all of it: %lu KiB wait", held >> 10);
+	}
+	munmap(p, 2 * HUGE);
+	worker_tick(w, 5000);
+	ok(quarantine_empties(), "the quarantine is empty");
 }
 
 /* A process that ends with a full quarantine leaves nothing behind. */
@@ -153,7 +207,7 @@ static void ends(void)
 
 	if (!pid) {
 		w = reader(0);
-		p = map_watched(BIG);
+		p = map_watched(BIG, ++number);
 		munmap(p, BIG);
 		_exit(quarantined() >= BIG ? 0 : 1);
 	}
@@ -182,8 +236,11 @@ int main(void)
 	bounded();
 	addresses();
 	advice();
-	shared();
-	p = map_watched(BIG);
+	cut_off();
+	unfit("shared mapping", MAP_SHARED);
+	unfit("private mapping of a file", MAP_PRIVATE);
+	huge();
+	p = map_watched(BIG, ++number);
 	munmap(p, BIG);
 	ok(quarantined() >= BIG, "the isolation ends with a full quarantine");
 	worker_end(w);

@@ -42,6 +42,7 @@ struct watched {
 	struct page *_Atomic at;	/* NULL: nothing */
 	_Atomic uint64_t number;	/* of the mapping that it was told of */
 	_Atomic size_t pages;
+	_Atomic uint64_t write;		/* what it is to write as its number; 0: it has */
 	_Atomic uint64_t reads, faults;
 	_Atomic uint64_t foreign, stale; /* other memory; an earlier mapping's */
 };
@@ -66,6 +67,10 @@ static inline void read_watched(struct worker *w)
 		watched.faults++;
 		watched.at = NULL;
 		return;
+	}
+	if (watched.write) {
+		at->number = watched.write;
+		watched.write = 0;
 	}
 	for (size_t i = 0; i < watched.pages; i++) {
 		whose = at[i].address;
@@ -103,6 +108,20 @@ static inline char *map(size_t size)
 
 	if (p == MAP_FAILED)
 		bail_out("mmap");
+	return p;
+}
+
+/*
+ * One page of it is read all the time: it stays in the TLB, as would not all of them, and
+ * where it has to be looked up again after it is gone the thread would fault and enter the kernel.
+ */
+static inline char *map_watched(size_t size, uint64_t number)
+{
+	char *p = map(size);
+
+	fill(p, size, number);
+	if (!watch(p, 1, number))
+		bail_out("the isolated thread does not read");
 	return p;
 }
 

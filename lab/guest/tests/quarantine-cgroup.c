@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: quarantine-cgroup
+ * cpus: 2
+ * kernel: isolator
+ * arch: x86_64
+ * timeout: 120
+ * about: a full cgroup gets back what its own quarantine holds before it kills
+ */
+#include "quarantine.h"
+
+#define TOP	"/sys/fs/cgroup/"
+#define OWN	TOP "lab-quarantine"
+#define OTHER	TOP "lab-quarantine-other"
+
+enum { LIMIT_MB = 128, HELD = 64 << 20, MORE = 96 << 20 };
+
+static struct shared {
+	_Atomic bool removed, more;
+	_Atomic uint64_t held, left, waited;
+} *shared;
+
+static bool set(const char *group, const char *file, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", group, file);
+	return !put_file(path, text);
+}
+
+static void make(const char *group, const char *max)
+{
+	if ((mkdir(group, 0755) && errno != EEXIST) || !set(group, "memory.max", max))
+		bail_out("no group with a limit: cgroup v2 and CONFIG_MEMCG");
+	set(group, "memory.swap.max", "0");
+}
+
+/* Isolated, with most of its group's memory in the quarantine; and then it needs more. */
+static _Noreturn void member(void)
+{
+	struct worker *w;
+	uint64_t waited;
+	char *p;
+
+	if (!set(OWN, "cgroup.procs", "0"))
+		_exit(2);
+	w = reader(0);
+	p = map_watched(HELD, 1);
+	munmap(p, HELD);
+	shared->held = quarantined();
+	shared->removed = true;
+	until(shared->more);
+	waited = waits();
+	p = map(MORE);
+	fill(p, MORE, 2);
+	shared->waited = waits() - waited;
+	shared->left = quarantined();
+	worker_end(w);
+	_exit(0);
+}
+
+/* A process that wants more than its group has. */
+static bool killed_in_other(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		if (!set(OTHER, "cgroup.procs", "0"))
+			_exit(2);
+		fill_other(map(MORE), MORE);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+int main(void)
+{
+	char text[32];
+	uint64_t waited;
+	int status;
+	pid_t pid;
+
+	iso_require(2);
+	if (put_file(TOP "cgroup.subtree_control", "+memory"))
+		bail_out("no cgroup v2 with the controller memory");
+	snprintf(text, sizeof(text), "%dM", LIMIT_MB);
+	make(OWN, text);
+	make(OTHER, "16M");
+	shared = shared_memory(sizeof(*shared));
+	pid = fork();
+	if (!pid)
+		member();
+	if (!ok(comes(shared->removed, 30000) && shared->held >= HELD, "%lu MiB of its group wait",
+		shared->held >> 20)) {
+		kill(pid, SIGKILL);
+		return done_testing();
+	}
+	waited = waits();
+	ok(killed_in_other(), "another group that is full kills");
+	ok(quarantined() == shared->held && waits() == waited, "and interrupts nobody of this one");
+	shared->more = true;
+	waitpid(pid, &status, 0);
+	ok(WIFEXITED(status) && !WEXITSTATUS(status), "a process that needs more gets it: %#x", status);
+	ok(shared->waited && shared->left < HELD, "as what waits is freed, for an interruption");
+	ok(file_has(OWN "/memory.events", "oom_kill 0", NULL), "nobody of the group was killed");
+	ok(comes(!rmdir(OWN), 5000) && comes(!rmdir(OTHER), 5000), "nothing keeps the groups");
+	return done_testing();
+}

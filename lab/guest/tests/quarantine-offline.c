@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: quarantine-offline
+ * cpus: 2
+ * kernel: isolator
+ * arch: x86_64
+ * memory: 2G
+ * append: movablecore=1G
+ * timeout: 240
+ * alone: yes
+ * about: memory goes offline though its pages were unmapped and wait to be freed
+ */
+#include "quarantine.h"
+
+#define MEMORY	"/sys/devices/system/memory/"
+
+enum { BIG = 400 << 20, BLOCKS = 64, PATIENCE_S = 30 };
+
+#define PRESENT		(1ULL << 63)
+#define FRAME(entry)	((entry) & ((1ULL << 55) - 1))
+
+static unsigned int held[BLOCKS];	/* pages of the mapping in each block */
+
+/* Where the mapping's pages are, which are going to wait. */
+static void count_pages(char *p)
+{
+	static uint64_t entries[BIG / PAGE];
+	char text[32];
+	size_t block;
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+
+	if (get_file(MEMORY "block_size_bytes", text, sizeof(text)))
+		skip_all("no memory hot-plug");
+	block = strtoull(text, NULL, 16) / PAGE;
+	if (fd < 0 || pread(fd, entries, sizeof(entries), (off_t)((uintptr_t)p / PAGE * 8)) !=
+	    (ssize_t)sizeof(entries))
+		bail_out("pagemap");
+	close(fd);
+	for (size_t i = 0; i < BIG / PAGE; i++) {
+		size_t n = FRAME(entries[i]) / block;
+
+		if ((entries[i] & PRESENT) && n < BLOCKS)
+			held[n]++;
+	}
+}
+
+static bool movable(int block)
+{
+	char path[96], zones[64];
+
+	snprintf(path, sizeof(path), MEMORY "memory%d/valid_zones", block);
+	return !get_file(path, zones, sizeof(zones)) && !strncmp(zones, "Movable", 7);
+}
+
+/* Without patience it would be tried for ever. */
+static bool set(int block, const char *state)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		char path[96];
+
+		alarm(PATIENCE_S);
+		snprintf(path, sizeof(path), MEMORY "memory%d/state", block);
+		_exit(!!put_file(path, state));
+	}
+	waitpid(pid, &status, 0);
+	return !status;
+}
+
+int main(void)
+{
+	int tried = 0, gone = 0;
+	struct worker *w;
+	uint64_t ticks;
+	char *old, *p;
+
+	iso_require(2);
+	old = limit_now();
+	if (put_file(LIMIT, "quarantine_bytes 600000000"))
+		bail_out("limit");
+	w = reader(0);
+	p = map_watched(BIG, 1);
+	count_pages(p);
+	munmap(p, BIG);
+	ok(quarantined() >= BIG, "%lu MiB wait", quarantined() >> 20);
+	ticks = w->ticks;
+	/* A block may have pages of the process that are mapped, which do not move. */
+	for (int block = BLOCKS - 1; block >= 0 && !gone; block--) {
+		if (held[block] < 1000 || !movable(block))
+			continue;
+		diag("block %d has %u of the pages", block, held[block]);
+		tried++;
+		if (set(block, "offline")) {
+			gone++;
+			ok(set(block, "online_movable"), "and comes back");
+		}
+	}
+	ok(gone, "one of %d blocks went offline", tried);
+	ok(!quarantined() && w->ticks == ticks, "what waited is free, without a tick");
+	worker_end(w);
+	ok(!put_file(LIMIT, old), "the limit is what it was");
+	return done_testing();
+}
