@@ -3,10 +3,11 @@
  * Isolator: the quarantine of what siblings of an isolated task remove.
  *
  * munmap() takes translations away.  An isolated CPU in user mode may have them in its
- * TLB, and pages that are freed before it has flushed could be read by their old owner.  So the flush is queued and the sibling waits.  With
- * ISOLATOR_START_QUARANTINE the pages and the addresses wait instead, as in LATR
- * (Kumar et al., ASPLOS 2018): the pages keep the reference that the mapping had, and the
- * addresses get no new page, until the CPU has entered the kernel and flushed.
+ * TLB, and pages that are freed before it has flushed could be read by their old owner.
+ * So the flush is queued and the sibling waits.  With ISOLATOR_START_QUARANTINE the pages
+ * and the addresses wait instead, as in LATR (Kumar et al., ASPLOS 2018): the pages keep the
+ * reference that the mapping had, and the addresses get no new page, until the CPU has
+ * entered the kernel and flushed.
  *
  * Two rules, and all else follows from them:
  *
