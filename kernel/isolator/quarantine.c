@@ -71,14 +71,11 @@
 
 atomic_long_t isolator_removals = ATOMIC_LONG_INIT(0);
 
-/* Pages in all quarantines. */
-static atomic_long_t isolator_quarantine_pages = ATOMIC_LONG_INIT(0);
-
 static LIST_HEAD(isolator_quarantine_list);
 
 /*
  * Guards the list.  Who has it allocates nothing and takes no lock beyond it that is held over
- * an allocation: those who need memory wait for it.
+ * an allocation: those who need memory wait for it.  Nor does it wait for a CPU.
  */
 static DEFINE_MUTEX(isolator_quarantines_mutex);
 
@@ -133,29 +130,6 @@ bool isolator_flushed(const struct isolator_quarantine *q, long number)
 			return false;
 	}
 	return true;
-}
-
-/** isolator_charge - room for @pages in all, of which @removal has some already? */
-bool isolator_charge(struct isolator_quarantine *q, struct isolator_removal *removal,
-		     unsigned long pages)
-{
-	unsigned long more = pages - min(pages, removal->pages);
-	unsigned long limit = READ_ONCE(isolator_limits.quarantine) >> PAGE_SHIFT;
-
-	if (atomic_long_add_return(more, &isolator_quarantine_pages) > limit) {
-		atomic_long_sub(more, &isolator_quarantine_pages);
-		return false;
-	}
-	atomic_long_add(more, &q->pages);
-	removal->pages += more;
-	return true;
-}
-
-/** isolator_uncharge - so many are freed */
-void isolator_uncharge(struct isolator_quarantine *q, unsigned long pages)
-{
-	atomic_long_sub(pages, &q->pages);
-	atomic_long_sub(pages, &isolator_quarantine_pages);
 }
 
 static void isolator_removal_free(struct isolator_quarantine *q,
@@ -247,6 +221,8 @@ static bool isolator_range_waits(struct isolator_quarantine *q, unsigned long st
 	struct interval_tree_node *node;
 	bool waits = false;
 
+	/* Then mostly the first that is found waits. */
+	isolator_reap(q, false);
 	spin_lock(&q->lock);
 	for (node = interval_tree_iter_first(&q->ranges, start, last); node && !waits;
 	     node = interval_tree_iter_next(node, start, last))
@@ -344,6 +320,30 @@ static bool isolator_quarantine_of(struct isolator_quarantine *q, struct mem_cgr
 	return below;
 }
 
+static void isolator_quarantine_unref(struct isolator_quarantine *q)
+{
+	if (refcount_dec_and_test(&q->refs))
+		kfree(q);
+}
+
+/* The first of the list, which gets to its end, with a reference, if it is one of @memcg's. */
+static struct isolator_quarantine *isolator_quarantine_next(struct mem_cgroup *memcg)
+{
+	struct isolator_quarantine *q;
+
+	mutex_lock(&isolator_quarantines_mutex);
+	q = list_first_entry_or_null(&isolator_quarantine_list, struct isolator_quarantine, all);
+	if (q) {
+		list_move_tail(&q->all, &isolator_quarantine_list);
+		if (isolator_quarantine_of(q, memcg))
+			refcount_inc(&q->refs);
+		else
+			q = NULL;
+	}
+	mutex_unlock(&isolator_quarantines_mutex);
+	return q;
+}
+
 /**
  * isolator_quarantine_empty - free what waits, of the processes of a group or of all
  * @memcg: whose pages are charged to it or to a group below it, as far as their process is
@@ -359,17 +359,22 @@ unsigned long isolator_quarantine_empty(struct mem_cgroup *memcg)
 {
 	struct isolator_quarantine *q;
 	unsigned long freed = 0;
+	size_t number;
 
 	if (!atomic_long_read(&isolator_quarantine_pages))
 		return 0;
 	mutex_lock(&isolator_quarantines_mutex);
-	list_for_each_entry(q, &isolator_quarantine_list, all) {
-		if (!isolator_quarantine_of(q, memcg))
+	number = list_count_nodes(&isolator_quarantine_list);
+	mutex_unlock(&isolator_quarantines_mutex);
+	/* Each in turn; nobody else waits for the mutex as long as one that flushes does. */
+	while (number--) {
+		q = isolator_quarantine_next(memcg);
+		if (!q)
 			continue;
 		isolator_quarantine_flush(q);
 		freed += isolator_reap(q, false);
+		isolator_quarantine_unref(q);
 	}
-	mutex_unlock(&isolator_quarantines_mutex);
 	return freed;
 }
 
@@ -383,12 +388,6 @@ static int isolator_quarantine_oom(struct notifier_block *nb, unsigned long unus
 static struct notifier_block isolator_quarantine_oom_notifier = {
 	.notifier_call = isolator_quarantine_oom,
 };
-
-static void isolator_quarantine_unref(struct isolator_quarantine *q)
-{
-	if (refcount_dec_and_test(&q->refs))
-		kfree(q);
-}
 
 /**
  * isolator_quarantine_make - the quarantine of an mm, if it has none

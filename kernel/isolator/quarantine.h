@@ -50,6 +50,9 @@ struct isolator_quarantine {
 	struct list_head	all;
 };
 
+/* Pages in all quarantines. */
+extern atomic_long_t isolator_quarantine_pages;
+
 bool isolator_flushed(const struct isolator_quarantine *q, long number);
 bool isolator_charge(struct isolator_quarantine *q, struct isolator_removal *removal,
 		     unsigned long pages);

@@ -11,6 +11,8 @@
 /* A planted fault: longer than an isolation takes to end, and its quarantine to be freed. */
 #define ISOLATOR_LATE_MS	2000
 
+atomic_long_t isolator_quarantine_pages = ATOMIC_LONG_INIT(0);
+
 /**
  * isolator_removable - may what is removed from this mapping wait?
  *
@@ -26,6 +28,29 @@ bool isolator_removable(const struct vm_area_struct *vma)
 	       !(vma->vm_flags & (VM_SHARED | VM_MAYSHARE | VM_IO | VM_PFNMAP | VM_MIXEDMAP |
 				  VM_HUGETLB)) &&
 	       !userfaultfd_armed((struct vm_area_struct *)vma);
+}
+
+/** isolator_charge - room for @pages in all, of which @removal has some already? */
+bool isolator_charge(struct isolator_quarantine *q, struct isolator_removal *removal,
+		     unsigned long pages)
+{
+	unsigned long more = pages - min(pages, removal->pages);
+	unsigned long limit = READ_ONCE(isolator_limits.quarantine) >> PAGE_SHIFT;
+
+	if (atomic_long_add_return(more, &isolator_quarantine_pages) > limit) {
+		atomic_long_sub(more, &isolator_quarantine_pages);
+		return false;
+	}
+	atomic_long_add(more, &q->pages);
+	removal->pages += more;
+	return true;
+}
+
+/** isolator_uncharge - so many are freed */
+void isolator_uncharge(struct isolator_quarantine *q, unsigned long pages)
+{
+	atomic_long_sub(pages, &q->pages);
+	atomic_long_sub(pages, &isolator_quarantine_pages);
 }
 
 /* The addresses of what @tlb has removed since it last freed anything. */
