@@ -22,14 +22,22 @@
  *   reused	 nor elsewhere than the page table, where that has a page
  * Every process ends: no removal waits for ever while the task ticks.
  *
- * Worlds: NMI, one arrives at any time.  Which fault, see kernel/model/check: FREE_AT_ONCE,
+ * Worlds: NMI, one arrives at any time.  ENDS, the isolation ends at any time, and a removal
+ * is listed, to be freed by who looks at the list: after each flush, and after the end.
+ *   kept	 nothing is left in it when all are through
+ * Which fault, see kernel/model/check: FREE_AT_ONCE,
  * REUSE_AT_ONCE, NUMBER_FIRST, READ_AFTER_FLUSH, CLEAR_BEFORE_NOTE, PENDING_FIRST;
  * with an NMI FORGET_TAKEN: it does what was noted, and a bit that was set since is cleared
- * with the others; who clears it flushes, noted or not.
+ * with the others; who clears it flushes, noted or not.  With ENDS LIST_LATE: it is decided
+ * that a removal waits, and listed later.
  */
 #define N 2
 #ifndef ROUNDS
+#ifdef ENDS
+#define ROUNDS 1
+#else
 #define ROUNDS 2
+#endif
 #endif
 
 mtype = { USER, KERNEL };
@@ -42,6 +50,9 @@ bool freed[2 * N + 1];
 bool entering;			/* interrupts are off */
 bool nmi;			/* it runs: the CPU does nothing else */
 byte running = N;		/* removers */
+bool isolated = true;		/* ENDS: until it has ended */
+bool ended;			/* and the list was looked at */
+byte listed[N];			/* a removal's number, 0: none */
 
 #define owner(i, round)	(1 + 2 * (i) + (round) % 2)
 
@@ -100,17 +111,45 @@ inline interrupt()
 	}
 }
 
+#define owes(number)	(isolated && flushed < (number) && (work || pending))
+
+/* isolator_reap(), under the lock. */
+inline reap()
+{
+	atomic {
+		if
+		:: listed[0] && !owes(listed[0]) -> freed[owner(0, 0)] = true; listed[0] = 0
+		:: else
+		fi;
+		if
+		:: listed[1] && !owes(listed[1]) -> freed[owner(1, 0)] = true; listed[1] = 0
+		:: else
+		fi
+	}
+}
+
 active proctype target()
 {
 	bool took;
 	byte last;
 
 	do
+#ifdef ENDS
+	:: atomic { !nmi && state == KERNEL -> isolated = false };
+		reap();
+		ended = true;
+		break
+	:: atomic { !nmi && state == KERNEL -> state = USER }
+	:: atomic { !nmi && state == USER -> state = KERNEL; entering = true };
+		run_deferred(!nmi, took, last);
+		atomic { !nmi -> entering = false }
+#else
 	:: atomic { !nmi && state == USER && running == 0 -> break }
 	:: atomic { !nmi && state == USER -> state = KERNEL; entering = true };
 		run_deferred(!nmi, took, last);
 		atomic { !nmi -> entering = false };
 		atomic { !nmi -> state = USER }
+#endif
 	od
 }
 
@@ -128,6 +167,21 @@ end:	do
 	   }
 	od
 }
+
+#ifdef ENDS
+/* isolator_quarantine_poll() */
+active proctype poll()
+{
+	byte reaped;
+
+	do
+	:: flushed != reaped -> reaped = flushed;
+		reap()
+	:: running == 0 && ended && flushed == reaped -> break
+	od;
+	assert(!listed[0] && !listed[1]);	/* kept */
+}
+#endif
 
 #ifdef NMI
 active proctype arrives()
@@ -187,7 +241,23 @@ proctype remover(byte i)
 		:: deferred ->
 #ifndef REUSE_AT_ONCE
 #ifndef FREE_AT_ONCE
+#ifdef ENDS
+			/* isolator_list() */
+#ifdef LIST_LATE
+			seen = owes(number);
+#endif
+			atomic {
+#ifndef LIST_LATE
+				seen = owes(number);
+#endif
+				if
+				:: seen -> listed[i] = number
+				:: else
+				fi
+			}
+#else
 			wait_flushed(number, seen)
+#endif
 #else
 			skip
 #endif
@@ -196,7 +266,12 @@ proctype remover(byte i)
 #endif
 		fi;
 #ifndef REUSE_AT_ONCE
-		freed[owner(i, round)] = true;
+		atomic {
+			if
+			:: listed[i] == 0 || freed[owner(i, round)] -> freed[owner(i, round)] = true
+			:: else
+			fi
+		}
 #endif
 		round++
 	:: else -> break
