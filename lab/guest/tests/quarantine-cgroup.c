@@ -5,6 +5,7 @@
  * kernel: isolator
  * arch: x86_64
  * timeout: 120
+ * dmesg: Call Trace:
  * about: a full cgroup gets back what its own quarantine holds before it kills
  */
 #include "quarantine.h"
