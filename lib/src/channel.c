@@ -10,51 +10,46 @@
 #define OPTIONS_FIRST	sizeof(struct isolator_channel_options)
 #define STATS_FIRST	sizeof(struct isolator_channel_counters)
 
-static uint64_t channel_bytes(uint64_t slots)
-{
-	return HEADER_BYTES + 2 * slots * sizeof(struct slot);
-}
-
 static int check_options(const struct isolator_channel_options *options)
 {
 	if (!options || options->size < OPTIONS_FIRST || options->flags)
 		return isolator_failed(STEP_CREATE, EINVAL);
 	if (!options_end(options, sizeof(*options), options->size))
 		return isolator_failed(STEP_CREATE, E2BIG);
-	if (!isolator_geometry_is_sound(options->slots, options->message_bytes))
+	if (!isolator_ring_is_sound(options->slots, options->message_bytes))
 		return isolator_failed(STEP_CREATE, EINVAL);
 	return 0;
 }
 
 EXPORT int isolator_channel_create(const struct isolator_channel_options *options)
 {
-	struct channel_header header = { .magic = CHANNEL_MAGIC };
+	struct isolator_ring_header header = { .magic = ISOLATOR_RING_CHANNEL };
 	int error = check_options(options);
 
 	if (error)
 		return error;
 	header.slots = options->slots;
 	header.message_bytes = options->message_bytes;
-	header.bytes = channel_bytes(header.slots);
+	header.bytes = isolator_ring_channel_bytes(header.slots);
 	return isolator_segment_create("isolator-channel", &header);
 }
 
-static int read_header(int fd, struct channel_header *header)
+static int read_header(int fd, struct isolator_ring_header *header)
 {
 	int error = isolator_segment_read(fd, header);
 
 	if (error)
 		return error;
-	if (header->magic != CHANNEL_MAGIC || header->posters ||
-	    header->bytes != channel_bytes(header->slots))
+	if (header->magic != ISOLATOR_RING_CHANNEL || header->posters ||
+	    header->bytes != isolator_ring_channel_bytes(header->slots))
 		return isolator_failed(STEP_SIDE, EPROTO);
 	return 0;
 }
 
-static void set_up(struct isolator_channel *channel, const struct channel_header *header,
+static void set_up(struct isolator_channel *channel, const struct isolator_ring_header *header,
 		   unsigned int side)
 {
-	struct slot *rings = (void *)(channel->shared + 1);
+	struct isolator_slot *rings = (void *)(channel->shared + 1);
 	struct poster *tx = &channel->tx;
 	struct receiver *rx = &channel->rx;
 
@@ -74,7 +69,7 @@ static void set_up(struct isolator_channel *channel, const struct channel_header
 EXPORT int isolator_channel_open(int fd, unsigned int side, struct isolator_channel **channel)
 {
 	struct isolator_channel *new;
-	struct channel_header header;
+	struct isolator_ring_header header;
 	void *memory;
 	int error;
 

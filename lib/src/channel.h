@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A channel's shared memory and a side's private part.
+ * A side's private part of a channel.  What is shared, and what its words mean, is in
+ * <linux/isolator_ring.h>, which the kernel's end has as well.
  *
- * Positions.  A ring's slots are numbered from 0 on, modulo 2^48; slot n lies at
- * index n modulo the ring's size.  In the code a number is kept in the upper 48
- * bits of a word: it wraps by itself and a signed difference compares two.
- *
- * The word of a slot: its number, type and length.  The poster marks a slot busy
- * (number, no length), writes the payload, then the word.  Of a message in several
- * slots the first word is written last: a message is there as a whole or not at
- * all, and the furthest FIRST word tells a new poster where to go on.
- *
- * What is trusted: nothing here but the own private part.  When the two sides are at
+ * What is trusted: nothing of that, but the own private part.  When the two sides are at
  * numbers that do not fit together, the receiver moves up to the nearest message that
  * is not too far ahead, never back, so that nothing comes twice; and the poster that
  * finds no room follows the receiver wherever that is.
@@ -20,35 +12,31 @@
 #define ISOLATOR_SRC_CHANNEL_H
 
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
+
+/* The words are atomic here. */
+#define ISOLATOR_RING_WORD	_Atomic uint64_t
+#include <linux/isolator_ring.h>
 
 #include "internal.h"
 
-#define CHANNEL_MAGIC	0x6c656e6e61686349ULL	/* "Ichannel" */
-#define CHANNEL_VERSION	1U
+/* Short names. */
+#define LINE		ISOLATOR_RING_LINE
+#define SLOT_WORDS	ISOLATOR_RING_WORDS
+#define HEADER_BYTES	ISOLATOR_RING_HEADER
+#define NUMBER_ONE	ISOLATOR_RING_ONE
+#define NUMBER_MASK	ISOLATOR_RING_NUMBER
+#define NUMBERS_FAR	ISOLATOR_RING_FAR
+#define WORD_TYPE_SHIFT	ISOLATOR_RING_TYPE_SHIFT
+#define WORD_TYPE	ISOLATOR_RING_TYPE
+#define WORD_FIRST	ISOLATOR_RING_FIRST
+#define WORD_MORE	ISOLATOR_RING_MORE
+#define WORD_LENGTH	ISOLATOR_RING_LENGTH
+#define WORD_VOID	ISOLATOR_RING_VOID
 
-#define LINE		64U
-#define SLOT_WORDS	7U	/* of payload */
-#define SLOTS_MIN	8U
-#define SLOTS_MAX	(1U << 20)
-#define MESSAGE_SLOTS	65535U
-
-/* The word of a slot. */
-#define NUMBER_ONE	(1ULL << 16)
-#define NUMBER_MASK	(~0ULL << 16)
-#define WORD_TYPE_SHIFT	8
-#define WORD_TYPE	(0xffULL << WORD_TYPE_SHIFT)
-#define WORD_FIRST	(1ULL << 7)	/* a message begins here */
-#define WORD_MORE	(1ULL << 6)	/* and goes on in the next slot */
-#define WORD_LENGTH	0x3fULL		/* of the payload in this slot, 0..56 */
-/* A number so far ahead is not believed.  Of all numbers it is so small a part that
- * what is left in a ring cannot lead round in a circle.
- */
-#define NUMBERS_FAR	(NUMBER_ONE << 32)
 /* No slot holds it: the length is too much. */
 #define WORD_NEVER	(~0ULL)
-/* With a number: what was posted there is gone.  No message has such a length. */
-#define WORD_VOID	(WORD_FIRST | WORD_LENGTH)
 
 /* Idle polls until a closer look at the ring, and refused posts. */
 #define PATIENCE	1024U
@@ -56,47 +44,12 @@
 /* How many slots of a ring one call looks at when something is wrong there. */
 #define SEARCH_SLOTS	64U
 
-struct slot {
-	_Atomic uint64_t word;
-	_Atomic uint64_t payload[SLOT_WORDS];
-};
-
-_Static_assert(sizeof(struct slot) == LINE, "a message of one slot is one line");
-_Static_assert(SLOT_WORDS * 8 == ISOLATOR_SLOT_BYTES, "what the header promises");
-
-/* What the receiver of a ring says.  Two lines apart: lines are fetched in pairs. */
-struct receiver_line {
-	/*
-	 * Number of the next slot to take, for whoever opens this side next; the
-	 * lower 16 bits: slots before it whose callback has not returned.  Nobody
-	 * else reads it in normal operation, so its line stays where it is.
-	 */
-	_Alignas(2 * LINE) _Atomic uint64_t taken;
-	/* The same, written only every eighth of a ring: what the poster reads. */
-	_Alignas(2 * LINE) _Atomic uint64_t released;
-};
-
-/* What a segment begins with (segment.h).  Read once, at open. */
-struct channel_header {
-	uint64_t magic;
-	uint32_t version;
-	uint32_t header_bytes;
-	uint32_t slot_bytes;
-	uint32_t slots;
-	uint32_t message_bytes;
-	uint32_t posters;	/* of an inbox; 0 in a channel */
-	uint64_t bytes;
-};
-
-#define HEADER_BYTES	4096U
-
-/* The beginning of the shared memory; ring 0 (from A to B) and ring 1 follow. */
-struct shared {
-	_Alignas(HEADER_BYTES) struct channel_header header;
-	struct receiver_line receiver[2];
-};
-
-_Static_assert(sizeof(struct shared) == HEADER_BYTES, "rings begin behind it");
+_Static_assert(sizeof(struct isolator_slot) == LINE, "a message of one slot is one line");
+_Static_assert(SLOT_WORDS * 8 == ISOLATOR_SLOT_BYTES &&
+	       ISOLATOR_RING_PAYLOAD == ISOLATOR_SLOT_BYTES,
+	       "what the header promises");
+_Static_assert(sizeof(struct isolator_ring_shared) == HEADER_BYTES, "rings begin behind it");
+_Static_assert(ISOLATOR_RING_POSTERS == ISOLATOR_POSTERS, "what the header of inboxes promises");
 
 struct handler {
 	isolator_callback callback;
@@ -104,17 +57,17 @@ struct handler {
 };
 
 struct poster {
-	struct slot *ring;
+	struct isolator_slot *ring;
 	uint64_t mask;
 	uint64_t next;		/* number of the next slot to write */
-	struct slot *slot;	/* that slot, found out while nobody waits for it */
+	struct isolator_slot *slot;	/* that slot, found out while nobody waits for it */
 	uint64_t limit;		/* number of the first slot that is not known free */
 	uint64_t refused;	/* posts that found no room at @refused_at */
 	uint64_t refused_at;
 	/* What mend() goes through, from the one number to the other. */
 	uint64_t mend_at, mend_until;
 	uint64_t mend_first;	/* the message that goes on at @mend_at; 0: none does */
-	struct receiver_line *other;
+	struct isolator_receiver_line *other;
 	uint64_t message_bytes;
 	_Atomic uint64_t posted, full, resyncs;
 };
@@ -135,11 +88,11 @@ enum receiver_state {
 };
 
 struct receiver {
-	struct slot *ring;
+	struct isolator_slot *ring;
 	uint64_t mask;
 	uint64_t next;		/* number of the next slot to take */
 	uint64_t release_at;	/* number at which to write released again */
-	struct receiver_line *own;
+	struct isolator_receiver_line *own;
 	uint64_t looked;	/* index at which the next closer look begins */
 	struct search search;	/* for the nearest message */
 	struct isolator_gap gap;	/* found at open, to be reported by a poll */
@@ -160,7 +113,7 @@ struct isolator_channel {
 	struct receiver rx;
 	struct poster tx;
 	struct handler handlers[ISOLATOR_TYPES + 1];
-	struct shared *shared;
+	struct isolator_ring_shared *shared;
 	size_t bytes;
 	int fd;			/* holds the lock of this side */
 };
@@ -169,11 +122,6 @@ struct isolator_channel {
 static inline bool number_before(uint64_t a, uint64_t b)
 {
 	return (int64_t)(a - b) < 0;
-}
-
-static inline uint64_t number_index(uint64_t number, uint64_t mask)
-{
-	return (number / NUMBER_ONE) & mask;
 }
 
 static inline uint64_t ring_numbers(uint64_t mask)
@@ -227,7 +175,7 @@ static inline void payload_before_check(void)
 typedef uint64_t word_pair __attribute__((vector_size(16), may_alias));
 typedef uint64_t unaligned_word __attribute__((aligned(1), may_alias));
 
-static inline void load_payload(const struct slot *slot, uint64_t to[SLOT_WORDS])
+static inline void load_payload(const struct isolator_slot *slot, uint64_t to[SLOT_WORDS])
 {
 	to[0] = atomic_load_explicit(&slot->payload[0], memory_order_relaxed);
 #pragma GCC unroll 3
@@ -236,7 +184,7 @@ static inline void load_payload(const struct slot *slot, uint64_t to[SLOT_WORDS]
 			*(const volatile word_pair *)(const void *)&slot->payload[i];
 }
 
-static inline void store_payload(struct slot *slot, const unsigned char *from)
+static inline void store_payload(struct isolator_slot *slot, const unsigned char *from)
 {
 	uint64_t first;
 	word_pair pair;
@@ -254,14 +202,14 @@ static inline void store_payload(struct slot *slot, const unsigned char *from)
 	}
 }
 #else
-static inline void load_payload(const struct slot *slot, uint64_t to[SLOT_WORDS])
+static inline void load_payload(const struct isolator_slot *slot, uint64_t to[SLOT_WORDS])
 {
 #pragma GCC unroll 7
 	for (unsigned int i = 0; i < SLOT_WORDS; i++)
 		to[i] = atomic_load_explicit(&slot->payload[i], PAYLOAD_LOAD);
 }
 
-static inline void store_payload(struct slot *slot, const unsigned char *from)
+static inline void store_payload(struct isolator_slot *slot, const unsigned char *from)
 {
 	uint64_t words[SLOT_WORDS];
 
@@ -276,7 +224,7 @@ static inline void store_payload(struct slot *slot, const unsigned char *from)
  * A hint: this line is about to be written.  Asking for it takes as long as all that
  * is done until then, so that the two overlap.
  */
-static inline void expect_write(const struct slot *slot)
+static inline void expect_write(const struct isolator_slot *slot)
 {
 #ifdef __x86_64__
 	/* The compiler's own needs a CPU newer than the oldest, which take this for a
@@ -288,29 +236,20 @@ static inline void expect_write(const struct slot *slot)
 #endif
 }
 
-/* Does @word say that a message begins in the slot at @index? */
-HIDDEN bool isolator_word_begins(uint64_t word, uint64_t index, uint64_t mask);
-
-/*
- * Does @word belong to the slot @number as part of the message that @first began?
- * Only the last part may be shorter than a slot.
- */
-HIDDEN bool isolator_word_continues(uint64_t word, uint64_t number, uint64_t first);
-
 /* The number behind the message that @word begins, as far as its parts are there. */
-HIDDEN uint64_t isolator_message_end(struct slot *ring, uint64_t mask, uint64_t word);
+HIDDEN uint64_t isolator_message_end(struct isolator_slot *ring, uint64_t mask, uint64_t word);
 
 /*
  * The number behind the last message of those in @ring from @from on, at most a whole
  * ring further; @from when there is none.
  */
-HIDDEN uint64_t isolator_ring_end(struct slot *ring, uint64_t mask, uint64_t from);
+HIDDEN uint64_t isolator_ring_end(struct isolator_slot *ring, uint64_t mask, uint64_t from);
 
 /*
  * Look for the nearest message in @ring from @search->from on, in some more slots.  Afterwards,
  * if none is left, it is that far away, unless none is near.
  */
-HIDDEN void isolator_ring_search(struct slot *ring, uint64_t mask, struct search *search);
+HIDDEN void isolator_ring_search(struct isolator_slot *ring, uint64_t mask, struct search *search);
 
 /* Find where this side goes on, from what is in the shared memory. */
 HIDDEN void isolator_post_begin(struct isolator_channel *channel);

@@ -13,7 +13,6 @@
 
 #include "segment.h"
 
-#define INBOX_MAGIC	0x786f626e49697369ULL	/* "isiInbox" */
 /* The first version's size: a smaller one was never initialised. */
 #define OPTIONS_FIRST	sizeof(struct isolator_inbox_options)
 
@@ -28,20 +27,7 @@ struct isolator_inbox {
 	int fd;			/* holds the receiver's lock, the byte behind the posters' */
 };
 
-/* All of a lane, in whole pages of HEADER_BYTES. */
-static uint64_t lane_bytes(uint64_t slots)
-{
-	uint64_t ring = slots * sizeof(struct slot);
-
-	return HEADER_BYTES + (ring + HEADER_BYTES - 1) / HEADER_BYTES * HEADER_BYTES;
-}
-
-static uint64_t inbox_bytes(uint64_t posters, uint64_t slots)
-{
-	return HEADER_BYTES + posters * lane_bytes(slots);
-}
-
-static struct slot *lane_ring(unsigned char *lane)
+static struct isolator_slot *lane_ring(unsigned char *lane)
 {
 	return (void *)(lane + HEADER_BYTES);
 }
@@ -53,14 +39,14 @@ static int check_options(const struct isolator_inbox_options *options)
 	if (!options_end(options, sizeof(*options), options->size))
 		return isolator_failed(STEP_CREATE, E2BIG);
 	if (options->posters < 1 || options->posters > ISOLATOR_POSTERS ||
-	    !isolator_geometry_is_sound(options->slots, options->message_bytes))
+	    !isolator_ring_is_sound(options->slots, options->message_bytes))
 		return isolator_failed(STEP_INBOX, EINVAL);
 	return 0;
 }
 
 EXPORT int isolator_inbox_create(const struct isolator_inbox_options *options)
 {
-	struct channel_header header = { .magic = INBOX_MAGIC };
+	struct isolator_ring_header header = { .magic = ISOLATOR_RING_INBOX };
 	int error = check_options(options);
 
 	if (error)
@@ -68,19 +54,19 @@ EXPORT int isolator_inbox_create(const struct isolator_inbox_options *options)
 	header.posters = options->posters;
 	header.slots = options->slots;
 	header.message_bytes = options->message_bytes;
-	header.bytes = inbox_bytes(header.posters, header.slots);
+	header.bytes = isolator_ring_inbox_bytes(header.posters, header.slots);
 	return isolator_segment_create("isolator-inbox", &header);
 }
 
-static int read_header(int fd, struct channel_header *header)
+static int read_header(int fd, struct isolator_ring_header *header)
 {
 	int error = isolator_segment_read(fd, header);
 
 	if (error)
 		return error;
-	if (header->magic != INBOX_MAGIC || header->posters < 1 ||
+	if (header->magic != ISOLATOR_RING_INBOX || header->posters < 1 ||
 	    header->posters > ISOLATOR_POSTERS ||
-	    header->bytes != inbox_bytes(header->posters, header->slots))
+	    header->bytes != isolator_ring_inbox_bytes(header->posters, header->slots))
 		return isolator_failed(STEP_SIDE, EPROTO);
 	return 0;
 }
@@ -94,7 +80,7 @@ static void free_inbox(struct isolator_inbox *inbox)
 }
 
 /* With room for its lanes, and nothing in them; NULL: there is no memory. */
-static struct isolator_inbox *new_inbox(const struct channel_header *header)
+static struct isolator_inbox *new_inbox(const struct isolator_ring_header *header)
 {
 	struct isolator_inbox *inbox = calloc(1, sizeof(*inbox));
 
@@ -117,10 +103,10 @@ static struct isolator_inbox *new_inbox(const struct channel_header *header)
 	return inbox;
 }
 
-static void set_up(struct isolator_inbox *inbox, const struct channel_header *header)
+static void set_up(struct isolator_inbox *inbox, const struct isolator_ring_header *header)
 {
 	for (unsigned int i = 0; i < inbox->posters; i++) {
-		unsigned char *lane = inbox->memory + HEADER_BYTES + i * lane_bytes(header->slots);
+		unsigned char *lane = inbox->memory + HEADER_BYTES + i * isolator_ring_lane_bytes(header->slots);
 		struct receiver *rx = &inbox->lanes[i].rx;
 
 		rx->own = (void *)lane;
@@ -133,7 +119,7 @@ static void set_up(struct isolator_inbox *inbox, const struct channel_header *he
 
 EXPORT int isolator_inbox_open(int fd, unsigned int flags, struct isolator_inbox **inbox)
 {
-	struct channel_header header;
+	struct isolator_ring_header header;
 	struct isolator_inbox *new;
 	void *memory;
 	int error;
@@ -186,7 +172,7 @@ static int hold_lane(int fd, unsigned int poster, unsigned int posters, int *own
 
 EXPORT int isolator_inbox_join(int fd, unsigned int poster, struct isolator_channel **channel)
 {
-	struct channel_header header;
+	struct isolator_ring_header header;
 	struct isolator_channel *new;
 	unsigned char *lane;
 	uint64_t offset;
@@ -208,8 +194,8 @@ EXPORT int isolator_inbox_join(int fd, unsigned int poster, struct isolator_chan
 		goto out_memory;
 	}
 	/* From where a page begins, which may be larger. */
-	offset = HEADER_BYTES + (uint64_t)number * lane_bytes(header.slots);
-	new->bytes = lane_bytes(header.slots) + offset % page_size();
+	offset = HEADER_BYTES + (uint64_t)number * isolator_ring_lane_bytes(header.slots);
+	new->bytes = isolator_ring_lane_bytes(header.slots) + offset % page_size();
 	error = isolator_segment_map(new->fd, offset - offset % page_size(), new->bytes, &memory);
 	if (error)
 		goto out_descriptor;

@@ -9,9 +9,9 @@
 /* How many slots a closer look looks at. */
 #define LOOK_SLOTS	4U
 
-static inline struct slot *next_slot(struct receiver *rx)
+static inline struct isolator_slot *next_slot(struct receiver *rx)
 {
-	return &rx->ring[number_index(rx->next, rx->mask)];
+	return &rx->ring[isolator_ring_index(rx->next, rx->mask)];
 }
 
 /* Does @word say that a message begins in the slot that is next? */
@@ -115,7 +115,8 @@ static void pass_over(struct isolator_channel *channel)
 }
 
 /* Copy @slot's payload, then see whether @word still vouched for it. */
-static inline bool copy_slot(struct slot *slot, uint64_t word, uint64_t payload[SLOT_WORDS])
+static inline bool copy_slot(struct isolator_slot *slot, uint64_t word,
+			     uint64_t payload[SLOT_WORDS])
 {
 	load_payload(slot, payload);
 	payload_before_check();
@@ -134,7 +135,7 @@ static uint64_t copy_long(struct receiver *rx, uint64_t word, size_t *length)
 	size_t at = 0;
 
 	for (uint64_t slots = 1; slots <= rx->mask; slots++) {
-		struct slot *slot = &rx->ring[number_index(number, rx->mask)];
+		struct isolator_slot *slot = &rx->ring[isolator_ring_index(number, rx->mask)];
 		size_t part = word & WORD_LENGTH;
 
 		if (part > rx->message_bytes - at || !copy_slot(slot, word, rx->copy.payload))
@@ -146,9 +147,9 @@ static uint64_t copy_long(struct receiver *rx, uint64_t word, size_t *length)
 			return slots;
 		number += NUMBER_ONE;
 		/* Acquire: pairs with the release in write_slot(). */
-		word = atomic_load_explicit(&rx->ring[number_index(number, rx->mask)].word,
+		word = atomic_load_explicit(&rx->ring[isolator_ring_index(number, rx->mask)].word,
 					    memory_order_acquire);
-		if (!isolator_word_continues(word, number, first))
+		if (!isolator_ring_continues(word, number, first))
 			return 0;
 	}
 	return 0;
@@ -218,7 +219,7 @@ static bool __attribute__((noinline)) closer_look(struct isolator_channel *chann
 						  uint64_t word)
 {
 	struct receiver *rx = &channel->rx;
-	uint64_t index = number_index(rx->next, rx->mask);
+	uint64_t index = isolator_ring_index(rx->next, rx->mask);
 	bool ahead = false;
 
 	/* Relaxed: nothing was copied since take() and release_slots() said it. */
@@ -231,7 +232,7 @@ static bool __attribute__((noinline)) closer_look(struct isolator_channel *chann
 		return search_on(channel);
 
 	for (unsigned int i = 0; i <= LOOK_SLOTS && !ahead; i++) {
-		ahead = isolator_word_begins(word, index, rx->mask) &&
+		ahead = isolator_ring_begins(word, index, rx->mask) &&
 			(word & NUMBER_MASK) - rx->next < NUMBERS_FAR;
 		index = ++rx->looked & rx->mask;
 		/* Acquire: who sees a message sees all before it.  Pairs with the
@@ -266,7 +267,7 @@ static inline void expect_answer(struct isolator_channel *channel)
 
 /* A message of one slot, whose word has been looked at. */
 static inline __attribute__((always_inline)) int
-receive_short(struct isolator_channel *channel, struct slot *slot, uint64_t word)
+receive_short(struct isolator_channel *channel, struct isolator_slot *slot, uint64_t word)
 {
 	struct receiver *rx = &channel->rx;
 
@@ -331,7 +332,7 @@ static int __attribute__((noinline)) poll_more(struct isolator_channel *channel,
 			/* The first look since a message came. */
 			if (channel->view.idle == WORD_NEVER) {
 				channel->view.patience = PATIENCE;
-				rx->looked = number_index(rx->next, rx->mask);
+				rx->looked = isolator_ring_index(rx->next, rx->mask);
 				break;
 			}
 			/* 0 when isolator_poll() has counted it down. */
@@ -352,7 +353,7 @@ static int __attribute__((noinline)) poll_more(struct isolator_channel *channel,
 	rx->state = RECEIVER_READY;
 	if (received) {
 		channel->view.patience = PATIENCE;
-		rx->looked = number_index(rx->next, rx->mask);
+		rx->looked = isolator_ring_index(rx->next, rx->mask);
 	} else if (!channel->view.patience) {
 		/* The word is unlawful, and by chance WORD_NEVER: look each time. */
 		channel->view.patience = 1;
@@ -365,7 +366,7 @@ EXPORT int isolator_poll_now(struct isolator_channel *channel, unsigned int max)
 {
 	struct receiver *rx = &channel->rx;
 	/* The slot that is next; of shared memory only the pointer is our own. */
-	struct slot *slot = (struct slot *)(uintptr_t)channel->view.word;
+	struct isolator_slot *slot = (struct isolator_slot *)(uintptr_t)channel->view.word;
 	/* Acquire: the payload comes after.  Pairs with the release in write_slot(). */
 	uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
 	int received;

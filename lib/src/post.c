@@ -8,7 +8,7 @@
 static inline void go_on_at(struct poster *tx, uint64_t number)
 {
 	tx->next = number;
-	tx->slot = &tx->ring[number_index(number, tx->mask)];
+	tx->slot = &tx->ring[isolator_ring_index(number, tx->mask)];
 }
 
 /* The last @length % 8 bytes of @data, with zeros above them. */
@@ -28,7 +28,7 @@ static inline uint64_t last_part(const unsigned char *data, size_t length)
 }
 
 /* Copy in: @length bytes, less than a slot's.  The rest of the slot keeps what it had. */
-static inline void write_part(struct slot *slot, const unsigned char *data, size_t length)
+static inline void write_part(struct isolator_slot *slot, const unsigned char *data, size_t length)
 {
 	uint64_t part;
 	size_t at = 0;
@@ -42,7 +42,8 @@ static inline void write_part(struct slot *slot, const unsigned char *data, size
 				      PAYLOAD_STORE);
 }
 
-static inline void write_slot(struct slot *slot, uint64_t word, const void *data, size_t length)
+static inline void write_slot(struct isolator_slot *slot, uint64_t word, const void *data,
+			      size_t length)
 {
 	/* Busy: whoever is killed from here on leaves no word that vouches for the
 	 * payload.  Relaxed: the fence orders it.
@@ -126,18 +127,18 @@ static void mend(struct poster *tx)
 {
 	for (unsigned int i = 0; i < SEARCH_SLOTS && tx->mend_at != tx->mend_until; i++) {
 		uint64_t number = tx->mend_at;
-		uint64_t index = number_index(number, tx->mask);
+		uint64_t index = isolator_ring_index(number, tx->mask);
 		uint64_t word = atomic_load_explicit(&tx->ring[index].word, memory_order_relaxed);
 
 		tx->mend_at += NUMBER_ONE;
-		if (tx->mend_first && isolator_word_continues(word, number, tx->mend_first)) {
+		if (tx->mend_first && isolator_ring_continues(word, number, tx->mend_first)) {
 			if (!(word & WORD_MORE))
 				tx->mend_first = 0;
 			continue;
 		}
 		tx->mend_first = 0;
 		if ((word & NUMBER_MASK) != number ||
-		    !isolator_word_begins(word, index, tx->mask))
+		    !isolator_ring_begins(word, index, tx->mask))
 			/* Relaxed: no payload belongs to it. */
 			atomic_store_explicit(&tx->ring[index].word, number | WORD_VOID,
 					      memory_order_relaxed);
@@ -185,7 +186,7 @@ static int __attribute__((noinline)) post_long(struct poster *tx, unsigned int t
 			word |= WORD_MORE;
 			part = ISOLATOR_SLOT_BYTES;
 		}
-		write_slot(&tx->ring[number_index(number, tx->mask)], number | word | part,
+		write_slot(&tx->ring[isolator_ring_index(number, tx->mask)], number | word | part,
 			   data + begin, part);
 	}
 	go_on_at(tx, tx->next + slots * NUMBER_ONE);
@@ -213,7 +214,7 @@ EXPORT int isolator_post(struct isolator_channel *channel, unsigned int type,
 {
 	struct poster *tx = &channel->tx;
 	uint64_t number = tx->next;
-	struct slot *slot = tx->slot;
+	struct isolator_slot *slot = tx->slot;
 
 	expect_write(slot);
 	if (__builtin_expect(type >= ISOLATOR_TYPES, 0) ||

@@ -16,27 +16,13 @@
 #define SEALS		(F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define MESSAGE_DEFAULT	4096U
 
-/* The longest message that a ring of @slots may be asked for. */
-static uint64_t message_limit(uint64_t slots)
-{
-	uint64_t half = slots / 2;
-
-	return (half < MESSAGE_SLOTS ? half : MESSAGE_SLOTS) * ISOLATOR_SLOT_BYTES;
-}
-
-bool isolator_geometry_is_sound(uint64_t slots, uint64_t message_bytes)
-{
-	return slots >= SLOTS_MIN && slots <= SLOTS_MAX && !(slots & (slots - 1)) &&
-	       message_bytes <= message_limit(slots);
-}
-
-int isolator_segment_create(const char *name, struct channel_header *header)
+int isolator_segment_create(const char *name, struct isolator_ring_header *header)
 {
 	int error, fd;
 
-	header->version = CHANNEL_VERSION;
+	header->version = ISOLATOR_RING_VERSION;
 	header->header_bytes = HEADER_BYTES;
-	header->slot_bytes = sizeof(struct slot);
+	header->slot_bytes = sizeof(struct isolator_slot);
 	if (!header->message_bytes) {
 		header->message_bytes = header->slots / 4 * ISOLATOR_SLOT_BYTES;
 		if (header->message_bytes > MESSAGE_DEFAULT)
@@ -56,7 +42,7 @@ int isolator_segment_create(const char *name, struct channel_header *header)
 	return fd;
 }
 
-int isolator_segment_read(int fd, struct channel_header *header)
+int isolator_segment_read(int fd, struct isolator_ring_header *header)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat status;
@@ -67,10 +53,10 @@ int isolator_segment_read(int fd, struct channel_header *header)
 	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &status) < 0)
 		return isolator_failed(STEP_SIDE, ENOTTY);
 	if (pread(fd, header, sizeof(*header), 0) != sizeof(*header) ||
-	    header->version != CHANNEL_VERSION ||
-	    header->header_bytes != HEADER_BYTES || header->slot_bytes != sizeof(struct slot) ||
+	    header->version != ISOLATOR_RING_VERSION ||
+	    header->header_bytes != HEADER_BYTES || header->slot_bytes != sizeof(struct isolator_slot) ||
 	    !header->message_bytes ||
-	    !isolator_geometry_is_sound(header->slots, header->message_bytes) ||
+	    !isolator_ring_is_sound(header->slots, header->message_bytes) ||
 	    status.st_size < 0 || (uint64_t)status.st_size != header->bytes)
 		return isolator_failed(STEP_SIDE, EPROTO);
 	return 0;

@@ -8,20 +8,17 @@
 
 #include "channel.h"
 
-/* May a ring have @slots, and messages @message_bytes (0: a default)? */
-HIDDEN bool isolator_geometry_is_sound(uint64_t slots, uint64_t message_bytes);
-
 /*
  * Make a segment named @name, all of its pages there, that begins with @header.  The caller sets
  * magic, slots, message_bytes (0: a default), posters and bytes.  Returns the descriptor.
  */
-HIDDEN int isolator_segment_create(const char *name, struct channel_header *header);
+HIDDEN int isolator_segment_create(const char *name, struct isolator_ring_header *header);
 
 /*
  * Copy the header out of @fd, and believe nothing that does not fit together and with the size,
  * which is sealed.  The caller checks magic, posters and bytes.
  */
-HIDDEN int isolator_segment_read(int fd, struct channel_header *header);
+HIDDEN int isolator_segment_read(int fd, struct isolator_ring_header *header);
 
 /*
  * A descriptor of our own, with the lock of @holder.  -EBUSY: somebody else has it; with @take

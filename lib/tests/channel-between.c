@@ -151,7 +151,7 @@ static void each(const struct scene *scene)
 /* Because of a lie all that waits is overwritten. */
 static void overrun(struct isolator_channel *channel, const struct scene *scene)
 {
-	struct receiver_line *line = channel->tx.other;
+	struct isolator_receiver_line *line = channel->tx.other;
 
 	line->taken = line->released = channel->tx.next;
 	for (unsigned int i = 1; i <= SLOTS * ISOLATOR_SLOT_BYTES / scene->length; i++)

@@ -50,7 +50,7 @@ static void counting_works(void)
 /* After each message one that is missing, and nothing tells where the next is but a search. */
 static void polls(void)
 {
-	struct slot *ring;
+	struct isolator_slot *ring;
 	long worst = 0;
 	int received = 0;
 
@@ -83,7 +83,7 @@ static void polls(void)
 static void posts(void)
 {
 	const uint64_t waiting = SLOTS - SLOTS / 8;
-	struct slot *ring;
+	struct isolator_slot *ring;
 	long worst = 0;
 
 	begin();

@@ -60,7 +60,7 @@ static void scribble(uint64_t *state, const struct traffic *traffic)
 }
 
 /* The header is checked by another test; a new side needs a sound one to open. */
-static void mend_header(const struct traffic *traffic, const struct channel_header *header)
+static void mend_header(const struct traffic *traffic, const struct isolator_ring_header *header)
 {
 	if (pwrite(traffic->pair.fd, header, sizeof(*header), 0) != sizeof(*header))
 		CHECK(!"header");
@@ -71,7 +71,7 @@ static void random_operations(void)
 	uint64_t state = seed;
 
 	for (unsigned long round = 0; round < rounds && !check_failed; round++) {
-		struct channel_header header;
+		struct isolator_ring_header header;
 		struct traffic traffic;
 
 		traffic_begin(&traffic, 8U << draw(&state) % 3);
@@ -122,7 +122,7 @@ static void *keep_scribbling(void *context)
 	while (!atomic_load(&both->stop)) {
 		uint64_t at = draw(&state) % count;
 
-		if (at >= sizeof(struct channel_header) / 8)
+		if (at >= sizeof(struct isolator_ring_header) / 8)
 			atomic_store_explicit(&words[at],
 				draw(&state) % 4 ? words[draw(&state) % count] + draw(&state) % 9
 						 : draw(&state), memory_order_relaxed);

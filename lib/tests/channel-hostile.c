@@ -9,19 +9,19 @@
 static struct traffic traffic;
 
 /* What lies between A and B; word @i of a slot. */
-static struct shared *shared(void)
+static struct isolator_ring_shared *shared(void)
 {
 	return traffic.pair.a->shared;
 }
 
-static struct slot *slot(unsigned int index)
+static struct isolator_slot *slot(unsigned int index)
 {
 	return &traffic.pair.a->tx.ring[index % SLOTS];
 }
 
-static struct slot *next_slot(void)
+static struct isolator_slot *next_slot(void)
 {
-	return &traffic.pair.b->rx.ring[number_index(traffic.pair.b->rx.next, SLOTS - 1)];
+	return &traffic.pair.b->rx.ring[isolator_ring_index(traffic.pair.b->rx.next, SLOTS - 1)];
 }
 
 static void some_traffic(unsigned int count)
@@ -145,7 +145,7 @@ static void long_message_with_a_wrong_part(void)
 		unsigned int index;
 
 		begin();
-		index = (unsigned int)number_index(traffic.pair.b->rx.next, SLOTS - 1);
+		index = (unsigned int)isolator_ring_index(traffic.pair.b->rx.next, SLOTS - 1);
 		CHECK(traffic_post(&traffic, 3 * ISOLATOR_SLOT_BYTES));
 		/* One that is shorter than a slot is all right as the last only. */
 		slot(index + 1 + i % 2)->word ^= changes[i / 2];
@@ -202,7 +202,7 @@ static void ring_is_wiped(void)
 		begin();
 		for (unsigned int i = 0; i < 5; i++)
 			CHECK(traffic_post(&traffic, 8));
-		memset(slot(0), 0, SLOTS * sizeof(struct slot));
+		memset(slot(0), 0, SLOTS * sizeof(struct isolator_slot));
 		if (again & 1)
 			traffic_reopen(&traffic, ISOLATOR_SIDE_A);
 		if (again & 2)
@@ -305,8 +305,8 @@ static void numbers_wrap(void)
 	uint64_t index;
 
 	begin();
-	index = number_index(near, SLOTS - 1);
-	memset(slot(0), 0, SLOTS * sizeof(struct slot));
+	index = isolator_ring_index(near, SLOTS - 1);
+	memset(slot(0), 0, SLOTS * sizeof(struct isolator_slot));
 	slot((unsigned int)index)->word = near | WORD_FIRST;
 	shared()->receiver[0].taken = near;
 	shared()->receiver[0].released = near;

@@ -318,8 +318,8 @@ static void every_header_field_is_checked(void)
 	static const struct {
 		size_t at, bytes;
 	} fields[] = {
-#define FIELD(name) { offsetof(struct channel_header, name), \
-		      sizeof(((struct channel_header *)0)->name) }
+#define FIELD(name) { offsetof(struct isolator_ring_header, name), \
+		      sizeof(((struct isolator_ring_header *)0)->name) }
 		FIELD(magic), FIELD(version), FIELD(header_bytes), FIELD(slot_bytes),
 		FIELD(slots), FIELD(posters), FIELD(bytes),
 	};
@@ -327,7 +327,7 @@ static void every_header_field_is_checked(void)
 	struct isolator_channel_options options = ISOLATOR_CHANNEL_OPTIONS_INIT;
 	struct isolator_channel *channel;
 	int fd = isolator_channel_create(&options);
-	struct channel_header good, bad;
+	struct isolator_ring_header good, bad;
 
 	CHECK_EQUAL(pread(fd, &good, sizeof(good), 0), sizeof(good));
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
@@ -350,7 +350,7 @@ static void every_header_field_is_checked(void)
 	/* Sound in itself, but of a bigger channel: behind the end there is nothing. */
 	bad = good;
 	bad.slots *= 2;
-	bad.bytes += 2 * good.slots * sizeof(struct slot);
+	bad.bytes += 2 * good.slots * sizeof(struct isolator_slot);
 	CHECK_EQUAL(pwrite(fd, &bad, sizeof(bad), 0), sizeof(bad));
 	CHECK_EQUAL(isolator_channel_open(fd, ISOLATOR_SIDE_A, &channel), -EPROTO);
 	CHECK_EQUAL(pwrite(fd, &good, sizeof(good), 0), sizeof(good));

@@ -25,6 +25,9 @@ libdir=$(dirname "$(find "$root" -name libisolator.a)")
 	c++ -Wall -Wextra -Werror "$source/tests/header.cc" $flags -o "$root/c++"
 	cc -std=c11 -Wall -Wextra -Werror -static "$source/tests/header.c" $flags_static \
 		-o "$root/static"
+	# What the kernel shares, without the library.
+	echo '#include <linux/isolator_ring.h>' | cc -std=c11 -Wall -Wextra -Werror -fsyntax-only \
+		$flags -x c -
 }
 LD_LIBRARY_PATH=$libdir "$root/c"
 LD_LIBRARY_PATH=$libdir "$root/c++"

@@ -189,7 +189,7 @@ static void while_others_run(void)
 static void header_lies(void)
 {
 	static const uint32_t posters[] = { 0, 7, 9, 257, ~0U };
-	struct channel_header good, bad;
+	struct isolator_ring_header good, bad;
 	struct isolator_channel *channel;
 	struct isolator_inbox *inbox;
 	int fd = inbox_make(SLOTS);
