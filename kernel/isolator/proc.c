@@ -330,6 +330,7 @@ static const char *const isolator_fault_names[ISOLATOR_FAULTS] = {
 	[ISOLATOR_FAULT_BORROW_TABLES]	= "borrow_tables",
 	[ISOLATOR_FAULT_SPLIT_LATE]	= "split_late",
 	[ISOLATOR_FAULT_MISS_PARK]	= "miss_park",
+	[ISOLATOR_FAULT_TRUST_WORD]	= "trust_word",
 };
 
 static int isolator_fault_show(struct seq_file *m, void *v)
