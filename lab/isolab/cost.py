@@ -76,6 +76,10 @@ BOOTS = (
             Case("section", "stay", 1, 20, 20),
             Case("section-looks", "stay-looks", 1, 20, 20),
             Case("section-blanks", "stay-blanks", 1, 20, 20),
+            Case("work-none", "work-none", 1, 20, 20),
+            Case("work-pair", "work-pair", 1, 20, 20),
+            Case("work-message", "work-message", 1, 20, 20),
+            Case("work-look", "work-look", 1, 20, 20),
         ),
     ),
 )
@@ -117,7 +121,8 @@ def _job(which: Boot) -> str:
     lines = ["run settings 5000 echo -1 >/proc/sys/kernel/sched_rt_runtime_us"]
     if not which.stock and not which.icount:
         lines.append("run allow 5000 echo 1 >/proc/isolator/cpus")
-        lines.append("run caller 5000 modprobe lab_caller cpu=-1 bound_us=100000")
+        for module in ("lab_caller", "lab_traffic"):
+            lines.append(f"run {module} 5000 modprobe {module} cpu=-1 bound_us=100000")
     for i, case in enumerate(which.cases):
         if case.spinner is not None:
             lines += ["cpus 0", f"start spinner exec {SPINNER} {case.spinner}", "task 15000"]
@@ -208,6 +213,15 @@ def section(costs: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def work(costs: dict[str, Any]) -> dict[str, float]:
+    """What a section can do with its pool and its messages, by what: instructions each."""
+    least = {case: c["kernel"]["least"] for case, c in costs["isolator"].items()}
+    return {
+        what: round((least[f"work-{what}"] - least["work-none"]) / LOOKS, 2)
+        for what in ("pair", "message", "look")
+    }
+
+
 def _text(report: dict[str, Any]) -> str:
     lines = [
         "instructions for one operation (medians of windows), counted from outside",
@@ -237,6 +251,11 @@ def _text(report: dict[str, Any]) -> str:
         f"{quiet['enter_leave']:g}; a look whether a tick is due {quiet['look']:g} (goal: at most "
         f"{quiet['at_most']:g}: load, test, branch)"
     )
+    lines.append(
+        f"reported a section's pool, an object taken and given back {report['work']['pair']:g}; "
+        f"a message of a slot posted and received {report['work']['message']:g}; a look at a "
+        f"channel with nothing in it {report['work']['look']:g}"
+    )
     lines.append("Goals compare the least of the windows: the path without a tick in it.")
     lines.append("Counts hide what an instruction costs: see the locked and serialising ones.")
     return "\n".join(lines)
@@ -253,6 +272,7 @@ def main() -> int:
         **record.head("bench"), "emulator": record.emulator(),
         "attempts": [{key: a[key] for key in ("boot", "attempt", "void")} for a in attempts],
         "costs": costs, "goals": _compare(costs), "section": section(costs),
+        "work": work(costs),
     }
     record.write(report)
     print(_text(report))

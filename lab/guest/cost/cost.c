@@ -14,6 +14,9 @@
  *	stay-none, stay, stay-looks, stay-blanks
  *		a quiet section of the kernel: lab_caller is called and does none; one; one in
  *		which it looks 1000 times whether a tick is due; 1000 empty rounds in place of that
+ *	work-none, work-pair, work-message, work-look
+ *		such a section of lab_traffic with 1000 rounds: empty; an object taken and given
+ *		back; a message of a slot posted and received; a look at a ring with nothing
  * The windows' medians tell the cost; the timer's tick only adds to some of them.
  */
 #define _GNU_SOURCE
@@ -127,6 +130,26 @@ static void op_stay_blanks(void)
 	order_caller("stay 0 1000");
 }
 
+static void op_work_none(void)
+{
+	order_caller("work 0 1000");
+}
+
+static void op_work_pair(void)
+{
+	order_caller("work 1 1000");
+}
+
+static void op_work_message(void)
+{
+	order_caller("work 2 1000");
+}
+
+static void op_work_look(void)
+{
+	order_caller("work 3 1000");
+}
+
 static void *helper(void *cpu)
 {
 	struct sched_param other = { 0 };
@@ -177,6 +200,8 @@ int main(int argc, char **argv)
 		{ "tick", op_tick }, { "due", op_due }, { "flip", op_flip },
 		{ "stay-none", op_stay_none }, { "stay", op_stay },
 		{ "stay-looks", op_stay_looks }, { "stay-blanks", op_stay_blanks },
+		{ "work-none", op_work_none }, { "work-pair", op_work_pair },
+		{ "work-message", op_work_message }, { "work-look", op_work_look },
 	};
 	struct sched_param fifo = { .sched_priority = 10 };
 	unsigned int window, rounds, n, i, j;
@@ -211,11 +236,11 @@ int main(int argc, char **argv)
 		if (key < 0)
 			die("cost: sched_schedstats");
 	}
-	caller = !strncmp(argv[1], "stay", 4);
+	caller = !strncmp(argv[1], "stay", 4) || !strncmp(argv[1], "work", 4);
 	if (caller) {
-		key = open("/dev/lab_caller", O_WRONLY);
+		key = open(argv[1][0] == 's' ? "/dev/lab_caller" : "/dev/lab_traffic", O_WRONLY);
 		if (key < 0)
-			die("cost: lab_caller");
+			die("cost: lab_caller or lab_traffic");
 	}
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))
 		die("cost: mlockall");
