@@ -187,7 +187,7 @@ static inline bool quarantine_empties(void)
 	return comes(!quarantined(), 60000);
 }
 
-static inline struct worker *reader_within(unsigned int tick_ms, uint64_t deadline_ns)
+static inline struct worker *reader(unsigned int tick_ms)
 {
 	static struct sigaction sa = { .sa_handler = on_fault, .sa_flags = SA_NODEFER };
 	struct worker *w = worker_new(1);
@@ -196,16 +196,11 @@ static inline struct worker *reader_within(unsigned int tick_ms, uint64_t deadli
 	w->each = read_watched;
 	w->tick_ms = tick_ms;
 	w->flags = ISOLATOR_START_QUARANTINE;
-	w->deadline_ns = deadline_ns;
+	w->deadline_ns = 3600 * SEC;
 	w->spin_ns = SEC / 2;
 	w->life_s = 3600;
 	need_worker(worker_thread(w));
 	return w;
-}
-
-static inline struct worker *reader(unsigned int tick_ms)
-{
-	return reader_within(tick_ms, 3600 * SEC);
 }
 
 #endif
