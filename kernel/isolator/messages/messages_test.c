@@ -4,6 +4,8 @@
 #include <linux/falloc.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/gfp.h>
+#include <linux/highmem.h>
 #include <linux/shmem_fs.h>
 
 #include "messages.h"
@@ -155,6 +157,22 @@ static void isolator_test_rings_header(struct kunit *test)
 	}
 }
 
+/* So that what is allocated next is not zero by chance. */
+static void isolator_test_leave_pages(void)
+{
+	struct page *page[128];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(page); i++) {
+		page[i] = alloc_page(GFP_HIGHUSER);
+		if (page[i])
+			memset_page(page[i], 0, 0x5a, PAGE_SIZE);
+	}
+	for (i = 0; i < ARRAY_SIZE(page); i++)
+		if (page[i])
+			__free_page(page[i]);
+}
+
 /* Pages that were allocated and never used have what they had: nobody may see that. */
 static void isolator_test_rings_cleared(struct kunit *test)
 {
@@ -169,6 +187,7 @@ static void isolator_test_rings_cleared(struct kunit *test)
 	loff_t at = 0;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	isolator_test_leave_pages();
 	KUNIT_EXPECT_EQ(test, vfs_fallocate(file, 0, 0, bytes), 0);
 	KUNIT_EXPECT_EQ(test, kernel_write(file, &header, sizeof(header), &at), sizeof(header));
 	rings = isolator_rings_of(file, bytes, false);
