@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from .frame import ProtocolError
-from .wire import Input, pack
+from .wire import Input, form, pack
 
 LINES_MAX = 64  # bits of a mask
 ANSWER_LATE = 1  # it came after the next trigger
 ANSWER_UNSURE = 2  # the generator was away before it looked: too large by up to that pause
+ANSWER = "BBQ"
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Trigger:
         """Its bytes in a packet."""
         return pack("BQQIQB", self.KIND, self.trigger, self.at_ns, self.jitter_ns, self.mask,
                      len(self.answers)) + b"".join(
-            pack("BBQ", one.line, one.flags, one.ns) for one in self.answers)
+            pack(ANSWER, one.line, one.flags, one.ns) for one in self.answers)
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,7 @@ def read_record(data: Input) -> Record:
         trigger, at_ns, jitter_ns, mask, count = data.take("QQIQB")
         answers = []
         left = mask  # each line once, and only lines of the mask
-        for _ in range(count):
-            line, flags, ns = data.take("BBQ")
+        for line, flags, ns in form(ANSWER).iter_unpack(data.raw(count * form(ANSWER).size)):
             if not left >> line & 1:
                 raise ProtocolError(f"an answer of line {line}, which the trigger has no more")
             left &= ~(1 << line)

@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Numbers to and from bytes, little-endian."""
 
+import functools
 import struct
 
 from .frame import ProtocolError
+
+
+@functools.cache
+def form(layout: str) -> struct.Struct:
+    """Little-endian integers; made once for each layout."""
+    return struct.Struct("<" + layout)
 
 
 class Input:
@@ -14,11 +21,11 @@ class Input:
 
     def take(self, layout: str) -> tuple[int, ...]:
         """Integers, little-endian."""
-        form = struct.Struct("<" + layout)
-        if self._at + form.size > len(self._payload):
+        one = form(layout)
+        if self._at + one.size > len(self._payload):
             raise ProtocolError(f"it ends after {len(self._payload)} bytes, too early")
-        values = form.unpack_from(self._payload, self._at)
-        self._at += form.size
+        values = one.unpack_from(self._payload, self._at)
+        self._at += one.size
         return values
 
     def one(self, layout: str) -> int:
@@ -41,6 +48,6 @@ class Input:
 def pack(layout: str, *values: int) -> bytes:
     """ValueError for a value out of its range, as all encoders have it."""
     try:
-        return struct.pack("<" + layout, *values)
+        return form(layout).pack(*values)
     except struct.error as error:
         raise ValueError(str(error)) from error

@@ -57,6 +57,16 @@ class Link:
     hostile: bytes = b""  # sent in place of the first packet, once
 
 
+def told(target: Target, now: int) -> State:
+    """Settings and account of a target, as a generator tells them."""
+    one = target.settings
+    return State(now, one.millihertz, one.duty_ppm, one.packet, one.phase, one.seed,
+                 target.mask, one.burst, one.gap_ns, one.patience_ns,
+                 int(target.running), target.triggers, target.unsent, 0,
+                 tuple(LineState(row.answered, row.late, row.missing, row.strays)
+                       for row in target.truth))
+
+
 class Generator:
     """One generator, and one host at a time.  `speed` is of its clock; 0: as fast as it can."""
 
@@ -255,12 +265,7 @@ class Generator:
 
     def state(self) -> State:
         """As it is told each second."""
-        one = self.target.settings
-        return State(self.now, one.millihertz, one.duty_ppm, one.packet, one.phase, one.seed,
-                     self.target.mask, one.burst, one.gap_ns, one.patience_ns,
-                     int(self.target.running), self.target.triggers, self.target.unsent, 0,
-                     tuple(LineState(row.answered, row.late, row.missing, row.strays)
-                           for row in self.target.truth))
+        return told(self.target, self.now)
 
     def _do(self, message: Message) -> tuple[int, str]:
         """A command; status and text."""

@@ -9,8 +9,9 @@ from pathlib import Path
 from isolator_scope.account import Account
 from isolator_scope.instrument import Instrument
 from isolator_scope.link import Target as Address
-from isolator_scope.protocol import SetPacket, Start
-from sim.generator import Generator, Link
+from isolator_scope.protocol import Packet, Record, SetPacket, Start, State, Welcome, encode
+from isolator_scope.recording import Kind, Recording
+from sim.generator import Generator, Link, told
 from sim.model import Faults, Target
 
 
@@ -85,3 +86,37 @@ async def record(path: Path, triggers: int, seed: int = 1, faults: Faults | None
     finally:
         await made.close()
     return made
+
+
+def write(path: Path, triggers: int, seed: int = 1, faults: Faults | None = None,
+          packet: int = 100, millihertz: int = 200_000, began: int = 1_000_000_000_000_000_000
+          ) -> Target:
+    """A recording as of a run, without a link between, and so sooner.
+
+    Its times are the target's own, from `began` on, ns since 1970.
+    """
+    target = Target(seed, faults=faults)
+    target.settings.millihertz, target.settings.packet = millihertz, packet
+    recording = Recording(path)
+    sequence = number = now = 0
+
+    def keep(message: Welcome | Packet | State) -> None:
+        nonlocal sequence
+        recording.append(Kind.FRAME, encode(message, sequence), began + now)
+        sequence += 1
+
+    try:
+        keep(Welcome(1, 1, 0, 0, 40, 0, target.names))
+        target.start(0, triggers)
+        records: list[Record] = []
+        while not target.idle:
+            now += packet * 10**12 // millihertz
+            records += target.run(now)
+            while len(records) >= packet or (target.idle and records):
+                keep(Packet(number, target.unsent, tuple(records[:packet])))
+                number += 1
+                del records[:packet]
+        keep(told(target, now))
+    finally:
+        recording.close()
+    return target

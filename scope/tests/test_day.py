@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A long recording in the page: how soon it is there after a restart, what looking around costs.
 
-`ISOLATOR_SCOPE_DAY=8640000` makes it a day of 100 Hz, which takes an hour to record and is kept
-below build/; only then are times judged, as they are those of a machine that does nothing else.
+`ISOLATOR_SCOPE_DAY=8640000` makes it a day of 100 Hz, which takes a quarter of an hour to write and
+index, and is kept below build/; only then are times judged, as they are those of a machine that does nothing else.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from isolator_scope.instrument import Instrument
 from scope_browser import browser, serving, wait
-from scope_runs import record
+from scope_runs import write
 from sim.model import Faults
 from steps import ROOT
 
@@ -37,9 +37,9 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     path = folder / "day.scope"
     if not path.exists():
-        asyncio.run(record(folder / "unfinished.scope", TRIGGERS, millihertz=100_000,
-                           seconds=300 + TRIGGERS / 500, faults=Faults(
-            missing=0.0001, spike=0.00001, planted={(TRIGGERS // 2, "tasklet"): SPIKE})))
+        (folder / "unfinished.scope").unlink(missing_ok=True)
+        write(folder / "unfinished.scope", TRIGGERS, millihertz=100_000, faults=Faults(
+            missing=0.0001, spike=0.00001, planted={(TRIGGERS // 2, "tasklet"): SPIKE}))
         (folder / "unfinished.scope").rename(path)
     began = time.monotonic()
     made = Instrument(path, live=False, indexed=True)
