@@ -17,6 +17,7 @@ from .trail import BASE, LEVELS, MISSING, MOST, RING, Row
 from .view import View, find, shape, told_rows, worst
 
 WIDEST = 4 * RING  # columns of an answer
+NEAR = 1_000_000  # ns around a trigger whose time is known
 AROUND = 2_000_000_000  # ns around a trigger whose time is known by its mark only
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -47,10 +48,10 @@ class Questions:
         for which in ("live", "long"):
             if (level := _whole(wanted.get(which))) is not None:
                 view.zoom(which, level)
-        if "run" in wanted:
-            view.chosen = _whole(wanted["run"])
-        if "limit" in wanted:
-            view.limit = _whole(wanted["limit"])
+        chosen = {name: _whole(wanted[name]) for name in ("run", "limit") if name in wanted}
+        held = wanted.get("hold")
+        if chosen or isinstance(held, bool):
+            view.look(held if isinstance(held, bool) else None, **chosen)
         for kind in ("chain", "window", "worst", "baseline", "map"):
             if kind in wanted:
                 one = wanted[kind] if isinstance(wanted[kind], dict) else {}
@@ -138,11 +139,13 @@ class Questions:
 
     async def _chain(self, one: dict[str, Any], threads: ThreadPoolExecutor) -> dict[str, Any]:
         account, rt = self.view.instrument.account, bool(one.get("rt"))
-        found: Any = None
-        wall = _whole(one.get("wall"))
-        if wall is None:
-            found = find(account, one)
-        if found is None and (wall is not None or _whole(one.get("number")) is not None):
+        if (line := _whole(one.get("worst"))) is not None:
+            if (most := self.view.worst(line)) is None:
+                return {"type": "chain", "chain": None}
+            one = {"number": most[0], "wall": most[1] - NEAR, "around": 2 * NEAR}
+        wall, number = _whole(one.get("wall")), _whole(one.get("number"))
+        found: Any = find(account, number, wall, _whole(one.get("around")) or 0)
+        if found is None and (wall is not None or number is not None):
             found = await self._old_trigger(one, wall, threads)
         return {"type": "chain", "chain": self.view.chains.hops(account, found, rt)}
 

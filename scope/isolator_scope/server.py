@@ -182,7 +182,7 @@ class Server:
             while True:
                 tick = view.tick()
                 now = time.monotonic()
-                if now - slow >= SLOW:
+                if now - slow >= SLOW or view.due:
                     slow = now
                     tick = {**(tick or {"type": "tick"}), **view.slow()}
                 if tick is not None:

@@ -4,6 +4,7 @@
 Nothing waits for a slow page: what it is told next is computed when it can take it.
 """
 
+import copy
 import os
 from array import array
 from collections.abc import Sequence
@@ -58,12 +59,13 @@ def statistics(run: Run, limit: int | None = None) -> list[dict[str, Any]]:
             for name, line in zip(titles(run.lines), run.lines, strict=True)]
 
 
-def runs(account: Account) -> list[dict[str, Any]]:
-    """Those whose distributions are kept."""
+def runs(account: Account, held: Run | None = None) -> list[dict[str, Any]]:
+    """Those whose distributions are kept; one of them as it was when it was held."""
     return [{"number": run.number, "title": run.title, "why": run.why, "at": run.at or run.began,
              "began": run.began, "ended": run.ended, "triggers": run.triggers,
              "millihertz": run.state.millihertz if run.state is not None else None}
-            for run in account.runs]
+            for run in (held if held is not None and held.number == one.number else one
+                        for one in account.runs)]
 
 
 def resident() -> int:
@@ -150,13 +152,16 @@ class Chains:
                         if one.mask >> line & 1 and line not in there]}
 
 
-def find(account: Account, wanted: dict[str, Any]) -> Chain | None:
-    """The last one, the one of a line's maximum, or by number among the recent ones."""
-    if isinstance(line := wanted.get("worst"), int):
-        return account.worst[line] if 0 <= line < len(account.worst) else None
-    if isinstance(number := wanted.get("number"), int):
-        return next((one for one in account.recent if one.trigger == number), None)
-    return account.recent[-1] if account.recent else None
+def find(account: Account, number: int | None, wall: int | None, around: int) -> Chain | None:
+    """The last one, or by number among the recent ones and those of a maximum.
+
+    Another session has the same numbers at other times.
+    """
+    if number is None:
+        return account.recent[-1] if account.recent and wall is None else None
+    known = [*account.recent, *(one for one in account.worst if one is not None)]
+    return next((one for one in known if one.trigger == number
+                 and (wall is None or wall <= one.wall <= wall + around)), None)
 
 
 def worst(run: Run, limit: int = WORST) -> list[dict[str, Any]]:
@@ -199,16 +204,39 @@ class View:
         self.chains = Chains()
         self.chosen: int | None = None  # the run that is looked at; None: the last
         self.limit: int | None = None  # ns
+        self.due = False  # the figures are other ones than it was told
+        self._held: Run | None = None  # the run as it was when time was halted
         self._trail: Trail | None = None
         self._lines = 0
-        self._run: Run | None = None
+        self._run = 0  # its number
         self._coarse: list[array[int]] = []
 
     @property
     def run(self) -> Run:
         """That it looks at."""
+        if self._held is not None:
+            return self._held
         account = self.instrument.account
         return next((run for run in account.runs if run.number == self.chosen), account.run)
+
+    def look(self, held: bool | None = None, **chosen: int | None) -> None:
+        """What a person chose: to halt time or go on, `run`, `limit`."""
+        held = self._held is not None if held is None else held
+        if "run" in chosen:
+            self.chosen, self._held = chosen["run"], None
+        if "limit" in chosen:
+            self.limit = chosen["limit"]
+        if not held:
+            self._held = None
+        elif self._held is None:
+            self._held = copy.deepcopy(self.run)
+        self.due = True
+
+    def worst(self, line: int) -> tuple[int, int] | None:
+        """Number and time of the trigger with the longest answer of a line in that run."""
+        run = self.run
+        top = run.lines[line].values.largest() if 0 <= line < len(run.lines) else []
+        return (top[0][1], (run.began or 0) + top[0][3]) if top else None
 
     def whole(self) -> dict[str, Any]:
         """What does not change."""
@@ -231,8 +259,11 @@ class View:
 
     def slow(self) -> dict[str, Any]:
         """Figures, a few times a second."""
-        return {"lines": statistics(self.run, self.limit),
-                "status": status(self.instrument)}
+        self.due = False
+        told = status(self.instrument)
+        told["runs"] = runs(self.instrument.account, self._held)
+        return {"lines": statistics(self.run, self.limit), "limit": self.limit,
+                "held": self._held is not None, "status": told}
 
     def tick(self) -> dict[str, Any] | None:
         """What changed; None: nothing."""
@@ -243,12 +274,12 @@ class View:
             account.trail.cursors += self.cursors.values()
             for cursor in self.cursors.values():
                 cursor.low = 0
-            self._lines = -1
+            self._lines, self._run = -1, 0
         if self._lines != len(run.lines):
             self._lines = len(run.lines)
             found["names"] = titles(run.lines)
-        if self._run is not run:
-            self._run, self._coarse = run, []
+        if self._run != run.number:
+            self._run, self._coarse = run.number, []
             found["run"] = run.number
         for which, cursor in self.cursors.items():
             if rows := told_rows(list(account.trail.since(cursor))):

@@ -36,6 +36,7 @@ export function state() {
 /** Verdict of the limit. */
 export function verdict() {
   if (chosen.limit === null) return { words: "none", kind: "dim" };
+  if (world.judged !== chosen.limit) return { words: "…", kind: "dim" };
   const lines = shown().lines.filter((/** @type {any} */ row) => row.triggers);
   if (!lines.length) return { words: "no answer yet", kind: "dim" };
   const n = sum("beyond");
@@ -196,7 +197,7 @@ export class Overview {
       if (id === "name" || !cells[id]) continue;
       const found = value(row, id), counted = ["late", "missing", "strays", "beyond"].includes(id);
       const bad = counted ? found > 0 && id !== "strays" : found === -1 || (chosen.limit !== null && found > chosen.limit);
-      put(cells[id], counted ? count(found ?? 0) : time(found), `n${bad ? (id === "late" ? " late" : " bad") : ""}${COLUMNS.find((two) => two.id === id)?.wide ? " wide" : ""}`);
+      put(cells[id], counted ? found === null ? "–" : count(found) : time(found), `n${bad ? (id === "late" ? " late" : " bad") : ""}${COLUMNS.find((two) => two.id === id)?.wide ? " wide" : ""}`);
     }
     track.style.setProperty("--chip", lineColour(line));
     const [all, base, most, middle, limit] = track.children;

@@ -12,7 +12,7 @@ import * as minimap from "./minimap.js";
 import * as overview from "./overview.js";
 import * as place from "./place.js";
 import * as replay from "./replay.js";
-import { chosen, isHeld, on, tell, world } from "./state.js";
+import { chosen, isHeld, keepEver, on, tell, world, worst } from "./state.js";
 import * as views from "./views.js";
 
 document.documentElement.dataset.theme = localStorage.getItem("theme") ??
@@ -24,7 +24,7 @@ receive("whole", (words) => {
   Object.assign(world, { base, ring, levels, bits, percents, ever: [], lines: [], names: [] });
   for (const one of Object.values(axes)) one.level = -1;
   views.overlay.clear();
-  send({ run: chosen.run, limit: chosen.limit });
+  send({ run: chosen.run, limit: chosen.limit, hold: isHeld() });
   named(names);
   for (const one of Object.values(axes)) one.settle();
 });
@@ -48,7 +48,9 @@ receive("tick", (words) => {
     for (const [index, n] of changes) { ever[index] = (ever[index] ?? 0) + n; views.drawn.points += n; }
     if (!isHeld()) views.overlay.add(Number(line), changes);
   }
-  if (words.lines) world.lines = words.lines;
+  if (words.run !== undefined) keepEver();
+  // What was on its way when time was halted, or went on, is of another time.
+  if (words.lines && words.held === isHeld()) { world.lines = words.lines; world.judged = words.limit; }
   if (words.status) told(words.status);
   if ((words.live || words.long || words.coarse) && !isHeld()) views.touch();
   if (words.lines) figuresChanged();
@@ -180,9 +182,9 @@ function bindButtons() {
     newest: () => axis().follow(), whole };
   for (const [id, act] of Object.entries(acts)) get(id).addEventListener("click", act);
   get("worst-tile").addEventListener("click", () => {
-    const most = world.lines.reduce((best, row, line) => row.max !== null && (best < 0 || row.max > world.lines[best].max) ? line : best, -1);
+    const most = worst();
     views.pick("chain");
-    if (most >= 0) chain.ask({ worst: most });
+    if (most) chain.ask({ worst: most.line });
   });
   get("limit").addEventListener("change", limit);
   get("armed").addEventListener("change", (/** @type {any} */ event) => arm(event.target.checked));
@@ -212,6 +214,7 @@ function bindTabs() {
 on("status", () => { overview.bar(); if (world.status) controls.report(); });
 on("limit", () => { if (chosen.limit !== null) get("limit").value ||= time(chosen.limit); figuresChanged(); });
 on("held", () => {
+  send({ hold: isHeld() });
   get("hold").setAttribute("aria-pressed", String(isHeld()));
   get("hold").textContent = isHeld() ? "▶ go on" : "❚❚ hold";
   figuresChanged();

@@ -12,6 +12,7 @@ export const world = {
   status: /** @type {any} */ (null),
   server: false, // it is there
   run: 0,
+  judged: /** @type {number|null} */ (null), // the limit that the lines are judged by
 };
 
 /** What a person chose. */
@@ -27,17 +28,23 @@ export const chosen = {
   baseline: /** @type {any} */ (null),
 };
 
-/** What was shown when time was halted; null: it goes on. */
+/** Distributions when time was halted; null: it goes on.  The server holds the figures, and
+ * so can judge them by another limit, or show another run. */
 let held = /** @type {any} */ (null);
 
 /** Figures as they are shown: now, or when time was halted. */
-export const shown = () => held ?? world;
+export const shown = () => held ? { lines: world.lines, ever: held.ever } : world;
 export const isHeld = () => held !== null;
 
 /** @param {boolean} halt @param {number} at ns */
 export function setHeld(halt, at) {
-  held = halt ? { lines: world.lines, ever: world.ever.map((row) => row && [...row]), at } : null;
+  held = halt ? { at } : null;
+  keepEver();
   tell("held");
+}
+/** Distributions of the run that is held. */
+export function keepEver() {
+  if (held) held.ever = world.ever.map((row) => row && [...row]);
 }
 export const heldAt = () => held?.at ?? null;
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A long recording in the page: how soon it is there after a restart, what looking around costs.
 
-`ISOLATOR_SCOPE_DAY=8640000` makes it a day of 100 Hz, which takes a quarter of an hour to write and
-index, and is kept below build/; only then are times judged, as they are those of a machine that does nothing else.
+`ISOLATOR_SCOPE_DAY=8640000` makes it a day of 100 Hz, which takes a quarter of an hour to write
+and index, and is kept below build/; only then are times judged, as they are those of a machine
+that does nothing else.
 """
 
 import asyncio

@@ -14,6 +14,7 @@ from scope_runs import record
 from scope_simulated import simulated
 from sim.model import Faults
 from steps import ROOT
+from waiting import until
 
 WIDTHS = (390, 1024, 1440, 1920, 2560)
 
@@ -165,6 +166,45 @@ def test_what_is_set_stays(tmp_path: Path) -> None:
         page.press("#frequency", "Enter")
         assert "from 0.001 to 1 000 000 Hz" in page.inner_text("#frequency-error")
         assert "a whole number" in page.inner_text("#seed-error")
+
+
+def test_held_figures_are_of_then(tmp_path: Path) -> None:
+    """Tile, chain, list of the worst, count and verdict are of when time was halted.
+
+    Another limit judges what is shown, though what comes meanwhile is worse.
+    """
+    now = "fetch('/api/document').then(one => one.json()).then(one => Math.max(...one.parts" \
+          ".flatMap(part => part.series.map(row => row.max ?? 0))))"
+    with simulated("--spike", "0.003") as (where, _), serving(
+            "--connect", where, "-o", str(tmp_path / "a.scope")) as url, browser() as page:
+        page.goto(url)
+        wait(page, "scope.world.status?.connected && scope.world.status.state")
+        page.keyboard.press("s")
+        wait(page, "scope.world.lines.length == 11 && scope.world.lines[0].count > 20")
+        page.keyboard.press("Space")
+        wait(page, "scope.world.status.runs.at(-1).triggers == scope.world.lines[0].triggers")
+        line, most = page.evaluate("scope.world.lines.map((row, line) => [line, row.max])"
+                                   ".reduce((a, b) => b[1] > a[1] ? b : a)")
+        tile, count = page.inner_text("#worst-tile"), page.inner_text("#count")
+        until(lambda: page.evaluate(now) > most * 1.01, "nothing worse came")
+        for limit, words in ((most + 1, "held"), (most - 1, "exceeded 1×")):
+            page.fill("#limit", f"{limit} ns")
+            page.press("#limit", "Enter")
+            wait(page, f"document.getElementById('limit-value').textContent == '{words}'")
+        assert (page.inner_text("#worst-tile"), page.inner_text("#count")) == (tile, count)
+        page.click("#worst-tile")
+        name, value = page.evaluate(f"[scope.world.names[{line}], "
+                                    f"document.getElementById('worst-value').textContent]")
+        wait(page, "[...document.querySelectorAll('#hops tr')].some(row => row.cells[0].textContent"
+                   f" == '{name}' && row.cells[1].textContent == '{value}')")
+        page.keyboard.press("5")
+        wait(page, f"document.querySelector('#worst-body td')?.innerText == '{value}'")
+        page.keyboard.press("1")
+        page.select_option("#run", label="run 1")  # another choice is shown as it is by then
+        wait(page, f"Math.max(...scope.world.lines.map(row => row.max)) > {most}")
+        triggers = page.evaluate("scope.world.lines[0].triggers")
+        page.keyboard.press("Space")
+        wait(page, f"scope.world.lines[0].triggers > {triggers}")
 
 
 def test_two_hosts_on_one_generator(tmp_path: Path) -> None:
