@@ -9,32 +9,53 @@ from . import drawing, shape
 from .axis import Axis, place
 from .document import Result, Series
 from .duration import marked, time
-from .parts import causes, folded, ranked, table
+from .parts import causes, folded, ranked, result, table
 from .shell import shell
 
 GOOD = {"measured", "passed"}
 FEW = 3  # quantities: of more the sections are folded
 
 
-def _verdict(result: Result) -> str:
-    data = result.data
+def _verdict(one: Result) -> tuple[str, str]:
+    """Its kind, and its words."""
+    data = one.data
     kind = "good" if data["verdict"] in GOOD else "mid" if data["verdict"] == "running" else "bad"
-    lost = result.invalid
+    lost = one.invalid
     more = f'<p class="bad">Not a result: {escape(lost)}</p>' if lost else ""
     if data["early"]:
         more += "<p>A signal ended it before its time.</p>"
     if data["verdict"] == "running":
         more += "<p>Written while it ran: it has not ended, or was killed.</p>"
+    words = data["words"].removeprefix(f"{data['verdict']}: ")
+    return kind, (f'<b>{escape(data["verdict"])}</b> (exit {data["exit"]}): '
+                  f"{escape(words)}{more}")
+
+
+def _judged(data: dict[str, Any]) -> str:
     rows = [[escape(row["name"]), marked(row["limit_ns"]),
              marked(row["value_ns"], "not known", row["limit_ns"]),
              "decides" if row["hard"] else "warns",
              f'<span class="{"good" if row["result"] == "held" else "bad"}">'
              f'{row["result"]}</span>'] for row in data["limits"]]
-    judged = "<h3>Limits</h3>" + table(("of", "limit", "value", "weight", "result"), rows, " nn") \
+    return "<h3>Limits</h3>" + table(("of", "limit", "value", "weight", "result"), rows, " nn") \
         if rows else ""
-    words = data["words"].removeprefix(f"{data['verdict']}: ")
-    return (f'<div class="verdict {kind}"><b>{escape(data["verdict"])}</b> '
-            f'(exit {data["exit"]}): {escape(words)}{more}</div>{judged}')
+
+
+def _method(data: dict[str, Any]) -> str:
+    seed = data["phase"]["seed"]
+    return (f"{data['measure']} by {data['method']}, phase {data['phase']['kind']}"
+            + (f", seed {seed}" if seed is not None else ""))
+
+
+def _facts(data: dict[str, Any]) -> dict[str, str]:
+    """Of what it is, for the head and for each figure."""
+    machine = data["machine"]
+    known = {True: " (a virtual machine)", False: "", None: " (virtual or not is not known)"}
+    return {"machine": (machine["cpu"] or "processor not known") + known[machine["virtual"]],
+            "kernel": f"Linux {data['kernel']}" if data["kernel"] != "not known" else "not known",
+            "measured": _method(data),
+            "date": f"{data['began'][:19].replace('T', ' ')} UTC, for {data['seconds']:.1f} s",
+            "run": data["id"]}
 
 
 def _limits(data: dict[str, Any], name: str) -> list[tuple[str, float]]:
@@ -52,13 +73,13 @@ def _known(one: Series) -> dict[str, float | None]:
 NAMES = ("min", "p50", "p99", "p99.9", "max")
 
 
-def _overview(result: Result) -> str:
+def _overview(of: Result) -> str:
     """All of it on one axis, before anything else."""
-    rows = [one for one in result.series if one.data["max"]]
+    rows = [one for one in of.series if one.data["max"]]
     if not rows:
         return ""
     known = [_known(one) for one in rows]
-    limits = [_limits(result.data, one.data["name"]) for one in rows]
+    limits = [_limits(of.data, one.data["name"]) for one in rows]
     every = [ns for row in known for ns in row.values() if ns] + \
         [ns for row in limits for _, ns in row]
     axis = Axis(place(min(every)) - 4, place(max(every)) + 4, 0, drawing.STRIP)
@@ -143,8 +164,7 @@ def _machine(data: dict[str, Any]) -> str:
             ["clock source", machine["clocksource"] or "not known"],
             ["CPUs online", "not known" if machine["online"] is None else
              ", ".join(map(str, machine["online"]))],
-            ["method", f"{data['measure']} by {data['method']}, phase {data['phase']['kind']}"
-             + (f", seed {data['phase']['seed']}" if data["phase"]["seed"] is not None else "")],
+            ["method", _method(data)],
             ["clock of the instrument", instrument["clock"]
              + (f" ({instrument['note']})" if instrument["note"] else "")],
             ["its resolution", f"{instrument['resolution_ns']:g} ns"],
@@ -193,26 +213,20 @@ def _group(rows: Sequence[Series], data: dict[str, Any], label: str, folded_away
     return "".join(said)
 
 
-def _result(result: Result, number: int, several: bool) -> str:
-    data = result.data
+def _result(of: Result, number: int, several: bool) -> str:
+    data = of.data
     groups: dict[tuple[str, int | None], list[Series]] = {}
-    for one in result.series:
+    for one in of.series:
         groups.setdefault(one.key[1:], []).append(one)
-    head = f"<h2>{escape(result.source)}</h2>" if several else ""
+    head = f"<h2>{escape(of.source)}</h2>" if several else ""
     labels = {key: f"r{number}-{key[0]}-{key[1]}".replace(" ", "-") for key in groups}
     links = "".join(f'<a href="#{escape(label)}">{escape(groups[key][0].place)}</a>'
                     for key, label in labels.items())
     links += "".join(f'<a href="#r{number}-{name}">{name}</a>' for name in (
         "causes", "settings", "machine"))
-    about = ", ".join(filter(None, (
-        f"Linux {data['kernel']}" if data["kernel"] != "not known" else "kernel not known",
-        data["machine"]["cpu"] or "processor not known",
-        f"{data['began'][:19].replace('T', ' ')} UTC",
-        f"{data['seconds']:.1f} s", f"run {data['id']}")))
     many = len(groups) > FEW
-    return (f'<div data-about="{escape(about)}"><section tabindex="-1">{head}{_verdict(result)}'
-            f'{_overview(result)}<p class="dim">{escape(about)}</p>'
-            f'<nav aria-label="{escape(f"{number + 1}: {result.source}")}">{links}</nav></section>'
+    body = (f'{_judged(data)}{_overview(of)}'
+            f'<nav aria-label="{escape(f"{number + 1}: {of.source}")}">{links}</nav>'
             + "".join(_group(rows, data, escape(labels[key]), many)
                       for key, rows in groups.items())
             + f'<section tabindex="-1" id="r{number}-causes"><h2>Causes, ranked</h2>'
@@ -221,7 +235,9 @@ def _result(result: Result, number: int, several: bool) -> str:
             + f'<section tabindex="-1" id="r{number}-settings"><h2>Settings</h2>'
             + f"{_settings(data)}</section>"
             + f'<section tabindex="-1" id="r{number}-machine"><h2>Machine and instrument</h2>'
-            + f"{_machine(data)}</section></div>")
+            + f"{_machine(data)}</section>")
+    return head \
+        + result(*_verdict(of), _facts(data), body)
 
 
 def page(results: Sequence[Result]) -> str:

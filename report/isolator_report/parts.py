@@ -1,13 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Pieces of a page: tables, causes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from .duration import marked, time
 
 SHOWN = 25  # rows of a long table, before the rest is folded away
+
+
+def result(kind: str, verdict: str, facts: Mapping[str, str], body: str) -> str:
+    """What every page begins with: the verdict, good, mid or bad; then of what it is.
+
+    `facts` are text: machine, kernel, command, date; each figure in `body` takes them along.
+    """
+    about = escape("; ".join(f"{name}: {value}" for name, value in facts.items()))
+    rows = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
+                   for name, value in facts.items())
+    return (f'<div data-about="{about}"><div class="verdict {kind}">{verdict}</div>'
+            f'<dl class="about">{rows}</dl>{body}</div>')
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: str = "") -> str:

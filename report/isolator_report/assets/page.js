@@ -77,14 +77,27 @@ function cursor(chart) {
   });
 }
 
-const HEAD = 48; // pixels above a figure that leaves the page
+const LINE = 15, LETTER = 5.6; // pixels of what stands above a figure that leaves the page
+
+// Lines of words, none wider than that.
+function lines(text, width) {
+  const found = [""];
+  for (const word of text.split(" ")) {
+    const longer = found.at(-1) ? `${found.at(-1)} ${word}` : word;
+    if (longer.length * LETTER > width && found.at(-1)) found.push(word);
+    else found[found.length - 1] = longer;
+  }
+  return found;
+}
 
 // A figure that can leave the page: its title, of what it is, light colours, nothing outside.
 function alone(chart) {
   const { width, height } = chart.viewBox.baseVal, made = chart.cloneNode(false);
+  const about = lines(chart.closest("[data-about]")?.dataset.about ?? document.title, width - 16);
+  const head = 30 + LINE * about.length;
   for (const { name } of [...made.attributes]) made.removeAttribute(name);
-  made.setAttribute("viewBox", `0 0 ${width} ${height + HEAD}`);
-  made.setAttribute("width", width); made.setAttribute("height", height + HEAD);
+  made.setAttribute("viewBox", `0 0 ${width} ${height + head}`);
+  made.setAttribute("width", width); made.setAttribute("height", height + head);
   made.setAttribute("font-family", "system-ui,sans-serif");
   const add = (tag, attributes, words) => {
     const one = document.createElementNS(chart.namespaceURI, tag);
@@ -93,14 +106,14 @@ function alone(chart) {
     made.append(one);
     return one;
   };
-  const about = chart.closest("[data-about]")?.dataset.about ?? document.title;
   add("title", {}, chart.getAttribute("aria-label"));
   add("rect", { width: "100%", height: "100%", fill: "#fff" });
   add("text", { x: 8, y: 20, "font-size": 16, "font-weight": "bold" }, chart.getAttribute("aria-label"));
-  add("text", { x: 8, y: 38, "font-size": 11, fill: "#444" }, about);
+  about.forEach((words, at) =>
+    add("text", { x: 8, y: 37 + LINE * at, "font-size": 11, fill: "#444" }, words));
   const copy = chart.cloneNode(true);
   copy.querySelectorAll("title,.cursor").forEach((one) => one.remove());
-  add("g", { transform: `translate(0 ${HEAD})` }).append(...copy.childNodes);
+  add("g", { transform: `translate(0 ${head})` }).append(...copy.childNodes);
   return new XMLSerializer().serializeToString(made).replaceAll(/var\(--[\w-]+,(#\w+)\)/g, "$1");
 }
 
