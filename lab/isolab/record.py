@@ -3,7 +3,10 @@
 
 import json
 import platform
+import shlex
+import sys
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import jsonschema
@@ -28,8 +31,16 @@ def emulator(target: str = machine.X86_64.target) -> str:
 
 
 def where(target: str = machine.X86_64.target) -> dict[str, str]:
-    """On what it was measured."""
-    return {"host": platform.platform(), "emulator": emulator(target)}
+    """On what it was measured, and by which command."""
+    return {"host": platform.platform(), "emulator": emulator(target),
+            "command": shlex.join(["tools/isolab", *sys.argv[1:]])}
+
+
+def facts(report: dict[str, Any], kernels: Iterable[str]) -> dict[str, str]:
+    """Of a report, for the head of its page: @kernels are releases."""
+    return {"machine": f"{report['emulator']} on {report['host']}",
+            "kernel": ", ".join(dict.fromkeys(kernels)) or "none booted",
+            "command": report.get("command", "not known"), "date": report["when"]}
 
 
 def write(report: dict[str, Any], name: str | None = None) -> None:

@@ -4,15 +4,17 @@
 import copy
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from faces import head, look_at
 from isolab import html, table
 from isolab.judge import claims
 from isolab.judge.attempt import Attempt, record
 from isolab.paths import SCHEMAS
-from isolator_report import schemafile
+from isolator_report import schemafile, svg
 
 
 def _window(entries: int = 0, isolated: bool = True) -> dict[str, Any]:
@@ -264,3 +266,18 @@ def test_table_and_page_show_every_trigger(report: dict[str, Any]) -> None:
     assert "a <trigger>" not in page.split("<script")[0]
     # The name of the picture's language, which nothing is fetched from.
     assert set(re.findall(r"https?://[^\"' ]*", page)) == {"http://www.w3.org/2000/svg"}
+
+
+def test_the_page_says_first_what_holds(report: dict[str, Any], tmp_path: Path) -> None:
+    """Verdict, a sentence of each configuration, then where; limits drawn; figures to take."""
+    report["command"] = "tools/isolab run --preemption rt"
+    report["configs"]["isolator"]["triggers"][4]["longest_wait_s"] = 0.42
+    page = html.page(report)
+    said = head(page)
+    assert said.index("Every claim") < said.index("Isolator: interrupted never in 72 s, by 0 of 16")
+    assert "<dd>tools/isolab run --preemption rt</dd>" in said and "<dd>q on h</dd>" in said
+    pictures = re.findall(r"<svg.*?</svg>", page)
+    assert "limit of Isolator: none" in pictures[0] and "limit: 1 s, the deadline" in pictures[1]
+    look_at(page, tmp_path, "Interruptions by event", "Linux as it comes", "q on h", "tools/isolab run")
+    report["configs"]["isolator"]["triggers"][4]["longest_wait_s"] = 1.5
+    assert re.findall(r"<svg.*?</svg>", html.page(report))[1].count("fill=\"" + svg.BAD) == 2

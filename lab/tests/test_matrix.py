@@ -7,6 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from faces import axe_of, browser, head, look_at
 from isolab import header
 from isolab.guests import machine
 from isolab.judge.attempt import Attempt, record
@@ -104,6 +105,28 @@ def _report() -> dict[str, Any]:
         "schema": "isolab.matrix", "version": 1, "when": "", "host": "", "emulator": "",
         "columns": columns, "rows": [row], "judged": False, "broken": [],
     }
+
+
+def test_the_page_says_first_what_interrupts(tmp_path: Path) -> None:
+    """Verdict, a sentence, then where; a figure on one scale; a row opens by keys."""
+    report = {**_report(), "host": "a host", "command": "tools/isolab matrix"}
+    page = matrixpage.page(report)
+    said = head(page)
+    assert said.index("Not judged") < said.index("1 of 1 interrupt stock-rt, 0 of 1 interrupt") \
+        < said.index("<dd>tools/isolab matrix</dd>")
+    look_at(page, tmp_path, "Rows that interrupt", "stock-rt", "not once", "on a host")
+    with browser(home="file://") as view:
+        view.goto(f"file://{tmp_path / 'page.html'}")
+        view.set_viewport_size({"width": 390, "height": 800})
+        view.locator("tbody button").focus()
+        view.keyboard.press("Enter")
+        assert view.get_attribute("tbody button", "aria-expanded") == "true"
+        assert "text_poke_bp_batch" in view.inner_text("tr.more")
+        assert axe_of(view) == []
+        assert view.evaluate("document.documentElement.scrollWidth") <= 390
+        view.keyboard.press("Enter")
+        assert view.get_attribute("tbody button", "aria-expanded") == "false"
+        assert view.locator("tr.more").count() == 0
 
 
 ALL = {("x", "stock-rt"), ("x", "isolator-rt")}

@@ -50,7 +50,8 @@ receive("tick", (words) => {
   }
   if (words.run !== undefined) keepEver();
   // What was on its way when time was halted, or went on, is of another time.
-  if (words.lines && words.held === isHeld()) { world.lines = words.lines; world.judged = words.limit; }
+  if (words.lines && words.held === isHeld())
+    Object.assign(world, { lines: words.lines, judged: words.limit, frozen: words.held });
   if (words.status) told(words.status);
   if ((words.live || words.long || words.coarse) && !isHeld()) views.touch();
   if (words.lines) figuresChanged();

@@ -13,6 +13,7 @@ export const world = {
   server: false, // it is there
   run: 0,
   judged: /** @type {number|null} */ (null), // the limit that the lines are judged by
+  frozen: false, // the lines are of when time was halted
 };
 
 /** What a person chose. */

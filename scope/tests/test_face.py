@@ -182,7 +182,7 @@ def test_held_figures_are_of_then(tmp_path: Path) -> None:
         page.keyboard.press("s")
         wait(page, "scope.world.lines.length == 11 && scope.world.lines[0].count > 20")
         page.keyboard.press("Space")
-        wait(page, "scope.world.status.runs.at(-1).triggers == scope.world.lines[0].triggers")
+        wait(page, "scope.world.frozen")
         line, most = page.evaluate("scope.world.lines.map((row, line) => [line, row.max])"
                                    ".reduce((a, b) => b[1] > a[1] ? b : a)")
         tile, count = page.inner_text("#worst-tile"), page.inner_text("#count")

@@ -68,7 +68,10 @@ function details(column, cell) {
 }
 
 function toggle(tr, row) {
-  if (tr.nextSibling && tr.nextSibling.className === "more") {
+  const open = tr.nextSibling?.className === "more";
+  tr.querySelector("button").setAttribute("aria-expanded", String(!open));
+  tr.classList.toggle("open", !open);
+  if (open) {
     tr.nextSibling.remove();
     return;
   }
@@ -98,16 +101,16 @@ function draw() {
   for (const row of report.rows) {
     if (!shown(row, text, policy, what)) continue;
     count++;
-    const tr = element("tr", { tabindex: "0" }, element("td", { class: "dim" }, row.row),
-      element("td", { title: row.about }, row.name), element("td", {}, row.class));
+    const button = element("button", { class: "plain", title: row.about, "aria-expanded": "false" }, row.name);
+    const tr = element("tr", {}, element("th", { scope: "row" }, button),
+      element("td", { class: "dim" }, row.row), element("td", {}, row.class));
     for (const column of columns) {
       const cell = row.cells[column];
       tr.append(element("td", { class: row.runs ? cellClass(row, column, cell) : "" },
         row.runs ? cellText(cell) : ""));
     }
     if (!row.runs) tr.classList.add("dim");
-    tr.addEventListener("click", () => toggle(tr, row));
-    tr.addEventListener("keydown", (event) => { if (event.key === "Enter") toggle(tr, row); });
+    button.addEventListener("click", () => toggle(tr, row));
     body.append(tr);
   }
   document.getElementById("count").textContent = `${count} rows`;
@@ -115,7 +118,7 @@ function draw() {
 
 for (const name of [...new Set(report.rows.map((row) => row.class))].sort())
   document.getElementById("class").append(element("option", { value: name }, name));
-for (const column of columns) document.getElementById("head").append(element("th", {}, column));
+for (const column of columns) document.getElementById("head").append(element("th", { scope: "col" }, column));
 for (const id of ["text", "class", "what"]) document.getElementById(id).addEventListener("input", draw);
 document.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
 draw();

@@ -5,11 +5,17 @@ import html
 from pathlib import Path
 from typing import Any
 
+from isolator_report import parts, svg
 from isolator_report.shell import shell
 
-from .. import table, term
+from .. import record, table, term
 
 HERE = Path(__file__).parent
+COLOURS = {"stock": svg.BAD, "tuned": svg.MID, "isolator": svg.GOOD}
+LEFT, WIDTH, RIGHT, STEP = 110, 560, 150, 30
+# Of a row in a configuration, as page.js has it: class of its cell, colour, words.
+KINDS = (("none", svg.GOOD, "not once"), ("few", svg.MID, "only as often as anyway"),
+         ("many", svg.BAD, "more often than without the event"))
 
 
 def interrupting(report: dict[str, Any], column: str) -> int:
@@ -33,50 +39,103 @@ def _hangs(report: dict[str, Any], column: str) -> int:
     return sum(not r["cells"][column]["returned"] for r in report["rows"] if column in r["cells"])
 
 
+def _kind(row: dict[str, Any], column: str) -> str | None:
+    """Which of KINDS; None: it did not run there."""
+    cell = row["cells"].get(column)
+    if cell is None or cell["outcome"] == "missing":
+        return None
+    if row["interrupts"].get(column):
+        return "many"
+    return "few" if cell["kernel_entries"] else "none"
+
+
+def _picture(report: dict[str, Any]) -> str:
+    """How many rows interrupt each configuration, on one scale."""
+    columns = list(report["columns"])
+    counts = {column: [sum(_kind(row, column) == kind for row in report["rows"])
+                       for kind, _, _ in KINDS] for column in columns}
+    most = max([1, *(sum(row) for row in counts.values())])
+    height = 56 + STEP * len(columns)
+    out = [svg.opened(LEFT + WIDTH + RIGHT, height, "Rows that interrupt, by configuration")]
+    for number, column in enumerate(columns):
+        x, y = float(LEFT), 12 + STEP * number
+        out.append(svg.text(LEFT - 8, y + 14, column, "end", svg.INK))
+        for (_, colour, words), n in zip(KINDS, counts[column], strict=True):
+            out.append(svg.bar(x, y, WIDTH * n / most, 18, colour, title=f"{n} rows: {words}"))
+            x += WIDTH * n / most
+        out.append(svg.text(x + 6, y + 14, f"{counts[column][2]} of {sum(counts[column])}", "start",
+                            svg.INK))
+    x = float(LEFT)
+    for _, colour, words in KINDS:
+        out += [svg.bar(x, height - 34, 10, 10, colour),
+                svg.text(x + 14, height - 25, words, "start", svg.INK, 11)]
+        x += 34 + 6 * len(words)
+    out += [svg.text(LEFT, height - 6, "rows, by how often the event interrupted; beside it: those "
+                     "that do, of those that ran", "start", svg.DIM, 11), "</svg>"]
+    return f"<figure>{''.join(out)}</figure>"
+
+
 def _summary(report: dict[str, Any]) -> str:
     cards = []
     for column in report["columns"]:
         hangs = _hangs(report, column)
+        colour = COLOURS[report["columns"][column]["config"]]
         cards.append(
-            f'<div class="card"><b class="big">{interrupting(report, column)}</b>'
+            f'<div class="card" style="border-color:{colour}"><b class="big" '
+            f'style="color:{colour}">{interrupting(report, column)}</b>'
             f"of {_ran(report, column)} rows interrupt "
             f"{html.escape(column)}{f'; {hangs} hang' if hangs else ''}"
-            f'<br><span class="dim">{_entries(report, column):,} entries without class immediate'
-            "</span></div>"
+            f'<br><span class="dim">{_entries(report, column):,} interruptions; rows of class '
+            "immediate, which may interrupt, are not counted in it</span></div>"
         )
     return f'<div class="cards">{"".join(cards)}</div>'
 
 
-def _verdict(report: dict[str, Any]) -> str:
+def _verdict(report: dict[str, Any]) -> tuple[str, str]:
+    """Its kind and its words."""
     if not report["judged"]:
-        return "<p>Part of the rows only: the claims of the whole were not judged.</p>"
+        return "mid", "<b>Not judged</b>: part of the rows only."
     if not report["broken"]:
-        return '<p class="good">Every claim holds.</p>'
+        return "good", "<b>Every claim holds.</b>"
     items = "".join(f"<li>{html.escape(b)}</li>" for b in report["broken"])
-    return f'<p class="bad">What does not hold:</p><ul>{items}</ul>'
+    return "bad", f"<b>What does not hold:</b><ul>{items}</ul>"
+
+
+def _headline(report: dict[str, Any]) -> str:
+    """A sentence: how many of what is known to interrupt does, by configuration."""
+    said = ", ".join(f"{interrupting(report, column)} of {_ran(report, column)} interrupt "
+                     f"{html.escape(column)}" for column in report["columns"])
+    return f"<p>Of the events that ran {said}.</p>" if said else ""
+
+
+FORM = """<form><input id="text" type="search" placeholder="filter" aria-label="filter by text">
+<select id="class" aria-label="class"><option value="">all classes</option></select>
+<select id="what" aria-label="which rows"><option value="run">rows that were run</option>
+<option value="">all rows</option><option value="tuned">that interrupt tuned</option>
+<option value="nothing">that interrupt nothing on stock</option>
+<option value="not">that were not run</option></select>
+<span id="count" class="dim" role="status"></span></form>
+<div class="scroll" tabindex="0" role="region" aria-label="all rows"><table><thead><tr id="head">
+<th scope="col">what happens</th><th scope="col">row</th><th scope="col">class</th></tr></thead>
+<tbody></tbody></table></div>"""
 
 
 def page(report: dict[str, Any]) -> str:
     body = f"""<p class="lead">A task fills one CPU core. On the others, one thing after another
 happens that is known to interrupt cores. A figure is how often the kernel took the core from the
-task meanwhile, counted from outside the machine, by the emulator
-({html.escape(report["emulator"])}): counts, not times. Green: not once. Red: more often than
-without the event. Ochre: only as often as anyway.</p>
-{_summary(report)}{_verdict(report)}
-<form><input id="text" type="search" placeholder="filter" aria-label="filter by text">
-<select id="class" aria-label="class"><option value="">all classes</option></select>
-<select id="what" aria-label="which rows"><option value="run">rows that were run</option>
-<option value="">all rows</option><option value="tuned">that interrupt tuned</option>
-<option value="nothing">that interrupt nothing on stock</option>
-<option value="not">that were not run</option></select><span id="count" class="dim"></span></form>
-<table><thead><tr id="head"><th>row</th><th>what happens</th><th>class</th></tr></thead>
-<tbody></tbody></table>
-<p class="dim">{html.escape(report["when"])}, {html.escape(report["host"])}. The same as data:
-matrix.json, also inside this page.</p>
+task meanwhile, counted from outside the machine, by the emulator: counts, not times. Green: not
+once. Red: more often than without the event. Ochre: only as often as anyway.</p>
+{_summary(report)}{_picture(report)}<h2>All rows</h2>{FORM}
+<p class="dim">The same as data: matrix.json, also inside this page.</p>
 """
+    kind, verdict = _verdict(report)
+    kernels = [column["kernel"]["release"] for column in report["columns"].values()]
     style, script = ((HERE / name).read_text() for name in ("page.css", "page.js"))
-    return shell("Isolator: the interference matrix", body, heading="What reaches a busy core?",
-                 style=style, script=script, data=("matrix", report))
+    return shell("Isolator: the interference matrix",
+                 parts.result(kind, verdict + _headline(report), record.facts(report, kernels),
+                              body),
+                 heading="What reaches a busy core?", style=style, script=script,
+                 data=("matrix", report))
 
 
 def _cell(cell: dict[str, Any] | None) -> str:
