@@ -2,6 +2,8 @@
 """Figures of isolab scope-report: of a mechanism, each load a row, stock above, isolated below."""
 
 import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from isolator_report import drawing, duration, svg
@@ -56,6 +58,26 @@ def mechanisms(report: Row) -> list[str]:
     )
 
 
+@dataclass(frozen=True)
+class Scale:
+    """One for figures beside each other, so that they can be compared."""
+
+    axis: Axis  # times from left to right
+    most: int  # in one place
+
+
+def scale(report: Row, names: Iterable[str]) -> Scale | None:
+    """Of all values of these mechanisms; None: there is no value."""
+    lines = [line for row in report["configs"] for cell in row["cells"] for line in cell["lines"]
+             if line["mechanism"] in names and line["max_ns"] is not None]
+    binned = [drawing.rebin(Histogram.decode(line["histogram"])) for line in lines]
+    places = [where for row in binned for where in row]
+    if not places:
+        return None
+    return Scale(_axis(places, [line["max_ns"] for line in lines]),
+                 max(count for row in binned for count in row.values()))
+
+
 def _axis(places: list[int], most: list[int]) -> Axis:
     """Times from left to right, logarithmic."""
     high = max([max(places) + 3.0, *(place(ns) + 2 for ns in most)])
@@ -105,20 +127,16 @@ def _words(line: Row | None, cell: Row | None) -> tuple[str, str]:
     )
 
 
-def figure(report: Row, mechanism: str, title: str) -> str:
-    """Of one mechanism: all loads, both configurations."""
+def figure(report: Row, mechanism: str, title: str, shared: Scale | None = None) -> str:
+    """Of one mechanism: all loads, both configurations; by a shared scale, or one of its own."""
     rows = loads(report)
     cells = {(c, load): cell_of(report, c, load) for c in CONFIGS for load in rows}
     lines = {key: line_of(cell, mechanism) for key, cell in cells.items()}
-    known = [line for line in lines.values() if line and line["max_ns"] is not None]
+    shared = shared or scale(report, {mechanism})
     height = TOP + ROW * len(rows) + BOTTOM
     parts = [svg.opened(WIDTH, height, title), svg.text(LEFT, 16, title, "start", svg.INK, 15)]
-    binned = [drawing.rebin(Histogram.decode(line["histogram"])) for line in known]
-    places = [where for row in binned for where in row]
-    axis = _axis(places, [line["max_ns"] for line in known]) if places else None
-    most = max((count for row in binned for count in row.values()), default=1)
-    if axis:
-        parts += _ticks(axis, TOP + ROW * len(rows))
+    if shared:
+        parts += _ticks(shared.axis, TOP + ROW * len(rows))
     for number, load in enumerate(rows):
         base = TOP + ROW * number + ROW / 2
         parts += [
@@ -127,8 +145,8 @@ def figure(report: Row, mechanism: str, title: str) -> str:
         ]
         for config, sign in zip(CONFIGS, (-1, 1), strict=True):
             line, colour = lines[config, load], COLOURS[config]
-            if axis and line and line["max_ns"] is not None:
-                parts += _half(axis, line, base, sign, colour, most)
+            if shared and line and line["max_ns"] is not None:
+                parts += _half(shared.axis, line, base, sign, colour, shared.most)
             values, lacks = _words(line, cells[config, load])
             x, y = WIDTH - RIGHT + 10, base - 19 if sign < 0 else base + 15
             parts += [
@@ -147,8 +165,9 @@ def figure(report: Row, mechanism: str, title: str) -> str:
 
 def picture(report: Row) -> str:
     """The thesis' figures in one drawing, for a document."""
+    shared = scale(report, {mechanism for _, mechanism, _ in FIGURES})
     drawn = [
-        figure(report, mechanism, f"Figure {number} again: {mechanism}, {what}")
+        figure(report, mechanism, f"Figure {number} again: {mechanism}, {what}", shared)
         for number, mechanism, what in FIGURES
     ]
     each = TOP + ROW * len(loads(report)) + BOTTOM + 12

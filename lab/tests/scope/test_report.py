@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 import scopeload
+from faces import head, look_at
 from isolab import record, term
 from isolab.guests import guest
 from isolab.paths import SCHEMAS
@@ -187,6 +188,21 @@ def test_page(report: dict[str, Any]) -> None:
     assert not re.findall(r'(?:src|href)="(?!#)', page)
     inside = re.search(r'<script type="application/json" id="report">(.*)</script>', page)
     assert inside and json.loads(inside[1].replace("<\\/", "</")) == report
+
+
+def test_the_page_says_first_what_isolation_did(report: dict[str, Any], tmp_path: Path) -> None:
+    """Verdict, a sentence a load, then where; all figures on one scale, and to take."""
+    page = scopepage.page({**report, "command": "tools/isolab scope-report --seconds 20"})
+    first = head(page)
+    assert first.index("accounted for") < first.index("idle: worst answer of ") \
+        < first.index("<dd>tools/isolab scope-report --seconds 20</dd>")
+    assert re.search(r"compile: worst answer of [\w-]+ [\d.]+ [mun]?s stock, [\d.]+ [mun]?s "
+                     r"isolated", first)
+    pictures = re.findall(r"<svg.*?</svg>", page)
+    ticks = {tuple(re.findall(r'<text x="([^"]*)" y="[^"]*"[^>]*font-size="11">(\d+ [mun]?s)<', one))
+             for one in pictures}
+    assert len(pictures) == 11 and len(ticks) == 1 and len(next(iter(ticks))) > 2
+    look_at(page, tmp_path, "above: stock", "below: isolated", "QEMU 10 on a host", "6.12.117")
 
 
 def test_page_says_what_is_no_result(report: dict[str, Any]) -> None:
