@@ -178,8 +178,8 @@ def _headline(configs: dict[str, Any]) -> str:
     said = []
     for name, c in configs.items():
         n, events = c["kernel_entries"], len(c["triggers"])
-        often = "never" if not n else "once" if n == 1 else f"{n:,} times"
-        said.append(f"{TITLES[name]}: interrupted {often} in {c['window_s']:.0f} s, by "
+        often = "never interrupted" if not n else f"interrupted {n:,} time{'s' * (n != 1)}"
+        said.append(f"{TITLES[name]}: {often} in {c['window_s']:.0f} s, by "
                     f"{table.interrupting(c)} of {events} events.")
     return "".join(f"<p>{one}</p>" for one in said)
 

@@ -274,10 +274,11 @@ def test_the_page_says_first_what_holds(report: dict[str, Any], tmp_path: Path) 
     report["configs"]["isolator"]["triggers"][4]["longest_wait_s"] = 0.42
     page = html.page(report)
     said = head(page)
-    assert said.index("Every claim") < said.index("Isolator: interrupted never in 72 s, by 0 of 16")
+    assert said.index("Every claim") < said.index("Isolator: never interrupted in 72 s, by 0 of 16")
     assert "<dd>tools/isolab run --preemption rt</dd>" in said and "<dd>q on h</dd>" in said
     pictures = re.findall(r"<svg.*?</svg>", page)
     assert "limit of Isolator: none" in pictures[0] and "limit: 1 s, the deadline" in pictures[1]
-    look_at(page, tmp_path, "Interruptions by event", "Linux as it comes", "q on h", "tools/isolab run")
+    look_at(page, tmp_path, "Interruptions by event", "Linux as it comes", "q on h",
+            "tools/isolab run")
     report["configs"]["isolator"]["triggers"][4]["longest_wait_s"] = 1.5
     assert re.findall(r"<svg.*?</svg>", html.page(report))[1].count("fill=\"" + svg.BAD) == 2

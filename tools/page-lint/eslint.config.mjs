@@ -16,4 +16,7 @@ export default [
     rules: { ...js.configs.recommended.rules, ...common } },
   { files: ["report/isolator_report/assets/*.js"], languageOptions: { sourceType: "script", globals: globals.browser },
     rules: { ...js.configs.recommended.rules, ...common } },
+  // They come after page.js, in the same page.
+  { files: ["lab/isolab/matrix/*.js"], languageOptions: { sourceType: "script", globals: { ...globals.browser, get: "readonly" } },
+    rules: { ...js.configs.recommended.rules, ...common } },
 ];

@@ -2,7 +2,7 @@
 // The page of the interference matrix: a row for each source, a click shows what happened.
 "use strict";
 
-const report = JSON.parse(document.getElementById("matrix").textContent);
+const report = JSON.parse(get("matrix").textContent);
 const columns = Object.keys(report.columns);
 const SHORT = {
   sysvec_apic_timer_interrupt: "timer", sysvec_call_function: "call",
@@ -94,9 +94,9 @@ function shown(row, text, policy, what) {
 }
 
 function draw() {
-  const body = document.querySelector("tbody");
+  const body = get("rows");
   body.replaceChildren();
-  const [text, policy, what] = ["text", "class", "what"].map((id) => document.getElementById(id).value);
+  const [text, policy, what] = ["text", "class", "what"].map((id) => get(id).value);
   let count = 0;
   for (const row of report.rows) {
     if (!shown(row, text, policy, what)) continue;
@@ -113,12 +113,12 @@ function draw() {
     button.addEventListener("click", () => toggle(tr, row));
     body.append(tr);
   }
-  document.getElementById("count").textContent = `${count} rows`;
+  get("count").textContent = `${count} rows`;
 }
 
 for (const name of [...new Set(report.rows.map((row) => row.class))].sort())
-  document.getElementById("class").append(element("option", { value: name }, name));
-for (const column of columns) document.getElementById("head").append(element("th", { scope: "col" }, column));
-for (const id of ["text", "class", "what"]) document.getElementById(id).addEventListener("input", draw);
-document.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
+  get("class").append(element("option", { value: name }, name));
+for (const column of columns) get("head").append(element("th", { scope: "col", class: "n" }, column));
+for (const id of ["text", "class", "what"]) get(id).addEventListener("input", draw);
+get("form").addEventListener("submit", (event) => event.preventDefault());
 draw();

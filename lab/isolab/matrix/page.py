@@ -108,7 +108,7 @@ def _headline(report: dict[str, Any]) -> str:
     return f"<p>Of the events that ran {said}.</p>" if said else ""
 
 
-FORM = """<form><input id="text" type="search" placeholder="filter" aria-label="filter by text">
+FORM = """<form id="form"><input id="text" type="search" placeholder="filter" aria-label="filter by text">
 <select id="class" aria-label="class"><option value="">all classes</option></select>
 <select id="what" aria-label="which rows"><option value="run">rows that were run</option>
 <option value="">all rows</option><option value="tuned">that interrupt tuned</option>
@@ -117,7 +117,7 @@ FORM = """<form><input id="text" type="search" placeholder="filter" aria-label="
 <span id="count" class="dim" role="status"></span></form>
 <div class="scroll" tabindex="0" role="region" aria-label="all rows"><table><thead><tr id="head">
 <th scope="col">what happens</th><th scope="col">row</th><th scope="col">class</th></tr></thead>
-<tbody></tbody></table></div>"""
+<tbody id="rows"></tbody></table></div>"""
 
 
 def page(report: dict[str, Any]) -> str:

@@ -199,8 +199,8 @@ def test_the_page_says_first_what_isolation_did(report: dict[str, Any], tmp_path
     assert re.search(r"compile: worst answer of [\w-]+ [\d.]+ [mun]?s stock, [\d.]+ [mun]?s "
                      r"isolated", first)
     pictures = re.findall(r"<svg.*?</svg>", page)
-    ticks = {tuple(re.findall(r'<text x="([^"]*)" y="[^"]*"[^>]*font-size="11">(\d+ [mun]?s)<', one))
-             for one in pictures}
+    tick = re.compile(r'<text x="([^"]*)" y="[^"]*"[^>]*font-size="11">(\d+ [mun]?s)<')
+    ticks = {tuple(tick.findall(one)) for one in pictures}
     assert len(pictures) == 11 and len(ticks) == 1 and len(next(iter(ticks))) > 2
     look_at(page, tmp_path, "above: stock", "below: isolated", "QEMU 10 on a host", "6.12.117")
 

@@ -3,6 +3,10 @@
 "use strict";
 
 const root = document.documentElement;
+const UNITS = /** @type {[string, number][]} */ ([["s", 1e9], ["ms", 1e6], ["us", 1e3]]);
+
+/** Also for the scripts of single pages, which come after this. @param {string} id @returns {any} */
+const get = (id) => document.getElementById(id);
 
 // A page that is a file may have no memory: then each opening begins as the system has it.
 function remembered(theme) {
@@ -31,7 +35,7 @@ function jump(step) {
 }
 
 function time(ns) {
-  for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["us", 1e3]])
+  for (const [unit, size] of UNITS)
     if (ns >= size) return `${+(ns / size).toPrecision(3)} ${unit}`;
   return `${Math.round(ns)} ns`;
 }
@@ -130,7 +134,7 @@ function png(text, name) {
   picture.addEventListener("load", () => {
     const canvas = document.createElement("canvas");
     canvas.width = 2 * picture.width; canvas.height = 2 * picture.height;
-    canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+    canvas.getContext("2d")?.drawImage(picture, 0, 0, canvas.width, canvas.height);
     URL.revokeObjectURL(picture.src);
     canvas.toBlob((blob) => save(blob, name));
   });
@@ -141,8 +145,10 @@ function files(chart) {
   const row = document.createElement("div"), label = chart.getAttribute("aria-label") ?? "figure";
   const name = label.replaceAll(/[^\w]+/g, "-");
   row.className = "save";
-  for (const [ending, act] of [["svg", (text) => save(new Blob([text], { type: "image/svg+xml" }), `${name}.svg`)],
-    ["png", (text) => png(text, `${name}.png`)]]) {
+  /** @type {Record<string, (text: string) => void>} */
+  const kinds = { svg: (text) => save(new Blob([text], { type: "image/svg+xml" }), `${name}.svg`),
+    png: (text) => png(text, `${name}.png`) };
+  for (const [ending, act] of Object.entries(kinds)) {
     const button = document.createElement("button");
     button.textContent = ending.toUpperCase();
     button.setAttribute("aria-label", `${label}: save as ${ending.toUpperCase()}`);
@@ -158,15 +164,16 @@ function unfold() {
   found?.querySelector("details")?.setAttribute("open", "");
 }
 
-if (remembered()) root.dataset.theme = remembered();
+const before = remembered();
+if (before) root.dataset.theme = before;
 document.querySelectorAll("svg.chart").forEach(cursor);
 document.querySelectorAll("figure > svg").forEach(files);
 addEventListener("hashchange", unfold);
 unfold();
-document.getElementById("theme").addEventListener("click", turn);
+get("theme").addEventListener("click", turn);
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
-  if (event.target.matches("input,select")) return;
+  if (event.target instanceof Element && event.target.matches("input,select")) return;
   if (event.key === "d") turn();
   else if (event.key === "j") jump(1);
   else if (event.key === "k") jump(-1);
