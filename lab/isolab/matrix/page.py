@@ -108,7 +108,8 @@ def _headline(report: dict[str, Any]) -> str:
     return f"<p>Of the events that ran {said}.</p>" if said else ""
 
 
-FORM = """<form id="form"><input id="text" type="search" placeholder="filter" aria-label="filter by text">
+FORM = """<form id="form">
+<input id="text" type="search" placeholder="filter" aria-label="filter by text">
 <select id="class" aria-label="class"><option value="">all classes</option></select>
 <select id="what" aria-label="which rows"><option value="run">rows that were run</option>
 <option value="">all rows</option><option value="tuned">that interrupt tuned</option>
