@@ -17,6 +17,7 @@ import pytest
 from isolator_scope.instrument import Instrument
 from scope_browser import browser, serving, wait
 from scope_runs import write
+from scope_simulated import simulated
 from sim.model import Faults
 from steps import ROOT
 
@@ -24,6 +25,7 @@ KEPT = 1_000_000  # triggers: from so many on the recording is kept
 TRIGGERS = int(os.environ.get("ISOLATOR_SCOPE_DAY", "20000"))
 USABLE_S = 2.0
 DRAWS, SHARE = 30, 0.4  # a second, and of a processor
+PERSISTENCE = 0.2  # of a processor
 HEAP, HOST_MIB = 100_000_000, 200
 SPIKE = 7_000_000  # ns
 LOOKED_S = 10.0
@@ -69,6 +71,37 @@ def _look_around(page: Any) -> None:
         };
         go();
     })""", LOOKED_S)
+
+
+def test_live_persistence(tmp_path: Path) -> None:
+    """What the view costs while eleven mechanisms answer: its main thread's share."""
+    with simulated("--spike", "0.001") as (where, _), serving(
+            "--connect", where, "-o", str(tmp_path / "a.scope")) as url, browser() as page:
+        page.goto(url)
+        wait(page, "scope.world.status?.connected && scope.world.status.state")
+        page.keyboard.press("s")
+        page.keyboard.press("2")
+        wait(page, "scope.world.lines.length == 11 && scope.world.lines[0].count > 400")
+        clock = page.context.new_cdp_session(page)
+        clock.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+        def look() -> tuple[float, int, float]:
+            told = {one["name"]: one["value"]
+                    for one in clock.send("Performance.getMetrics")["metrics"]}
+            return told["TaskDuration"], page.evaluate("scope.world.lines[0].count"), \
+                time.monotonic()
+
+        first = look()
+        page.evaluate("seconds => new Promise(done => setTimeout(done, 1000 * seconds))", LOOKED_S)
+        last = look()
+        seconds = last[2] - first[2]
+        share = (last[0] - first[0]) / seconds
+        print(f"persistence at {(last[1] - first[1]) / seconds:.0f} triggers a second of 11 "
+              f"mechanisms: {share:.0%} of the page's main thread")
+        page.close()
+    assert last[1] > first[1]
+    if TRIGGERS >= KEPT:
+        assert share < PERSISTENCE
 
 
 def test_a_day(day: Path) -> None:
