@@ -18,7 +18,7 @@ TITLES = {"stock": "Linux as it comes", "tuned": "Linux, best known tuning", "is
 CLASSES = {
     "defer": "the core does it itself before its next kernel code",
     "exclude": "a core in user mode is left out",
-    "queue": "it runs at the next tick or kernel entry; who needs the result waits",
+    "queue": "it runs at the next tick or kernel entry; a sender that needs the result waits",
     "quiesce": "the core holds nothing back that one would have to ask it for",
     "yield": "the tick yields to a kernel thread, for a bounded time",
     "remote": "another core does it",

@@ -18,7 +18,7 @@ export function bind() {
     if (event.key === "Escape" && typing(target)) { /** @type {HTMLElement} */ (target).blur(); return; }
     if (typing(target)) return;
     // What they press, buttons and boxes take for themselves.
-    if (event.key === " " && target.matches("button, input, summary, a")) return;
+    if ((event.key === " " || event.key === "Enter") && target.matches("button, input, summary, a")) return;
     if (target.matches("[role=tab]") && event.key.startsWith("Arrow")) return;
     const found = keys.get(event.key === "=" ? "+" : event.key);
     if (found) { event.preventDefault(); found.act(); }

@@ -157,6 +157,9 @@ function bindKeys() {
   keys.key("ArrowRight", "later; in the chain the next trigger", () => sideways(1), "→");
   keys.key("End", "the newest", () => axis().follow());
   keys.key("0", "all of the recording", whole);
+  keys.key(",", "the cursor a column earlier", () => views.point(-1));
+  keys.key(".", "the cursor a column later", () => views.point(1));
+  keys.key("Enter", "the chain of the worst trigger at the cursor", views.enter);
   keys.key("a", "marker A where the cursor is", () => marker("A"));
   keys.key("b", "marker B where the cursor is", () => marker("B"));
   keys.key("n", "a note where the cursor is", note);

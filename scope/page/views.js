@@ -5,7 +5,7 @@ import * as chain from "./chain.js";
 import { TimeChart } from "./charts.js";
 import { Distribution } from "./distribution.js";
 import { clock, element, get, length, lineColour, repaint } from "./format.js";
-import { cursor, hands, reading, where } from "./hands.js";
+import { cursor, hands, reading, where, worstOf } from "./hands.js";
 import * as minimap from "./minimap.js";
 import { FADES, Persistence, RANGES } from "./persistence.js";
 import { chosen, isHeld, on, setHeld, shown, tell, world } from "./state.js";
@@ -152,6 +152,24 @@ function readings() {
   const { A, B } = chosen.markers;
   get("markers").textContent = A === null && B === null ? "" : A === null || B === null ? `marker ${A === null ? "B" : "A"} set`
     : `B − A: ${length(Math.abs(B - A))}${B < A ? ", B is first" : ""}`;
+}
+
+/** The cursor without a pointer: so many columns on, from the newest. @param {number} by */
+export function point(by) {
+  const one = axis(), [from, to] = one.window(), newest = Math.ceil(to / one.each) - 1;
+  const chart = chosen.view === "long" ? maxima.chart : charts.find(({ box }) => !box.hidden)?.chart;
+  if (!chart || (chosen.view !== "live" && chosen.view !== "long")) return;
+  const index = cursor.at === null ? newest : Math.floor(cursor.at * 1e9 / one.each) + by;
+  const at = (Math.min(Math.max(index, Math.ceil(from / one.each)), newest) + 0.5) * one.each / 1e9;
+  chart.plot.setCursor({ left: chart.plot.valToPos(at, "x"), top: chart.plot.over.clientHeight / 2 });
+}
+
+/** The chain of the worst trigger in the cursor's column. */
+export function enter() {
+  if (cursor.at === null) return;
+  const one = axis(), index = Math.floor(cursor.at * 1e9 / one.each);
+  const own = [...one.rows.get(index)?.values() ?? []].filter(([line]) => !chosen.hidden.has(line));
+  if (own.length) chain.open(index * one.each, one.each, worstOf(own)[0]);
 }
 
 /** Time stands still, or goes on; all else goes on in any case. */

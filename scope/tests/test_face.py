@@ -146,6 +146,33 @@ def test_held_time_can_be_zoomed_and_read(recorded: Path) -> None:
         wait(page, "location.hash.includes('view=chain')")
 
 
+def test_by_keys_alone(recorded: Path) -> None:
+    """Read a column, open its worst trigger's chain, put markers: no pointer."""
+    most = "Math.max(...[...scope.axes.live.rows.get({}).values()].map(one => one[1]))"
+    with serving("--replay", str(recorded), "--speed", "0") as url, browser() as page:
+        page.goto(url)
+        wait(page, "scope.world.lines.length == 11 && scope.world.lines[3].count == 5000")
+        page.keyboard.press("Space")
+        wait(page, "scope.world.frozen && scope.charts[0].chart.draws > 0")
+        shown(page)
+        page.keyboard.press(".")
+        newest = page.inner_text("#cursor")
+        page.keyboard.press("a")
+        for _ in range(3):
+            page.keyboard.press(",")
+        shown(page)
+        assert page.inner_text("#cursor") < newest and page.inner_text("#chart-10 .reading")
+        page.keyboard.press("b")
+        assert page.inner_text("#markers") == "B − A: 0.03 s, B is first"
+        index = page.evaluate("Math.ceil(scope.axes.live.window()[1] / 1e7) - 4")
+        worst = page.evaluate(most.format(index))
+        page.keyboard.press("Enter")
+        wait(page, "document.querySelector('#hops tr:nth-child(2)') !== null")
+        chain = page.inner_text("#hops")
+        said = page.evaluate("ns => `${+(ns / 1000).toPrecision(4)} µs`", worst)
+        assert page.evaluate("scope.chosen.view") == "chain" and said in chain, (said, chain)
+
+
 def test_what_is_set_stays(tmp_path: Path) -> None:
     """Eleven boxes as fast as a machine can; the last one stays; keys work after a click."""
     with simulated() as (where, _), serving("--connect", where, "-o", str(tmp_path / "a.scope")) \
