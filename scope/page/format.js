@@ -53,7 +53,7 @@ export function colour(name) {
   return known.get(name);
 }
 
-const PALETTE = 11;
+const PALETTE = 12;
 /** Lines that share a chart can be told apart, also by the colour-blind. @param {number} line */
 export const lineColour = (line) => colour(`line-${line % PALETTE}`);
 

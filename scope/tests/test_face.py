@@ -309,11 +309,11 @@ EYES = {"usual": None, "deuteranopia": (
 
 @pytest.mark.parametrize("eye", EYES)
 def test_curves_can_be_told_apart(eye: str) -> None:
-    """No two of eleven colours are nearer than 20, light and dark, also to the colour-blind."""
+    """No two of twelve colours are nearer than 20, light and dark, also to the colour-blind."""
     text = (ROOT / "report/isolator_report/assets/palette.css").read_text()
     sets = [re.findall(r"--line-\d+:(#\w+)", row) for row in text.splitlines()
             if "--line-0:" in row]
-    assert [len(one) for one in sets] == [11, 11, 11] and sets[1] == sets[2]
+    assert [len(one) for one in sets] == [12, 12, 12] and sets[1] == sets[2]
     for one in sets:
         seen = [lab(code, EYES[eye]) for code in one]
         nearest = min(sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) ** 0.5
