@@ -259,6 +259,18 @@ static void put_limit(struct json *json, const struct result *result)
 	json_close(json, ']');
 }
 
+/* As it was called: a page of the result says how one measures it again. */
+static void put_command(struct json *json)
+{
+	size_t size = 0;
+	char *words = file_read("/proc/self/cmdline", &size);
+
+	for (size_t i = 0; words && i + 1 < size; i++)
+		words[i] = words[i] ? words[i] : ' ';
+	json_string(json, "command", words);
+	free(words);
+}
+
 void result_json(FILE *out, const struct result *result)
 {
 	enum outcome outcome = result_outcome(result);
@@ -270,6 +282,7 @@ void result_json(FILE *out, const struct result *result)
 	json_document(&json, "isolator.measure", SCHEMA_VERSION);
 	json_string(&json, "kernel", kernel.release);
 	json_string(&json, "id", result->id);
+	put_command(&json);
 	json_string(&json, "measure", result->measure);
 	json_string(&json, "method", result->method);
 	json_string(&json, "verdict", outcome_names[outcome]);

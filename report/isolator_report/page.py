@@ -53,6 +53,7 @@ def _facts(data: dict[str, Any]) -> dict[str, str]:
     known = {True: " (a virtual machine)", False: "", None: " (virtual or not is not known)"}
     return {"machine": (machine["cpu"] or "processor not known") + known[machine["virtual"]],
             "kernel": f"Linux {data['kernel']}" if data["kernel"] != "not known" else "not known",
+            "command": data.get("command") or "not known",
             "measured": _method(data),
             "date": f"{data['began'][:19].replace('T', ' ')} UTC, for {data['seconds']:.1f} s",
             "run": data["id"]}

@@ -42,6 +42,19 @@ def test_the_verdict_is_first_and_said_once() -> None:
     assert "Linux 6.12.57-rt" in body[:body.index("<nav ")]
 
 
+def test_the_head_says_where_and_how() -> None:
+    """What is not known is said to be not known."""
+    one = judged(20_000)
+    text = page([one])
+    assert "<dt>command</dt><dd>not known</dd>" in text
+    one.data["command"] = "isolator measure latency -t 5s"
+    text = page([one])
+    head = text[text.index("<main>"):text.index("<nav ")]
+    for fact in ("machine", "kernel", "command", "measured", "date", "run"):
+        assert f"<dt>{fact}</dt><dd>" in head
+    assert "command: isolator measure latency -t 5s; " in head  # with each figure
+
+
 def test_limits_are_drawn() -> None:
     """In the histogram, in both timelines, in both rows of the overview; not for other lines."""
     text = page([judged(20_000)])

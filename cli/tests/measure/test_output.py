@@ -40,6 +40,14 @@ def test_openmetrics(isolator: Path, tmp_path: Path) -> None:
     assert samples["isolator_measure_info"].labels["id"] == document["id"]
 
 
+def test_how_it_was_called(isolator: Path, tmp_path: Path) -> None:
+    """As one typed it: a page of the result says it."""
+    (tmp_path / "a b").write_bytes(packed([1000] * 500))
+    document = measured(isolator, "--fed", tmp_path / "a b")
+    assert document["command"].startswith(f"{isolator} measure latency ")
+    assert document["command"].endswith(f"--fed {tmp_path / 'a b'}")
+
+
 def test_openmetrics_of_several_cpus(isolator: Path, tmp_path: Path) -> None:
     """One family with all CPUs."""
     done = subprocess.run([isolator, "measure", "latency", "-t", "0.3", "--openmetrics",
