@@ -153,8 +153,9 @@ def test_by_keys_alone(recorded: Path) -> None:
         page.goto(url)
         wait(page, "scope.world.lines.length == 11 && scope.world.lines[3].count == 5000")
         page.keyboard.press("Space")
-        wait(page, "scope.world.frozen && scope.charts[0].chart.draws > 0")
-        shown(page)
+        wait(page, "scope.world.frozen && scope.charts[0].chart.draws > 0 && scope.charts[0]"
+             ".chart.window.join() == scope.axes.live.window().map(ns => ns / 1e9).join()")
+        shown(page)  # the cursor is a place on the screen: nothing may move below it
         page.keyboard.press(".")
         newest = page.inner_text("#cursor")
         page.keyboard.press("a")
