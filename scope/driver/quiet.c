@@ -17,12 +17,13 @@
 #if IS_ENABLED(CONFIG_ISOLATOR)
 #include <linux/isolator_caller.h>
 
-/* How soon a tick that is due is made, at the latest. */
-#define BOUND_NS (10 * NSEC_PER_MSEC)
-
 static int poll_cpu = -1;
 module_param(poll_cpu, int, 0444);
 MODULE_PARM_DESC(poll_cpu, "the CPU that kernel-poll isolates and fills; -1: it answers on no line");
+
+static unsigned int poll_bound_us = 10000;
+module_param(poll_bound_us, uint, 0444);
+MODULE_PARM_DESC(poll_bound_us, "what kernel-poll promises: a tick that is due is made so soon");
 
 struct scope_quiet {
 	struct scope_mechanism *m;
@@ -85,7 +86,7 @@ static int poll_thread(void *data)
 	struct scope_quiet *q = data;
 	int ret;
 
-	ret = isolator_kernel_start(&caller, BOUND_NS);
+	ret = isolator_kernel_start(&caller, (u64)poll_bound_us * NSEC_PER_USEC);
 	q->error = ret;
 	complete(&q->started);
 	while (!ret && !kthread_should_stop())
@@ -136,7 +137,7 @@ int scope_quiet_start(struct scope_mechanism *m)
 	wait_for_completion(&q->started);
 	if (!q->error)
 		return 0;
-	dev_err(dev, "CPU %d cannot be isolated (%d): kernel-poll answers on no line; is it in /proc/isolator/cpus?\n",
+	dev_err(dev, "CPU %d cannot be isolated (%d): kernel-poll answers on no line; see poll_cpu in /proc/isolator/cpus, poll_bound_us in limits\n",
 		poll_cpu, q->error);
 	scope_quiet_stop(m);
 	return -EOPNOTSUPP;

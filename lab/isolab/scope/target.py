@@ -31,6 +31,7 @@ MODULE = "isolator_scope"
 SYSFS = f"/sys/class/misc/{MODULE}"
 # Where the trigger interrupts and all that is woken there runs; and where the poll task spins.
 INTERRUPTED, POLLING = 0, 1
+BOUND_US = 1_000_000  # of the driver's thread that polls
 UP_S = 90.0
 ANSWER_S = 20.0  # beyond a command's own time
 END_S = 20.0
@@ -251,8 +252,10 @@ class ScopeGuest:
         self.do(f"echo {1 << INTERRUPTED:x} >/proc/irq/default_smp_affinity")
         own = ""
         if self._kernel_poll:
-            self.do(f"echo {POLLING} >/proc/isolator/cpus")
-            own = f" poll_cpu={POLLING}"
+            # As long as may be: a busy host lets a CPU stand for most of it.
+            self.do(f"echo {POLLING} >/proc/isolator/cpus; "
+                    f"echo spin_ns {BOUND_US}000 >/proc/isolator/limits")
+            own = f" poll_cpu={POLLING} poll_bound_us={BOUND_US}"
         self.do(f"modprobe {MODULE}{own}", 60)
         self._bind()
 
