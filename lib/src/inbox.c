@@ -106,7 +106,8 @@ static struct isolator_inbox *new_inbox(const struct isolator_ring_header *heade
 static void set_up(struct isolator_inbox *inbox, const struct isolator_ring_header *header)
 {
 	for (unsigned int i = 0; i < inbox->posters; i++) {
-		unsigned char *lane = inbox->memory + HEADER_BYTES + i * isolator_ring_lane_bytes(header->slots);
+		unsigned char *lane = inbox->memory + HEADER_BYTES +
+				      i * isolator_ring_lane_bytes(header->slots);
 		struct receiver *rx = &inbox->lanes[i].rx;
 
 		rx->own = (void *)lane;
