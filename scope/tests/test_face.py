@@ -5,6 +5,7 @@ import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from isolator_scope.instrument import Instrument
@@ -146,6 +147,14 @@ def test_held_time_can_be_zoomed_and_read(recorded: Path) -> None:
         wait(page, "location.hash.includes('view=chain')")
 
 
+def still(page: Any) -> bool:
+    """Is the same drawn for some frames?"""
+    before = page.evaluate("scope.charts[0].chart.window.join()")
+    for _ in range(5):
+        shown(page)
+    return bool(page.evaluate("scope.charts[0].chart.window.join()") == before)
+
+
 def test_by_keys_alone(recorded: Path) -> None:
     """Read a column, open its worst trigger's chain, put markers: no pointer."""
     most = "Math.max(...[...scope.axes.live.rows.get({}).values()].map(one => one[1]))"
@@ -153,25 +162,27 @@ def test_by_keys_alone(recorded: Path) -> None:
         page.goto(url)
         wait(page, "scope.world.lines.length == 11 && scope.world.lines[3].count == 5000")
         page.keyboard.press("Space")
-        wait(page, "scope.world.frozen && scope.charts[0].chart.draws > 0 && scope.charts[0]"
-             ".chart.window.join() == scope.axes.live.window().map(ns => ns / 1e9).join()")
-        shown(page)  # the cursor is a place on the screen: nothing may move below it
+        wait(page, "scope.world.frozen && scope.charts[0].chart.draws > 0")
+        until(lambda: still(page), "the charts stand still")  # the cursor is a place on the screen
         page.keyboard.press(".")
         newest = page.inner_text("#cursor")
         page.keyboard.press("a")
+        until(lambda: page.inner_text("#markers") == "marker A set", "the marker A")
         for _ in range(3):
             page.keyboard.press(",")
         shown(page)
         assert page.inner_text("#cursor") < newest and page.inner_text("#chart-10 .reading")
         page.keyboard.press("b")
-        assert page.inner_text("#markers") == "B − A: 0.03 s, B is first"
-        index = page.evaluate("Math.ceil(scope.axes.live.window()[1] / 1e7) - 4")
-        worst = page.evaluate(most.format(index))
+        until(lambda: page.inner_text("#markers") == "B − A: 0.03 s, B is first", "both markers")
+        # The newest column may be one that has only begun.
+        last = page.evaluate("Math.ceil(scope.axes.live.window()[1] / 1e7)")
+        worst = [page.evaluate(most.format(last - back)) for back in (3, 4, 5)]
         page.keyboard.press("Enter")
         wait(page, "document.querySelector('#hops tr:nth-child(2)') !== null")
         chain = page.inner_text("#hops")
-        said = page.evaluate("ns => `${+(ns / 1000).toPrecision(4)} µs`", worst)
-        assert page.evaluate("scope.chosen.view") == "chain" and said in chain, (said, chain)
+        said = [page.evaluate("ns => `${+(ns / 1000).toPrecision(4)} µs`", ns) for ns in worst]
+        assert page.evaluate("scope.chosen.view") == "chain"
+        assert any(one in chain for one in said), (said, chain)
 
 
 def test_what_is_set_stays(tmp_path: Path) -> None:
