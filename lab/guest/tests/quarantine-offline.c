@@ -78,7 +78,7 @@ static _Noreturn void help(void)
 	sigaction(SIGALRM, &sa, NULL);
 	for (;;) {
 		while (helper->asked == helper->answered)
-			sleep_ms(1);
+			sleep_ms(1);	/* sleep: between two looks */
 		snprintf(path, sizeof(path), MEMORY "memory%d/state", helper->block);
 		alarm(PATIENCE_S);
 		helper->done = !put_file(path, helper->state);
