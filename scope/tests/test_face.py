@@ -62,11 +62,15 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_no_blank_column_where_data_is(recorded: Path) -> None:
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_blank_column_where_data_is(recorded: Path, theme: str) -> None:
     """A pixel test, at the five widths, at rest and held; no page is wider than its window."""
     with serving("--replay", str(recorded), "--speed", "0") as url, browser() as page:
         page.goto(url)
         wait(page, "scope.world.lines.length == 11 && scope.world.lines[3].count == 5000")
+        if theme == "dark":
+            page.keyboard.press("d")
+            wait(page, "document.documentElement.dataset.theme == 'dark'")
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             for view in ("live", "long"):
