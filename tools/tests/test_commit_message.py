@@ -12,7 +12,7 @@ RIGHT = [
     "cli: check that the program exists before any change" + BODY,
     "cli/run, lab: name the file\n\nWhy.\n\n    quoted " + "x" * 100 + "\n",
     "docs: link it\n\nhttps://example.org/" + "x" * 100 + "\n",
-    "Merge branch 'w-docs'\n",
+    "Merge branch 'topic'\n",
     'Revert "cli: x"\n\nThis reverts commit 1.\n',
     "\n# a template\ndocs: fix it" + BODY + "# " + "x" * 100 + "\n",
     "docs: fix it" + BODY + "# " + "-" * 24 + " >8 " + "-" * 24 + "\n" + "x y" * 100,
