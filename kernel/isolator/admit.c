@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Isolator: who may start, with what, and where. */
 #include <linux/capability.h>
+#include <linux/cpufeature.h>
 #include <linux/cpumask.h>
 #include <linux/isolator.h>
 
@@ -67,11 +68,24 @@ int isolator_check_args(struct isolator_start_args *args)
 	return 0;
 }
 
+/*
+ * A paravirtualised guest of Xen cannot flush its TLB by what the CPU does at its kernel entry:
+ * Xen keeps the translations of user mode global, and emulates CR4.
+ */
+static bool isolator_cannot_flush(void)
+{
+#ifdef CONFIG_X86
+	return cpu_feature_enabled(X86_FEATURE_XENPV);
+#else
+	return false;
+#endif
+}
+
 /**
  * isolator_check_cpu - may this CPU be isolated by the current task?
  * @cpu: the CPU it is pinned to
  *
- * Returns 0, -EACCES, -EALREADY, -EBUSY, or -EAGAIN: see isolator_begin().
+ * Returns 0, -EACCES, -EALREADY, -EBUSY, -EAGAIN, or -EOPNOTSUPP: see isolator_begin().
  * Context: process, the CPU's mutex held; sure with isolator_mutex, which keeps off other
  * starts.
  */
@@ -82,6 +96,10 @@ int isolator_check_cpu(int cpu)
 
 	if (!cpumask_test_cpu(cpu, &isolator_allowed))
 		return -EACCES;
+	if (isolator_cannot_flush()) {
+		pr_notice_once("isolator: no CPU can be isolated in a paravirtualised guest of Xen; use PVH or HVM\n");
+		return -EOPNOTSUPP;
+	}
 	/* An end changes both under the lock: seen apart, the CPU would look free. */
 	raw_spin_lock_irq(&isolator_lock);
 	owned = ic->owner;

@@ -20,8 +20,9 @@
  * sees the gate closed.
  *
  * Who may be left out: a CPU that is isolated and in user mode, on which the function
- * is not to run.  Until it is seen so, with all others stopped, it was only a
- * candidate; one that has entered the kernel meanwhile makes this stop a failed try.
+ * is not to run; one that is in the kernel when the stop begins is stopped as any other.
+ * Until it is seen so, with all others stopped, it was only a candidate; one that has
+ * entered the kernel meanwhile makes this stop a failed try.
  * A CPU in the kernel is never fenced: it may hold what the others wait for, and
  * an NMI there would wait for a stop that waits for the CPU.
  *
@@ -43,13 +44,16 @@
 
 #include "internal.h"
 
-/* So many tries, and a CPU that was in the kernel each time is stopped as any other. */
+/*
+ * So many tries fail; then a CPU that was in the kernel at the last of them, or at one since, is
+ * stopped as any other.
+ */
 #define ISOLATOR_GATE_TRIES	4
 
 /* Of the stop under way; stop_cpus_mutex. */
 static struct cpumask isolator_gate_out;	/* left out, or to be */
 static struct cpumask isolator_gate_stopped;	/* all others */
-static struct cpumask isolator_gate_busy;	/* was in the kernel when the gate closed */
+static struct cpumask isolator_gate_busy;	/* in the kernel when the gate closed */
 
 /*
  * In user mode, from which it can be kept out of the kernel.  A quiet section runs the kernel,
@@ -76,7 +80,8 @@ const struct cpumask *isolator_gate_choose(const struct cpumask *all,
 
 	if (!isolator_enabled())
 		return all;
-	if (!try)
+	/* From then on it only grows, so that the tries end. */
+	if (try < ISOLATOR_GATE_TRIES)
 		cpumask_clear(&isolator_gate_busy);
 	cpumask_clear(&isolator_gate_out);
 	for_each_cpu_and(cpu, all, &isolator_cpumask) {

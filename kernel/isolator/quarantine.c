@@ -48,8 +48,9 @@
  * due, and with a batch period a planned interruption.  Beyond limits' quarantine_bytes,
  * or without memory for its own books, a removal waits as before, and that frees all that
  * waited; so does the last resort before the OOM killer, of the machine and of a memcg, to
- * which it stays charged, and who takes memory offline.  A page keeps all of its folio, so
- * that is counted: too much, where a folio is removed in pieces.
+ * which it stays charged, before a task is put to sleep for its memcg's memory.high, and who
+ * takes memory offline.  A page keeps all of its folio, so that is counted: too much, where a
+ * folio is removed in pieces.
  */
 #include <linux/interval_tree.h>
 #include <linux/isolator.h>
@@ -71,11 +72,17 @@
 
 atomic_long_t isolator_removals = ATOMIC_LONG_INIT(0);
 
+/* Pages that are on no list any more, and are about to be free. */
+static atomic_long_t isolator_reaping = ATOMIC_LONG_INIT(0);
+
 static LIST_HEAD(isolator_quarantine_list);
 
+/* How often some were emptied; those of the last time have this number. */
+static u64 isolator_emptying;
+
 /*
- * Guards the list.  Who has it allocates nothing and takes no lock beyond it that is held over
- * an allocation: those who need memory wait for it.  Nor does it wait for a CPU.
+ * Guards the list and the numbers.  Who has it allocates nothing and takes no lock beyond it
+ * that is held over an allocation: those who need memory wait for it.  Nor does it wait for a CPU.
  */
 static DEFINE_MUTEX(isolator_quarantines_mutex);
 
@@ -137,6 +144,7 @@ static void isolator_removal_free(struct isolator_quarantine *q,
 {
 	tlb_free_batches(&removal->batch);
 	isolator_uncharge(q, removal->pages);
+	atomic_long_sub(removal->pages, &isolator_reaping);
 	kfree(removal);
 }
 
@@ -159,6 +167,7 @@ static unsigned long isolator_reap_some(struct isolator_quarantine *q, bool all)
 		interval_tree_remove(&removal->range, &q->ranges);
 		list_move_tail(&removal->list, &done);
 	}
+	atomic_long_add(pages, &isolator_reaping);
 	spin_unlock(&q->lock);
 	list_for_each_entry_safe(removal, next, &done, list)
 		isolator_removal_free(q, removal);
@@ -270,7 +279,7 @@ unsigned long __isolator_address_beside(struct mm_struct *mm, unsigned long addr
 }
 
 /* What waited for ticks that have come since, of all; and of those that have gone. */
-static void isolator_reap_all(struct work_struct *work)
+static void isolator_reap_all(void)
 {
 	struct isolator_quarantine *q;
 	bool more;
@@ -286,7 +295,12 @@ static void isolator_reap_all(struct work_struct *work)
 	} while (more);
 }
 
-static DECLARE_WORK(isolator_reap_work, isolator_reap_all);
+static void isolator_reap_ticked(struct work_struct *work)
+{
+	isolator_reap_all();
+}
+
+static DECLARE_WORK(isolator_reap_work, isolator_reap_ticked);
 
 /**
  * isolator_quarantine_poll - has the CPU flushed since this was last called?
@@ -323,25 +337,18 @@ static bool isolator_quarantine_of(struct isolator_quarantine *q, struct mem_cgr
 static void isolator_quarantine_unref(struct isolator_quarantine *q)
 {
 	if (refcount_dec_and_test(&q->refs))
-		kfree(q);
+		kfree_rcu(q, rcu);
 }
 
-/* The first of the list, which gets to its end, with a reference, if it is one of @memcg's. */
-static struct isolator_quarantine *isolator_quarantine_next(struct mem_cgroup *memcg)
+/*
+ * Of a quarantine that was numbered, or later again, by whoever empties it?  Context: preemption
+ * off, so that the quarantine stays; that of a CPU whose isolation ends may not be flushed here.
+ */
+static bool isolator_owes_numbered(int cpu, void *number)
 {
-	struct isolator_quarantine *q;
+	struct isolator_quarantine *q = READ_ONCE(isolator_of(cpu)->quarantine);
 
-	mutex_lock(&isolator_quarantines_mutex);
-	q = list_first_entry_or_null(&isolator_quarantine_list, struct isolator_quarantine, all);
-	if (q) {
-		list_move_tail(&q->all, &isolator_quarantine_list);
-		if (isolator_quarantine_of(q, memcg))
-			refcount_inc(&q->refs);
-		else
-			q = NULL;
-	}
-	mutex_unlock(&isolator_quarantines_mutex);
-	return q;
+	return q && READ_ONCE(q->emptying) >= *(u64 *)number && isolator_owes_flush(cpu);
 }
 
 /**
@@ -350,32 +357,31 @@ static struct isolator_quarantine *isolator_quarantine_next(struct mem_cgroup *m
  *	   there; NULL: all
  *
  * Interrupts the CPUs that have to flush, as a call does: waits for a tick, at most D_spin,
- * for each process in turn.  Other groups' threads pay nothing for a group that is full.
+ * once for all of them.  Other groups' threads pay nothing for a group that is full.
  *
- * Returns how many pages were freed.  Context: process; page table locks are not held, any
- * lock may be over which memory is allocated.
+ * Returns how many pages were freed meanwhile, by whomever, or are about to be.  Context:
+ * process; page table locks are not held, any lock may be over which memory is allocated.
  */
 unsigned long isolator_quarantine_empty(struct mem_cgroup *memcg)
 {
+	long before = atomic_long_read(&isolator_quarantine_pages), freed;
 	struct isolator_quarantine *q;
-	unsigned long freed = 0;
-	size_t number;
+	u64 number;
 
-	if (!atomic_long_read(&isolator_quarantine_pages))
+	if (!before)
 		return 0;
 	mutex_lock(&isolator_quarantines_mutex);
-	number = list_count_nodes(&isolator_quarantine_list);
-	mutex_unlock(&isolator_quarantines_mutex);
-	/* Each in turn; nobody else waits for the mutex as long as one that flushes does. */
-	while (number--) {
-		q = isolator_quarantine_next(memcg);
-		if (!q)
-			continue;
-		isolator_quarantine_flush(q);
-		freed += isolator_reap(q, false);
-		isolator_quarantine_unref(q);
+	number = ++isolator_emptying;
+	list_for_each_entry(q, &isolator_quarantine_list, all) {
+		if (isolator_quarantine_of(q, memcg))
+			WRITE_ONCE(q->emptying, number);
 	}
-	return freed;
+	mutex_unlock(&isolator_quarantines_mutex);
+	on_each_cpu_cond_mask(isolator_owes_numbered, isolator_entered, &number, true,
+			      &isolator_cpumask);
+	isolator_reap_all();
+	freed = before - atomic_long_read(&isolator_quarantine_pages);
+	return max(freed, atomic_long_read(&isolator_reaping));
 }
 
 /* Before anything is killed for want of memory, one interruption gives back what waits. */

@@ -4,6 +4,7 @@
 #define _ISOLATOR_QUARANTINE_H
 
 #include <linux/interval_tree.h>
+#include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 
@@ -38,6 +39,8 @@ struct isolator_removal {
  * @mm: whose it is, as long as it is in the list of all
  * @refs: the mm's, until it has no user, and one of each isolation
  * @all: of all quarantines, under isolator_quarantines_mutex
+ * @emptying: the last time that it was to be emptied, under isolator_quarantines_mutex
+ * @rcu: who looks at a CPU's may still look
  */
 struct isolator_quarantine {
 	spinlock_t		lock;	/* the two below */
@@ -48,6 +51,8 @@ struct isolator_quarantine {
 	struct mm_struct	*mm;
 	refcount_t		refs;
 	struct list_head	all;
+	u64			emptying;
+	struct rcu_head		rcu;
 };
 
 /* Pages in all quarantines. */
