@@ -25,7 +25,7 @@ run: ## stock, tuned and isolator side by side: table, out/run.json, out/run.htm
 check: ## linters, unit tests, the model, guest tests; closes with "N passed, N failed"
 	@tools/check
 
-matrix: ## every source of interruption, every configuration; one row: make matrix ROW=28
+matrix: ## every trigger of the catalogue, every configuration; one row: make matrix ROW=28
 	@tools/isolab matrix $(ROW) $(if $(ARCH),--arch $(ARCH))
 
 hunt: ## soak an isolated core and name what reaches it: make hunt MINUTES=5

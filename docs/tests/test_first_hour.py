@@ -26,6 +26,7 @@ ELSEWHERE = {
     "apt install ./out/deb/*.deb": "tools/deb-test",
     "apt install ./out/deb/kernel/*.deb": "guest test deb",
     "isolator-kernel-default once && reboot": "guest test deb",
+    "isolator-kernel-default once && sudo reboot": "guest test deb",
     "isolator-kernel-default on": "tools/tests/test_kernel_default.py",
     "isolator-kernel-default off && reboot": "tools/tests/test_kernel_default.py",
     "apt purge '~i~nisolator'": "test_the_purge below, tools/deb-test",
