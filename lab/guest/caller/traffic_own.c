@@ -52,7 +52,7 @@ static noinstr int work_quietly(struct isolator_caller *caller, unsigned int kin
 				unsigned int count)
 {
 	struct isolator_message message;
-	u64 data[ISOLATOR_RING_WORDS] = { };
+	static const u64 data[ISOLATOR_RING_WORDS];	/* no memset() in here */
 	int ret = isolator_quiet_enter(caller);
 
 	if (ret)
