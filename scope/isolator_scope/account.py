@@ -68,7 +68,7 @@ class Account:
         self.triggers = 0
         self.lost_triggers = 0  # of Gap records, and of numbers that were jumped over
         self.lost_packets = 0
-        self.unreadable = 0  # packets with a right checksum and a wrong content
+        self.unreadable = 0  # messages with a right checksum and a wrong content
         self.contradictions = 0
         self.began: int | None = None  # the first trigger, host's time
         self.ended = 0  # the last one
@@ -188,10 +188,12 @@ class Account:
             self.run.lost += count
         self.gaps.append(Lost(self.ended or at, at, what, count))
 
-    def unread(self, number: int, at: int) -> None:
-        """A packet of this number came and could not be read."""
+    def unread(self, number: int | None, at: int) -> None:
+        """A message, or the packet of this number, came and could not be read."""
         self.unreadable += 1
         self._complete = False
+        if number != self.next_packet:
+            return
         self._lose(at, "packets", 1)
         self.next_packet = number + 1
 
@@ -394,7 +396,7 @@ class Account:
         if self.unsent:
             found.append(f"the generator could not keep {self.unsent} records for sending")
         if self.unreadable:
-            found.append(f"{self.unreadable} packets could not be read")
+            found.append(f"{self.unreadable} messages could not be read")
         if self.contradictions:
             found.append(f"{self.contradictions} records contradict what was said before")
         if self.state is not None and self.state.lost:

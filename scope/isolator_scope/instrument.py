@@ -12,6 +12,7 @@ from typing import Any
 
 from . import checkpoint
 from .account import Account
+from .bounds import read, whole
 from .errors import ScopeError
 from .frame import HEAD
 from .index import Index
@@ -30,7 +31,6 @@ from .protocol import (
     Stop,
     Trigger,
     Welcome,
-    decode,
 )
 from .recording import Entry, Kind, Reader, Recording, seal
 from .runs import SETTINGS, changes, told
@@ -49,6 +49,12 @@ class Event:
     words: str
 
 
+def packet_number(frame: Frame) -> int | None:
+    """Of a frame that is a packet, also one that cannot be read; None: it has none."""
+    return int.from_bytes(frame.payload[:8], "little") \
+        if frame.type == Packet.TYPE and len(frame.payload) >= 8 else None
+
+
 def feed(account: Account, frame: Frame, message: Message | None, at: int) -> bool:
     """One frame into the account; False: a packet that it has."""
     if isinstance(message, Packet):
@@ -59,9 +65,9 @@ def feed(account: Account, frame: Frame, message: Message | None, at: int) -> bo
         account.told(message)
     elif isinstance(message, Floor):
         account.floor = message
-    elif message is None and frame.type == Packet.TYPE and len(frame.payload) >= 8:
-        number = int.from_bytes(frame.payload[:8], "little")
-        if number != account.next_packet:
+    elif message is None and frame.type in (Packet.TYPE, Welcome.TYPE):
+        number = packet_number(frame)
+        if number is not None and number < account.next_packet:
             return False
         account.unread(number, at)
     return True
@@ -74,7 +80,7 @@ def parse(raw: bytes) -> tuple[Frame, Message | None]:
     _, _, kind, _, _, sequence, _ = HEAD.unpack_from(raw)
     frame = Frame(kind, sequence, raw[HEAD.size:])
     try:
-        return frame, decode(frame)
+        return frame, read(frame)
     except ProtocolError:
         return frame, None
 
@@ -95,6 +101,7 @@ class Instrument:
         self.playing: Player | None = None
         self.baseline: Account | None = None  # of another recording, to compare with
         self.saved = 0.0  # when the last checkpoint was
+        self._half = False  # a frame is accounted for in part: an error ended it
         self._started = False  # as far as is known triggers come
         # A thread of its own: nothing else may hold the sync up.
         self._disk = ThreadPoolExecutor(1, "sync")
@@ -174,7 +181,7 @@ class Instrument:
     def save(self) -> None:
         """A checkpoint: what is accounted for need not be read again."""
         self.saved = time.monotonic()
-        if self.index is None or not self.replayed or not self.ready:
+        if self.index is None or not self.replayed or not self.ready or self._half:
             return
         if (mark := seal(self.path, self.replayed)) is not None:
             told = {**checkpoint.dump(self.account), "marks": list(self.marks),
@@ -196,11 +203,13 @@ class Instrument:
 
     def _fed(self, frame: Frame, message: Message | None, at: int, begin: int) -> None:
         """Into the account, and into the index."""
+        self._half = True
         feed(self.account, frame, message, at)
         if isinstance(message, Packet) and self.index is not None:
             first = next((one for one in message.records if isinstance(one, Trigger)), None)
             if first is not None:
                 self._indexed(begin, first.trigger, self.account.wall(first.at_ns))
+        self._half = False
 
     def take(self, entry: Entry) -> None:
         """An entry of a recording."""
@@ -214,7 +223,7 @@ class Instrument:
             if name == "run":
                 self._begin(words, entry.at)
             elif name == "mark":
-                self.marks.append((int(words.get("of", entry.at)), str(words.get("text", ""))))
+                self.marks.append((whole(words.get("of")) or entry.at, str(words.get("text", ""))))
             said = ", ".join(f"{key} {value}" for key, value in words.items())
             self.events.append(Event(entry.at, name, said))
 
@@ -270,8 +279,8 @@ class Instrument:
 
     def received(self, frame: Frame, raw: bytes, message: Message | None, at: int) -> None:
         """On the disk first, then counted; a packet that is there is neither."""
-        if frame.type == Packet.TYPE and \
-                int.from_bytes(frame.payload[:8], "little") < self.account.next_packet:
+        number = packet_number(frame)
+        if number is not None and number < self.account.next_packet:
             self.repeated += 1
             return
         begin = 0

@@ -9,6 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
+from .bounds import read
 from .errors import ScopeError, reason
 from .protocol import (
     Ack,
@@ -22,7 +23,6 @@ from .protocol import (
     ProtocolError,
     Status,
     Welcome,
-    decode,
     encode,
     encode_frame,
 )
@@ -178,7 +178,7 @@ class Link:
     def _take(self, frame: Frame) -> None:
         at = time.time_ns()
         try:
-            message: Message | None = decode(frame)
+            message: Message | None = read(frame)
         except ProtocolError as problem:
             self.why = str(problem)
             message = None

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from .bounds import read
 from .frame import HEAD
 from .index import LATEST, Index
 from .protocol import (
@@ -18,7 +19,6 @@ from .protocol import (
     ProtocolError,
     Record,
     Trigger,
-    decode,
 )
 from .recording import Entry, Kind, Reader
 from .trail import BASE, COUNT, LATE, LEAST, MISSING, MOST, SUM, Row, empty
@@ -43,7 +43,7 @@ def packet(entry: Entry) -> Packet | None:
     if kind != Packet.TYPE:
         return None
     try:
-        message = decode(Frame(kind, sequence, entry.content[HEAD.size:]))
+        message = read(Frame(kind, sequence, entry.content[HEAD.size:]))
     except ProtocolError:
         return None
     return message if isinstance(message, Packet) else None

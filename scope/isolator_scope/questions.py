@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from . import past
+from .bounds import whole
 from .index import COARSE
 from .trail import BASE, LEVELS, MISSING, MOST, RING, Row
 from .view import View, find, shape, told_rows, worst
@@ -21,11 +22,6 @@ NEAR = 1_000_000  # ns around a trigger whose time is known
 AROUND = 2_000_000_000  # ns around a trigger whose time is known by its mark only
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) \
-        and abs(value) < 1 << 62 else None
 
 
 class Questions:
@@ -46,9 +42,9 @@ class Questions:
             return
         view = self.view
         for which in ("live", "long"):
-            if (level := _whole(wanted.get(which))) is not None:
+            if (level := whole(wanted.get(which))) is not None:
                 view.zoom(which, level)
-        chosen = {name: _whole(wanted[name]) for name in ("run", "limit") if name in wanted}
+        chosen = {name: whole(wanted[name]) for name in ("run", "limit") if name in wanted}
         held = wanted.get("hold")
         if chosen or isinstance(held, bool):
             view.look(held if isinstance(held, bool) else None, **chosen)
@@ -74,7 +70,7 @@ class Questions:
         return {"type": "worst", "rows": worst(self.view.run)}
 
     async def _baseline(self, one: dict[str, Any], _: ThreadPoolExecutor) -> dict[str, Any] | None:
-        instrument, number = self.view.instrument, _whole(one.get("run"))
+        instrument, number = self.view.instrument, whole(one.get("run"))
         if number == 0 and instrument.baseline is not None:
             return {"type": "baseline", **shape(instrument.baseline.run, "the baseline recording")}
         found = next((run for run in instrument.account.runs if run.number == number), None)
@@ -85,7 +81,7 @@ class Questions:
     async def _window(self, one: dict[str, Any], threads: ThreadPoolExecutor
                       ) -> dict[str, Any] | None:
         """Columns of a level; those that the trail has no more come from index and recording."""
-        level, first, last = (_whole(one.get(name)) for name in ("level", "first", "last"))
+        level, first, last = (whole(one.get(name)) for name in ("level", "first", "last"))
         if level is None or first is None or last is None or not 0 <= level < LEVELS \
                 or not 0 <= last - first < WIDEST:
             return None
@@ -139,12 +135,12 @@ class Questions:
 
     async def _chain(self, one: dict[str, Any], threads: ThreadPoolExecutor) -> dict[str, Any]:
         account, rt = self.view.instrument.account, bool(one.get("rt"))
-        if (line := _whole(one.get("worst"))) is not None:
+        if (line := whole(one.get("worst"))) is not None:
             if (most := self.view.worst(line)) is None:
                 return {"type": "chain", "chain": None}
             one = {"number": most[0], "wall": most[1] - NEAR, "around": 2 * NEAR}
-        wall, number = _whole(one.get("wall")), _whole(one.get("number"))
-        found: Any = find(account, number, wall, _whole(one.get("around")) or 0)
+        wall, number = whole(one.get("wall")), whole(one.get("number"))
+        found: Any = find(account, number, wall, whole(one.get("around")) or 0)
         if found is None and (wall is not None or number is not None):
             found = await self._old_trigger(one, wall, threads)
         return {"type": "chain", "chain": self.view.chains.hops(account, found, rt)}
@@ -152,10 +148,10 @@ class Questions:
     async def _old_trigger(self, one: dict[str, Any], wall: int | None,
                            threads: ThreadPoolExecutor) -> past.Found | None:
         """Out of the recording, by its time or its number."""
-        instrument, number = self.view.instrument, _whole(one.get("number"))
+        instrument, number = self.view.instrument, whole(one.get("number"))
         if instrument.index is None:
             return None
-        around = _whole(one.get("around")) or 0
+        around = whole(one.get("around")) or 0
         if wall is None:
             wall, around = instrument.index.triggered(number or 0), AROUND
         if wall is None:
@@ -164,4 +160,4 @@ class Questions:
         if place is None:
             return None
         return await asyncio.get_running_loop().run_in_executor(
-            threads, past.trigger, place, wall, wall + around, number, _whole(one.get("line")))
+            threads, past.trigger, place, wall, wall + around, number, whole(one.get("line")))

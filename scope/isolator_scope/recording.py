@@ -26,6 +26,7 @@ HEAD = struct.Struct("<IIQB")
 SEALED = struct.Struct("<QB")  # of the head, what the checksum covers beside the content
 MOST = 1 << 20  # bytes of a content
 CHUNK = 1 << 18
+LATEST = 62  # bits of a time: until 2116
 
 
 class Kind(IntEnum):
@@ -50,6 +51,7 @@ class Entry:
         """The content of a NOTE; of one that is no JSON nothing."""
         try:
             data = json.loads(self.content)
+            json.dumps(data, ensure_ascii=False).encode()  # ValueError: half a character
         except (ValueError, RecursionError):
             return {}
         return data if isinstance(data, dict) else {}
@@ -107,7 +109,7 @@ class Reader:
         if not self._have(HEAD.size):
             return None
         length, crc, at, kind = HEAD.unpack_from(self._buffer, self._place)
-        if length > MOST or not self._have(HEAD.size + length):
+        if length > MOST or at >> LATEST or not self._have(HEAD.size + length):
             return None
         start = self._place + HEAD.size
         content = bytes(self._buffer[start:start + length])

@@ -14,6 +14,8 @@ LEVELS = 8  # the coarsest column is 163.84 s
 RING = 640  # columns of each level: 6.4 s, 25.6 s, …, 29 h
 NONE = -1  # the maximum and the minimum of a column without a value
 
+LARGEST = (1 << 63) - 1  # sum of a column: more does not fit
+
 # A column of one line: maximum, minimum, sum, count, late, missing.
 MOST, LEAST, SUM, COUNT, LATE, MISSING = range(6)
 
@@ -76,7 +78,7 @@ class Level:
         if more[LEAST] >= 0 and not 0 <= row[LEAST][slot] <= more[LEAST]:
             row[LEAST][slot] = more[LEAST]
         for kind in (SUM, COUNT, LATE, MISSING):
-            row[kind][slot] += more[kind]
+            row[kind][slot] = min(max(row[kind][slot] + more[kind], 0), LARGEST)
 
     def read(self, index: int, line: int) -> list[int] | None:
         """A column; None: nothing is known of that time."""
@@ -151,7 +153,7 @@ class Trail:
         if index >= self.now:
             column = self.open[line]
             self.value(line, ns, True)
-            column[MISSING] -= 1
+            column[MISSING] = max(column[MISSING] - 1, 0)  # its trigger may be of another column
             return
         self.levels[0].merge(index, line, change)
         for level in range(1, LEVELS):
