@@ -9,7 +9,7 @@ from typing import Any
 
 from .errors import ScopeError
 from .instrument import Instrument
-from .link import PORT, Target, address
+from .link import PORT, address
 from .protocol import (
     Calibrate,
     Message,
@@ -139,7 +139,7 @@ class Commands:
         if link is None:
             return 409, "a recording has no link"
         try:
-            target = Target(*address(where, PORT), link.target.token) if where else None
+            target = link.at(*address(where, PORT)) if where else None
         except ScopeError as problem:
             return 400, str(problem)
         link.again(target)

@@ -85,6 +85,7 @@ class Link:
 
     def __init__(self, target: Target, sink: Sink, seed: int | None = None) -> None:
         self.target = target
+        self._given = target  # its token is for its address alone
         self.sink = sink
         self.connected = asyncio.Event()
         self.connects = 0
@@ -99,6 +100,11 @@ class Link:
         self._brought = False  # a packet came since it was connected
         self._waiting: deque[tuple[int, asyncio.Future[Ack]]] = deque()
         self._again = asyncio.Event()
+
+    def at(self, host: str, port: int) -> Target:
+        """A target by its address; with the token only where that was given for it."""
+        given = self._given
+        return Target(host, port, given.token if (host, port) == (given.host, given.port) else "")
 
     def again(self, target: Target | None = None) -> None:
         """Connect, where it was given up, taken or left; or to another generator."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from isolator_scope.cli import main
+from isolator_scope.commands import Commands
 from isolator_scope.errors import INCONCLUSIVE
 from isolator_scope.instrument import Instrument
 from isolator_scope.link import Target
@@ -18,7 +19,9 @@ from isolator_scope.protocol import (
     Afterthought,
     Answer,
     Floor,
+    FrameReader,
     Gap,
+    Hello,
     Message,
     Packet,
     Record,
@@ -26,11 +29,13 @@ from isolator_scope.protocol import (
     Stray,
     Trigger,
     Welcome,
+    decode,
     encode,
 )
 from isolator_scope.recording import Kind, Reader, Recording
 from isolator_scope.view import View
-from scope_runs import until
+from scope_runs import generator, measuring, until
+from sim.generator import Link
 
 LAST = (1 << 64) - 1
 EXTREME = (0, 1, (1 << 53) - 1, (1 << 60) - 1, (1 << 62) - 1, 1 << 62, 1 << 63, LAST)
@@ -99,6 +104,33 @@ def test_values_that_no_account_holds(tmp_path: Path, about: str) -> None:
     again = Instrument(path, live=True, indexed=True)
     assert again.account.unreadable  # out of the checkpoint
     again.close()
+
+
+def test_the_token_is_for_its_address(tmp_path: Path) -> None:
+    """Another address, which a page may name, is not told it; the first one is, again."""
+    async def run() -> None:
+        came: asyncio.Queue[Message] = asyncio.Queue()
+
+        async def hear(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+            for frame in FrameReader().feed(await reader.read(1 << 16)):
+                came.put_nowait(decode(frame))
+
+        other = await asyncio.start_server(hear, "127.0.0.1", 0)
+        port = other.sockets[0].getsockname()[1]
+        async with generator(link=Link(token="s3cret")) as made, \
+                measuring(tmp_path / "a.scope", made.port, "s3cret") as host:
+            assert host.link is not None
+            await asyncio.wait_for(host.link.connected.wait(), 20)
+            commands = Commands(host)
+            assert (await commands.do({"name": "connect", "target": f"127.0.0.1:{port}"}))[0] == 200
+            said = await asyncio.wait_for(came.get(), 20)
+            assert isinstance(said, Hello) and said.token == ""
+            where = f"127.0.0.1:{made.port}"
+            assert (await commands.do({"name": "connect", "target": where}))[0] == 200
+            await until(host.link.connected.is_set, 20)
+        other.close()
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("seed", range(3))
