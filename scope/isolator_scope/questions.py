@@ -7,12 +7,14 @@ Only the newest question of a kind counts: who moves on does not wait for what w
 import asyncio
 import contextlib
 import json
+import sys
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from . import past
 from .bounds import whole
+from .errors import ScopeError, reason
 from .index import COARSE
 from .trail import BASE, LEVELS, MISSING, MOST, RING, Row
 from .view import View, find, shape, told_rows, worst
@@ -31,6 +33,7 @@ class Questions:
         self.view, self.send = view, send
         self._asked: dict[str, dict[str, Any]] = {}
         self._more = asyncio.Event()
+        self._failed = ""  # what was last said of one that failed
 
     def take(self, text: str) -> None:
         """One; what makes no sense is left alone."""
@@ -51,7 +54,7 @@ class Questions:
         for kind in ("chain", "window", "worst", "baseline", "map"):
             if kind in wanted:
                 one = wanted[kind] if isinstance(wanted[kind], dict) else {}
-                self._asked[f"{kind} {one.get('of', '')}"[:40]] = {"kind": kind, **one}
+                self._asked[f"{kind} {one.get('of', '')}"[:40]] = {**one, "kind": kind}
                 self._more.set()
 
     async def run(self, threads: ThreadPoolExecutor) -> None:
@@ -62,14 +65,24 @@ class Questions:
                 self._more.clear()
                 while self._asked:
                     one = self._asked.pop(next(iter(self._asked)))
-                    answer = await getattr(self, f"_{one['kind']}")(one, threads)
-                    if answer is not None:
-                        await self.send(answer)
+                    await self.send(await self._answer(one, threads))
+
+    async def _answer(self, one: dict[str, Any], threads: ThreadPoolExecutor) -> dict[str, Any]:
+        """Or why there is none: the recording may have gone.  Others are answered all the same."""
+        try:
+            found: dict[str, Any] = await getattr(self, f"_{one['kind']}")(one, threads)
+        except (ScopeError, OSError) as problem:
+            words = reason(problem)
+            if words != self._failed:
+                print(f"isolator-scope: {one['kind']}: {words}", file=sys.stderr, flush=True)
+            self._failed = words
+            return {"type": one["kind"], "of": str(one.get("of", ""))[:20], "failed": words}
+        return found
 
     async def _worst(self, one: dict[str, Any], _: ThreadPoolExecutor) -> dict[str, Any]:
         return {"type": "worst", "rows": worst(self.view.run)}
 
-    async def _baseline(self, one: dict[str, Any], _: ThreadPoolExecutor) -> dict[str, Any] | None:
+    async def _baseline(self, one: dict[str, Any], _: ThreadPoolExecutor) -> dict[str, Any]:
         instrument, number = self.view.instrument, whole(one.get("run"))
         if number == 0 and instrument.baseline is not None:
             return {"type": "baseline", **shape(instrument.baseline.run, "the baseline recording")}

@@ -162,6 +162,19 @@ class Server:
         questions = Questions(view, socket.send_json)
         tasks = [asyncio.create_task(self._tell(socket, view)),
                  asyncio.create_task(questions.run(self._threads))]
+        loop = asyncio.get_running_loop()
+
+        def ended(task: asyncio.Task[None]) -> None:
+            """Never in silence: a page whose socket is closed says so, and comes again."""
+            problem = None if task.cancelled() else task.exception()
+            if problem is not None and not isinstance(problem, ConnectionError):
+                loop.call_exception_handler({"message": "a page's task failed",
+                                             "exception": problem, "task": task})
+                if request.transport is not None:
+                    request.transport.abort()
+
+        for task in tasks:
+            task.add_done_callback(ended)
         try:
             async for message in socket:
                 if message.type == WSMsgType.TEXT:
@@ -169,9 +182,6 @@ class Server:
         finally:
             for task in tasks:
                 task.cancel()
-            # What they failed with is that the page has gone, which is no news.
-            for task in tasks:
-                task.add_done_callback(lambda one: one.cancelled() or one.exception())
             view.leave()
         return socket
 

@@ -6,6 +6,7 @@ import { chosen, tell, world } from "./state.js";
 
 export const MOST = 1, LEAST = 2, SUM = 3, COUNT = 4, LATE = 5, MISSING = 6;
 const NEAREST = 1e7; // ns
+const PAUSE = 2000; // ms
 
 export class TimeAxis {
   /** @param {string} which @param {number} span ns; 0: all of the run */
@@ -21,6 +22,7 @@ export class TimeAxis {
     /** @type {[number, number]|null} columns that were asked for */
     this.covered = null;
     this.waiting = false;
+    this.later = 0; // when what was not answered is asked again
   }
   /** ns of a column. */
   get each() { return world.base * 4 ** Math.max(this.level, 0); }
@@ -49,7 +51,7 @@ export class TimeAxis {
     const [from, to] = this.window();
     const first = Math.max(Math.floor(from / this.each), 0), last = Math.floor(to / this.each);
     if (this.covered && this.covered[0] <= first && this.covered[1] >= Math.min(last, this.newest)) return;
-    if (this.waiting) return;
+    if (this.waiting || performance.now() < this.later) return;
     const spare = Math.ceil((last - first) / 2);
     const ask = { of: this.which, level, first: Math.max(first - spare, 0), last: last + spare };
     this.waiting = true;
@@ -81,6 +83,8 @@ export class TimeAxis {
       joins && known ? Math.max(last, known[1]) : last);
     this.trim();
   }
+  /** It was not answered: soon again. */
+  failed() { this.waiting = false; this.later = performance.now() + PAUSE; }
   /** @param {number} index @param {number[][]} lines */
   put(index, lines) {
     this.rows.set(index, new Map(lines.map((one) => [one[0], one])));

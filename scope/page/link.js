@@ -10,6 +10,10 @@ const takers = {};
 /** @param {string} type @param {(words: any) => void} act */
 export function receive(type, act) { takers[type] = act; }
 
+let failed = /** @type {(words: any) => void} */ (() => {});
+/** What becomes of a question that could not be answered. @param {(words: any) => void} act */
+export function fails(act) { failed = act; }
+
 /** @param {object} words */
 export function send(words) {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(words));
@@ -19,6 +23,7 @@ export function connect() {
   socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`);
   socket.onmessage = (event) => {
     const words = JSON.parse(event.data);
+    if (words.failed) { say(`${words.type}: ${words.failed}`, false); failed(words); return; }
     takers[words.type]?.(words);
   };
   socket.onopen = () => { world.server = true; tell("status"); };

@@ -7,7 +7,7 @@ import * as figures from "./export.js";
 import { element, get, lowest, nanoseconds, repaint, time } from "./format.js";
 import { cursor } from "./hands.js";
 import * as keys from "./keys.js";
-import { command, connect, receive, say, send, snapshot } from "./link.js";
+import { command, connect, fails, receive, say, send, snapshot } from "./link.js";
 import * as minimap from "./minimap.js";
 import * as overview from "./overview.js";
 import * as place from "./place.js";
@@ -61,6 +61,8 @@ receive("window", (words) => {
   (/** @type {any} */ (axes))[words.of]?.answer(words);
   views.touch(true);
 });
+
+fails((words) => { if (words.type === "window") (/** @type {any} */ (axes))[words.of]?.failed(); });
 
 receive("baseline", (words) => {
   chosen.baseline = words.lines.length ? { ...words, ever: words.coarse.map((/** @type {any} */ row) => {

@@ -6,8 +6,11 @@ Each value here is one that the protocol's fields hold.
 
 import asyncio
 import contextlib
+import json
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from isolator_scope.cli import main
@@ -32,9 +35,12 @@ from isolator_scope.protocol import (
     decode,
     encode,
 )
+from isolator_scope.questions import Questions
 from isolator_scope.recording import Kind, Reader, Recording
+from isolator_scope.trail import BASE
 from isolator_scope.view import View
-from scope_runs import generator, measuring, until
+from scope_runs import generator, measuring, until, write
+from scope_served import served, stand_in, told
 from sim.generator import Link
 
 LAST = (1 << 64) - 1
@@ -224,3 +230,61 @@ def test_what_is_counted_by_half_is_not_kept(tmp_path: Path,
         host.take(next(iter(Reader(tmp_path / "b.scope"))))
     host.close()
     assert not (tmp_path / "a.scope.index" / "checkpoint").exists()
+
+
+def test_a_question_that_fails_is_one_question(tmp_path: Path,
+                                               capsys: pytest.CaptureFixture[str]) -> None:
+    """With the recording gone: it is said why, once on standard error, and the next is answered."""
+    path = tmp_path / "a.scope"
+    write(path, 2000, millihertz=20_000)
+    host = Instrument(path, live=True, indexed=True)
+    asyncio.run(host.catch_up())
+    path.rename(tmp_path / "b.scope")
+    first = (host.account.began or 0) // BASE
+    answers: list[dict[str, Any]] = []
+
+    async def run() -> None:
+        async def send(words: dict[str, Any]) -> None:
+            answers.append(words)
+
+        questions = Questions(View(host), send)
+        with ThreadPoolExecutor(1) as threads:
+            task = asyncio.create_task(questions.run(threads))
+            for _ in range(2):
+                questions.take(json.dumps({"window": {
+                    "of": "live", "level": 0, "first": first, "last": first + 9, "kind": "no"}}))
+                questions.take('{"worst": {}}')
+                await until(lambda: not questions._asked or task.done(), 20)
+            await until(lambda: len(answers) == 4 or task.done(), 20)
+            task.cancel()
+
+    asyncio.run(run())
+    failed, right = answers[::2], answers[1::2]
+    assert [one["type"] for one in answers] == ["window", "worst"] * 2 and right[0]["rows"]
+    assert all(one["of"] == "live" and "No such file" in str(one["failed"]) for one in failed)
+    assert capsys.readouterr().err.count("No such file") == 1
+    host.close()
+
+
+def test_a_page_whose_task_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                         caplog: pytest.LogCaptureFixture) -> None:
+    """Its socket closes, so that it comes again."""
+    write(tmp_path / "a.scope", 10)
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    async def run() -> None:
+        host = Instrument(tmp_path / "a.scope", live=False)
+        async with served(host, stand_in(tmp_path)) as (client, url), \
+                client.ws_connect(url + "/ws") as socket:
+            await told(socket, "whole")
+            monkeypatch.setattr("isolator_scope.questions.worst", fail)
+            await socket.send_str('{"worst": {}}')
+            async with asyncio.timeout(20):
+                async for _ in socket:
+                    pass
+            assert socket.closed
+
+    asyncio.run(run())
+    assert "ZeroDivisionError" in caplog.text

@@ -9,7 +9,6 @@ import socket
 import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -22,52 +21,18 @@ from isolator_scope.cli import main
 from isolator_scope.errors import ERROR
 from isolator_scope.instrument import Instrument
 from isolator_scope.protocol import Start
-from isolator_scope.server import DOWNLOADS, PARTS, Options, Server
+from isolator_scope.server import DOWNLOADS
 from isolator_scope.view import View
 from scope_browser import serving
 from scope_runs import generator, measuring, record, until, whole
+from scope_served import Fetch, served, stand_in, told
 from sim.model import Faults
-
-Fetch = aiohttp.ClientSession
 
 
 @pytest.fixture
 def parts(tmp_path: Path) -> Path:
     """Files that stand for uPlot."""
-    folder = tmp_path / "parts"
-    folder.mkdir()
-    for name in PARTS:
-        (folder / name).write_text("/* */")
-    return folder
-
-
-@contextlib.asynccontextmanager
-async def served(instrument: Instrument, parts: Path, host: str = "127.0.0.1", token: str = "",
-                 buffers: int = 0) -> AsyncIterator[tuple[Fetch, str]]:
-    """A client that keeps no cookies, and the address; bytes that the kernel holds of answers."""
-    from aiohttp import web
-
-    runner = web.AppRunner(Server(instrument, Options(host, 0, token, parts)).app)
-    await runner.setup()
-    listener = socket.create_server(("127.0.0.1", 0))
-    if buffers:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffers)  # each one inherits it
-    await web.SockSite(runner, listener).start()
-    async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as client:
-        try:
-            yield client, f"http://127.0.0.1:{runner.addresses[0][1]}"
-        finally:
-            await runner.cleanup()
-
-
-async def told(socket: aiohttp.ClientWebSocketResponse, kind: str) -> dict[str, Any]:
-    """The next message of a kind."""
-    async with asyncio.timeout(10):
-        while True:
-            words = await socket.receive_json()
-            if words["type"] == kind:
-                assert isinstance(words, dict)
-                return words
+    return stand_in(tmp_path)
 
 
 def test_token(tmp_path: Path, parts: Path) -> None:
