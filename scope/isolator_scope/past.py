@@ -23,7 +23,7 @@ from .protocol import (
 from .recording import Entry, Kind, Reader
 from .trail import BASE, COUNT, LATE, LEAST, MISSING, MOST, SUM, Row, empty
 
-MOST_TRIGGERS = 500_000  # that one question reads; the page asks for coarser columns before
+MOST_TRIGGERS = 500_000  # that one question reads; the page asks on
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,11 @@ def packet(entry: Entry) -> Packet | None:
     return message if isinstance(message, Packet) else None
 
 
-def records(place: Place, since: int, until: int) -> Iterator[tuple[int, Record]]:
-    """The host's time of its trigger, and the record; afterthoughts have the time before them."""
+def records(place: Place, since: int, until: int, most: int) -> Iterator[tuple[int, Record]]:
+    """The host's time of its trigger, and the record; afterthoughts have the time before them.
+
+    Of the triggers from `since` on no more than `most`.
+    """
     reader, wall, triggers = Reader(place.path, place.at), since, 0
     try:
         for entry in reader:
@@ -58,22 +61,31 @@ def records(place: Place, since: int, until: int) -> Iterator[tuple[int, Record]
             for record in found.records if found is not None else ():
                 if isinstance(record, Trigger):
                     wall = record.at_ns + place.offset
-                    triggers += 1
+                    triggers += wall >= since
                 yield wall, record
-            if wall > until + LATEST or triggers > MOST_TRIGGERS:
+            if wall > until + LATEST or triggers > most:
                 return
     finally:
         reader.close()
 
 
-def columns(place: Place, level: int, first: int, last: int, lines: int) -> dict[int, Row]:
-    """Of a fine level."""
+def columns(place: Place, level: int, first: int, last: int, lines: int
+            ) -> tuple[dict[int, Row], int]:
+    """Of a fine level, and the last one that was read: at least the first."""
     each = BASE << 2 * level
+    left = MOST_TRIGGERS
     found: dict[int, Row] = {}
     seen: dict[int, int] = {}  # the column of each trigger
-    for wall, record in records(place, first * each, (last + 1) * each):
+    # As many again for what answers late of those.
+    for wall, record in records(place, first * each, (last + 1) * each, 2 * MOST_TRIGGERS):
+        if wall > (last + 1) * each + LATEST:
+            break
         if isinstance(record, Trigger):
             index = wall // each
+            if first <= index <= last:
+                left -= 1
+                if not left:
+                    last = max(first, index - 1)
             if first <= index <= last:
                 seen[record.trigger] = index
                 _add(found.setdefault(index, [None] * lines), record)
@@ -83,7 +95,7 @@ def columns(place: Place, level: int, first: int, last: int, lines: int) -> dict
                 column[MISSING] -= 1
                 column[LATE] += 1
                 _value(column, record.ns)
-    return found
+    return {index: row for index, row in found.items() if index <= last}, last
 
 
 def _value(column: list[int], ns: int) -> None:
@@ -126,7 +138,7 @@ def trigger(place: Place, since: int, until: int, number: int | None = None,
             line: int | None = None) -> Found | None:
     """The one of that number; or the one whose answer on that line, or on any, took longest."""
     best, worst = None, -1
-    for wall, record in records(place, since, until):
+    for wall, record in records(place, since, until, MOST_TRIGGERS):
         if isinstance(record, Trigger) and since <= wall <= until:
             if number is not None and record.trigger != number:
                 continue

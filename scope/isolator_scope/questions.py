@@ -92,32 +92,39 @@ class Questions:
         return {"type": "baseline", **shape(found, found.title)}
 
     async def _window(self, one: dict[str, Any], threads: ThreadPoolExecutor
-                      ) -> dict[str, Any] | None:
-        """Columns of a level; those that the trail has no more come from index and recording."""
+                      ) -> dict[str, Any]:
+        """Columns of a level; those that the trail has no more come from index and recording.
+
+        `last` of the answer is how far it was read: a page asks on.
+        """
         level, first, last = (whole(one.get(name)) for name in ("level", "first", "last"))
         if level is None or first is None or last is None or not 0 <= level < LEVELS \
-                or not 0 <= last - first < WIDEST:
-            return None
+                or not 0 <= first <= last:
+            raise ScopeError("there are no such columns")
+        last = min(last, first + WIDEST - 1)
         trail = self.view.instrument.account.trail
         kept = trail.span(level)
         rows: dict[int, Row] = {}
         if first < kept.start:
-            rows.update(await self._old(level, first, min(last, kept.start - 1), threads))
+            old = min(last, kept.start - 1)
+            rows, read = await self._old(level, first, old, threads)
+            if read < old or trail.span(level).start > kept.start:
+                last = min(last, read)  # what is newer may have left the trail meanwhile
         for index in range(max(first, kept.start), min(last + 1, kept.stop)):
             rows[index] = trail.row(level, index)
         return {"type": "window", "of": str(one.get("of", ""))[:20], "level": level,
                 "first": first, "last": last, "rows": told_rows(sorted(rows.items()))}
 
     async def _old(self, level: int, first: int, last: int, threads: ThreadPoolExecutor
-                   ) -> dict[int, Row]:
+                   ) -> tuple[dict[int, Row], int]:
         index, instrument = self.view.instrument.index, self.view.instrument
         if index is None:
-            return {}
+            raise ScopeError("there is no index of the recording")
         if level >= COARSE:
-            return dict(index.columns(level, first, last))
+            return dict(index.columns(level, first, last)), last
         place = past.at(index, instrument.path, first * (BASE << 2 * level))
         if place is None:
-            return {}
+            return {}, last
         return await asyncio.get_running_loop().run_in_executor(
             threads, past.columns, place, level, first, last, instrument.account.trail.lines)
 

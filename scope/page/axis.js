@@ -19,8 +19,9 @@ export class TimeAxis {
     this.newest = -1; // column
     /** @type {Map<number, Map<number, number[]>>} index, line, column */
     this.rows = new Map();
-    /** @type {[number, number]|null} columns that were asked for */
-    this.covered = null;
+    /** @type {[number, number][]} stretches of columns, in their order, of which all that exist are here */
+    this.known = [];
+    this.streamed = -1; // the last column that came by itself
     this.waiting = false;
     this.later = 0; // when what was not answered is asked again
   }
@@ -42,27 +43,54 @@ export class TimeAxis {
     while (level < world.levels - 1 && this.span / (world.base * 4 ** level) > world.ring) level++;
     return level;
   }
+  get longest() { return world.base * 4 ** (world.levels - 1) * world.ring; }
+  /** Within the recording, or what may be there when all of it is read. */
+  clamp() {
+    const { began, reading } = world.status, begin = began ?? 0;
+    if (this.fit) this.span = Math.max(this.latest - begin, 1e9) * 1.02;
+    const most = reading === null ? this.latest : Math.max(this.latest, Date.now() * 1e6);
+    this.span = Math.min(Math.max(this.span, NEAREST * 4), Math.max(this.longest, (most - begin) * 1.02));
+    const end = Math.max(this.latest, Date.now() * 1e6) + this.span;
+    if (this.end !== null) this.end = Math.min(Math.max(this.end, begin + this.span * 0.1), end);
+  }
   /** Level and columns fit the window; asks for what is not there. */
   settle() {
-    if (this.fit) this.span = Math.max(this.latest - (world.status?.began ?? 0), 1e9) * 1.02;
+    if (world.status) this.clamp();
     const level = this.wanted();
     if (level !== this.level) this.renew(level);
-    if (this.end === null) return;
-    const [from, to] = this.window();
-    const first = Math.max(Math.floor(from / this.each), 0), last = Math.floor(to / this.each);
-    if (this.covered && this.covered[0] <= first && this.covered[1] >= Math.min(last, this.newest)) return;
-    if (this.waiting || performance.now() < this.later) return;
-    const spare = Math.ceil((last - first) / 2);
-    const ask = { of: this.which, level, first: Math.max(first - spare, 0), last: last + spare };
+    if (!world.status || this.waiting || performance.now() < this.later) return;
+    const lack = this.lacks().at(-1); // the newest first
+    if (!lack) return;
+    // As much as is answered at once, and of that what lies beside it.
+    const most = 4 * world.ring, [from, to] = this.window();
+    const first = Math.max(lack[0], lack[1] - most + 1), room = most - (lack[1] - first + 1);
+    const spare = Math.floor(Math.min((to - from) / this.each / 2, room / 2));
     this.waiting = true;
-    send({ window: ask });
+    send({ window: { of: this.which, level, first: Math.max(first - spare, 0), last: lack[1] + spare } });
+  }
+  /** The stretches of columns in the window that have not been read. @returns {[number, number][]} */
+  lacks() {
+    const [from, to] = this.window(), begin = world.status?.began ?? null;
+    if (begin === null || (this.end === null && this.streamed < 0)) return []; // it comes by itself
+    let at = Math.floor(Math.max(from, begin) / this.each);
+    const last = Math.min(Math.ceil(to / this.each) - 1, Math.floor(this.latest / this.each));
+    const found = /** @type {[number, number][]} */ ([]);
+    for (const [a, b] of this.known) {
+      if (b < at) continue;
+      if (a > last) break;
+      if (a > at) found.push([at, a - 1]);
+      at = b + 1;
+    }
+    if (at <= last) found.push([at, last]);
+    return found;
   }
   /** @param {number} level */
   renew(level) {
     this.level = level;
     this.rows = new Map();
     this.newest = -1;
-    this.covered = null;
+    this.known = [];
+    this.streamed = -1;
     this.waiting = false;
     send({ [this.which]: level });
   }
@@ -70,17 +98,17 @@ export class TimeAxis {
   add({ level, rows }) {
     if (level !== this.level) return;
     for (const [index, lines] of rows) this.put(index, lines);
+    const last = Math.max(this.streamed, rows.at(-1)[0]);
+    this.cover(this.streamed < 0 ? last - world.ring + 1 : this.streamed, last);
+    this.streamed = last;
     this.trim();
   }
-  /** What was asked for. @param {any} words */
+  /** What was asked for, as far as it was read. @param {any} words */
   answer({ level, first, last, rows }) {
     this.waiting = false;
     if (level !== this.level) return;
     for (const [index, lines] of rows) this.put(index, lines);
-    const known = this.covered;
-    const joins = known && first <= known[1] + 1 && last >= known[0] - 1;
-    this.cover(joins && known ? Math.min(first, known[0]) : first,
-      joins && known ? Math.max(last, known[1]) : last);
+    this.cover(first, last);
     this.trim();
   }
   /** It was not answered: soon again. */
@@ -98,20 +126,22 @@ export class TimeAxis {
     const last = Math.floor(to / this.each) + 2 * world.ring;
     for (const index of this.rows.keys())
       if (index < first || (index > last && index < this.newest - world.ring)) this.rows.delete(index);
-    if (this.covered) this.cover(Math.max(this.covered[0], first), Math.min(this.covered[1], last));
+    const kept = Math.max(this.newest - world.ring, last + 1);
+    this.known = this.known.flatMap(([a, b]) => /** @type {[number, number][]} */ (
+      [[Math.max(a, first), Math.min(b, last)], [Math.max(a, kept), b]])).filter(([a, b]) => a <= b);
   }
   /** All columns of these that exist are here. @param {number} first @param {number} last */
   cover(first, last) {
-    /** @type {[number, number]} */
-    const all = [first, last];
-    this.covered = all;
+    const apart = this.known.filter(([a, b]) => b < first - 1 || a > last + 1);
+    const joined = this.known.filter(([a, b]) => b >= first - 1 && a <= last + 1).flat();
+    this.known = [...apart, /** @type {[number, number]} */ ([Math.min(first, ...joined), Math.max(last, ...joined)])]
+      .sort(([a], [b]) => a - b);
   }
   /** Around a time, ns. @param {number} factor @param {number|null} [at] */
   zoom(factor, at = null) {
     const [from, to] = this.window();
     this.fit = false;
-    const longest = world.base * 4 ** (world.levels - 1) * world.ring;
-    const span = Math.min(Math.max(this.span * factor, NEAREST * 4), Math.max(longest, this.span));
+    const span = Math.min(Math.max(this.span * factor, NEAREST * 4), Math.max(this.longest, this.span));
     if (this.end !== null) {
       const point = at ?? (from + to) / 2;
       this.end = point + (to - point) * (span / this.span);

@@ -72,11 +72,6 @@ export class TimeChart {
     this.hands.bind(this);
     this.fill();
   }
-  /** @param {number} height */
-  resize(height) {
-    this.height = height;
-    this.plot.setSize({ width: Math.max(this.holder.clientWidth, 200), height });
-  }
   /** The values of a column that this chart shows. @param {Map<number, number[]>} row */
   own(row) {
     if (this.line === null)
@@ -101,7 +96,8 @@ export class TimeChart {
     const x = [], most = [], mean = [];
     let low = Infinity, high = 0, before = -1;
     this.seen = [];
-    for (let index = Math.max(Math.floor(from / axis.each), 0); index * axis.each < to; index++) {
+    const begin = Math.max(from, world.status?.began ?? 0), end = Math.min(to, (axis.newest + 1) * axis.each);
+    for (let index = Math.floor(begin / axis.each); index * axis.each < end; index++) {
       const row = axis.rows.get(index), own = row ? this.own(row) : [];
       if (!own.length) continue;
       if (before >= 0 && index > before + 1) {
@@ -128,11 +124,22 @@ export class TimeChart {
     const { ctx } = this.plot, { left, top, width, height } = this.plot.bbox;
     ctx.save();
     ctx.beginPath(); ctx.rect(left, top, width, height); ctx.clip();
+    this.unread(ctx);
     this.gaps(ctx);
     this.bars(ctx);
     this.lines(ctx);
     ctx.restore();
     if (this.fresh) { this.draws++; this.fresh = false; }
+  }
+  /** @param {any} ctx what has been asked for: not blank, as it may have answers */
+  unread(ctx) {
+    const { plot, axis } = this, { top, height } = plot.bbox, ratio = devicePixelRatio;
+    for (const [first, last] of axis.lacks()) {
+      const a = plot.valToPos(first * axis.each / 1e9, "x", true), b = plot.valToPos((last + 1) * axis.each / 1e9, "x", true);
+      ctx.fillStyle = colour("line"); ctx.fillRect(a, top, Math.max(b - a, ratio), height);
+      ctx.fillStyle = colour("dim"); ctx.font = `${11 * ratio}px system-ui`;
+      if (b - a > 90 * ratio) ctx.fillText("not read yet", Math.max(a, plot.bbox.left) + 4 * ratio, top + 28 * ratio);
+    }
   }
   /** @param {any} ctx stretches without records */
   gaps(ctx) {

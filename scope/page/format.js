@@ -12,12 +12,15 @@ export function time(ns, digits = 4) {
   return `${+ns.toPrecision(digits)} ns`;
 }
 
-/** A time as a person types it, in ns; null: it is none. @param {string} words */
+const LONGEST = 1e11; // ns: no distribution tells longer ones apart
+
+/** A time as a person types it, in ns; null: it is none, or longer than 100 s. @param {string} words */
 export function nanoseconds(words) {
   const found = /^(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)$/.exec(words.trim());
   if (!found) return null;
   const size = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9 }[found[2]] ?? 1;
-  return Math.round(Number(found[1]) * size);
+  const ns = Math.round(Number(found[1]) * size);
+  return ns <= LONGEST ? ns : null;
 }
 
 /** @param {number} n */

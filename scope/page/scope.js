@@ -97,7 +97,9 @@ function arm(armed) {
 
 /** @param {any} status */
 function told(status) {
+  const first = !world.status;
   world.status = status;
+  if (first) { for (const one of Object.values(axes)) one.settle(); views.touch(true); }
   world.gaps = status.gaps;
   world.server = true;
   controls.report();
@@ -230,7 +232,10 @@ on("hidden", () => table.update());
 on("theme", () => { repaint(); table.build(); table.update(); });
 
 place.restore(views.VIEWS);
-if (chosen.limit !== null) get("limit").value = time(chosen.limit).replace("µ", "u");
+if (chosen.limit !== null) {
+  get("limit").value = time(chosen.limit).replace("µ", "u");
+  if (nanoseconds(get("limit").value) === null) { chosen.limit = null; limit(); }
+}
 get("kernel").value = chosen.rt ? "rt" : "";
 views.bind(); chain.bind(); minimap.bind(); controls.bind(); replay.bind();
 bindKeys(); bindButtons(); bindTabs();

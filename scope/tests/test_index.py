@@ -50,7 +50,7 @@ def test_each_level_holds_the_same(long: Path) -> None:
         else:
             place = past.at(index, long, first * each)
             assert place is not None
-            rows = past.columns(place, level, first, last, 11)
+            rows, _ = past.columns(place, level, first, last, 11)
         line = 3  # the tasklet
         column = [row[line] for row in rows.values() if row[line] is not None]
         assert max(one[MOST] for one in column if one) == 5_000_000, level
