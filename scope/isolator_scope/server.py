@@ -21,7 +21,7 @@ from aiohttp.typedefs import Middleware
 from isolator_report.shell import ASSETS
 
 from .commands import Commands, Wrong
-from .document import document
+from .document import Limit, document
 from .errors import ERROR, PASS, ScopeError
 from .instrument import Instrument
 from .link import Target
@@ -209,24 +209,32 @@ class Server:
         return web.json_response({"ok": code == 200, "text": text},
                                  status=200 if code == 422 else code)
 
-    def _asked(self, request: web.Request) -> Run | None:
-        """The run that ?run=NUMBER names."""
-        number = request.query.get("run", "")
-        return next((run for run in self.instrument.account.runs if str(run.number) == number),
-                    None)
+    def _asked(self, request: web.Request) -> tuple[Run | None, tuple[Limit, ...]]:
+        """The run and the limit, in ns, of ?run=NUMBER&limit=NS, as a page shows them."""
+        number, ns = request.query.get("run"), request.query.get("limit")
+        run = next((run for run in self.instrument.account.runs if str(run.number) == number),
+                   None)
+        if number is not None and run is None:
+            raise web.HTTPNotFound(text="there is no such run\n")
+        if ns is None:
+            return run, ()
+        if not ns.isdecimal() or not ns.isascii() or len(ns) > 18:
+            raise web.HTTPBadRequest(text="the limit must be a time in ns\n")
+        return run, (Limit(None, None, int(ns)),)
 
-    def _document(self, run: Run | None = None) -> dict[str, Any]:
+    def _document(self, run: Run | None, limits: tuple[Limit, ...]) -> dict[str, Any]:
         account = self.instrument.account
         last = run is None or run is account.run
         running = self.instrument.link is not None and last and account.state is not None \
             and bool(account.state.running)
-        return document(account, running=running, run=run).data
+        return document(account, limits, running=running, run=run).data
 
     async def snapshot(self, request: web.Request) -> web.StreamResponse:
-        """The document as it is now, beside the recording."""
+        """The document of a run as it is now, beside the recording."""
+        run, limits = self._asked(request)
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         path = self.instrument.path.with_name(f"{self.instrument.path.stem}-{stamp}.json")
-        text = json.dumps(self._document(), indent=1)
+        text = json.dumps(self._document(run, limits), indent=1)
         try:
             with path.open("x") as file:  # follows no link, writes over nothing
                 file.write(text)
@@ -238,16 +246,17 @@ class Server:
     async def document(self, request: web.Request) -> web.StreamResponse:
         """As isolator-report reads it."""
         return await self._send(request, "application/json", "scope.json",
-                                iter((json.dumps(self._document(self._asked(request))),)))
+                                iter((json.dumps(self._document(*self._asked(request))),)))
 
     async def report(self, request: web.Request) -> web.StreamResponse:
-        """One page that needs nothing else."""
+        """One page that needs nothing else: of a run, or of all."""
         from isolator_report.document import check
         from isolator_report.page import page
 
-        account = self.instrument.account
-        found = [check(self._document(run), run.title)
-                 for run in [run for run in account.runs if run.triggers] or [account.run]]
+        account, (one, limits) = self.instrument.account, self._asked(request)
+        every = [one] if one is not None else \
+            [run for run in account.runs if run.triggers] or [account.run]
+        found = [check(self._document(run, limits), run.title) for run in every]
         return await self._send(request, "text/html", "scope.html",
                                 (page(one) for one in (found,)))
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // To the server: what it tells, what is asked of it, commands and their answers.
 import { get } from "./format.js";
-import { tell, world } from "./state.js";
+import { query, tell, world } from "./state.js";
 
 let socket = /** @type {WebSocket|null} */ (null);
 /** @type {Record<string, (words: any) => void>} */
@@ -66,6 +66,6 @@ export async function command(name, more = {}, quiet = false) {
 }
 
 export async function snapshot() {
-  const answer = await post("/api/snapshot");
+  const answer = await post(`/api/snapshot${query()}`);
   say(`snapshot: ${answer.text}`, answer.ok);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The first screen: a bar of state, and one table of all mechanisms with a strip of their range.
 import { clock, count, date, element, get, length, lineColour, several, time } from "./format.js";
-import { chosen, heldAt, isHeld, on, shown, sum, tell, world, worst } from "./state.js";
+import { chosen, heldAt, isHeld, on, query, shown, sum, tell, world, worst } from "./state.js";
 
 const FLOOR = 100; // ns: where the strips begin
 
@@ -97,7 +97,7 @@ export function runs() {
   put(get("run-words"), !one ? "" : one.began === null ? `${one.title}: no trigger yet`
     : `${date(one.began)}, ${length(one.ended - one.began)}`, "dim");
   for (const [id, path] of [["json", "document"], ["csv", "csv"], ["report", "report"]]) {
-    const wanted = `/api/${path}${id === "json" && chosen.run !== null ? `?run=${chosen.run}` : ""}`;
+    const wanted = `/api/${path}${id === "csv" ? "" : query()}`;
     if (get(id).getAttribute("href") !== wanted) get(id).setAttribute("href", wanted);
   }
 }

@@ -62,6 +62,14 @@ export function tell(event) {
   for (const act of listeners.get(event) ?? []) act();
 }
 
+/** The run and the limit that are shown, for what leaves the page. */
+export function query() {
+  const found = new URLSearchParams();
+  if (chosen.run !== null) found.set("run", String(chosen.run));
+  if (chosen.limit !== null) found.set("limit", String(chosen.limit));
+  return found.size ? `?${found}` : "";
+}
+
 /** The largest answer of all lines, and whose. @returns {{ns: number, line: number}|null} */
 export function worst() {
   let found = null;

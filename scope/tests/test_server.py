@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import csv
 import io
+import json
 import socket
 import time
 import urllib.error
@@ -298,6 +299,32 @@ def test_exports(tmp_path: Path, parts: Path) -> None:
                 assert "work-unbound</h2>" in await got.text()
             async with client.post(url + "/api/command", json={"name": "stop"}) as got:
                 assert got.status == 409
+
+    asyncio.run(run())
+
+
+def test_exports_are_of_what_is_shown(tmp_path: Path, parts: Path) -> None:
+    """The run and the limit of the page: document, report and snapshot judge as it does."""
+    asyncio.run(record(tmp_path / "a.scope", 200))
+
+    async def run() -> None:
+        instrument = Instrument(tmp_path / "a.scope", live=False)
+        await instrument.replay(0)
+        instrument.begin("second")
+        async with served(instrument, parts) as (client, url):
+            for asked, verdict in (("?run=1&limit=1", "exceeded"), ("?run=1", "measured"),
+                                   ("?run=1&limit=100000000000", "passed"), ("", "inconclusive")):
+                async with client.get(f"{url}/api/document{asked}") as got:
+                    assert (await got.json())["verdict"] == verdict
+            async with client.post(f"{url}/api/snapshot?run=1&limit=1") as got:
+                found = json.loads((tmp_path / (await got.json())["text"]).read_text())
+                assert found["verdict"] == "exceeded" and found["limits"][0]["limit_ns"] == 1
+            async with client.get(f"{url}/api/report?run=1&limit=1") as got:
+                assert "<b>exceeded</b>" in await got.text()
+            for asked, status in (("run=9", 404), ("limit=x", 400), ("limit=" + "9" * 19, 400)):
+                for path in ("document", "report"):
+                    async with client.get(f"{url}/api/{path}?{asked}") as got:
+                        assert got.status == status
 
     asyncio.run(run())
 

@@ -118,6 +118,8 @@ def test_3_whether_a_limit_held(hands: Hands) -> None:
     hands.done(3)
     hands.type("#limit", "1 ms")
     hands.says("#limit-value", "exceeded")
+    for name in ("json", "report"):  # what leaves the page is judged by it, too
+        assert "limit=1000000" in (hands.page.get_attribute(f"#{name}", "href") or "")
     beyond = hands.page.evaluate("scope.world.lines.map(row => row.beyond)")
     worst = hands.page.evaluate("scope.world.lines.map(row => row.max)")
     assert [n > 0 for n in beyond] == [ns > 1_000_000 for ns in worst] and any(beyond)
