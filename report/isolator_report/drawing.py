@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Charts as SVG: a log-log histogram, and a timeline of maxima."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -84,9 +85,8 @@ def histogram(curves: Sequence[Curve], title: str, limits: Sequence[tuple[str, f
     most = max(count for row in binned for count in row.values())
     x = Axis(low, high, LEFT, WIDTH - RIGHT)
     y = _upright(math.log10(0.7), max(math.log10(most) * 1.04, 1.0))
-    data = ";".join(f"{curve.name}|" + ",".join(f"{where}:{count}" for where, count in
-                                                sorted(row.items()))
-                    for curve, row in zip(curves, binned, strict=True))
+    data = json.dumps([[curve.name, sorted(row.items())]
+                       for curve, row in zip(curves, binned, strict=True)])
     parts = [svg.opened(WIDTH, HEIGHT, title,
                         f' class="chart" tabindex="0" data-steps="{STEPS}" data-low="{low}" '
                         f'data-high="{high}" data-left="{LEFT}" data-right="{WIDTH - RIGHT}" '

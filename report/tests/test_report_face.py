@@ -114,6 +114,23 @@ def test_one_can_look_at_it(tmp_path: Path) -> None:
         assert view.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_names_that_are_anything(tmp_path: Path) -> None:
+    """A load with all that separates, an address of no section: keys, buttons, cursor all work."""
+    one = documents.result([5000] * 600, loaded=[9000] * 600)
+    one.data["parts"][1]["load"] = 'a; b|c:1, "d" & <e>'
+    path = tmp_path / "r.html"
+    path.write_text(page([one]))
+    with browser(home="file://") as view:
+        view.goto(f"file://{path}#%")
+        view.focus("svg.chart")
+        view.keyboard.press("End")
+        assert 'loaded (a; b|c:1, "d" & <e>): 600' in view.inner_text(".readout")
+        assert view.locator(".save button").count() == 6
+        theme = view.evaluate("document.documentElement.dataset.theme")
+        view.keyboard.press("d")
+        assert view.evaluate("document.documentElement.dataset.theme") != theme
+
+
 def axe_of(view: object, source: str) -> list[str]:
     """By a script that the page's policy does not know of."""
     session = view.context.new_cdp_session(view)  # type: ignore[attr-defined]

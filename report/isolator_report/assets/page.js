@@ -43,10 +43,7 @@ function time(ns) {
 function cursor(chart) {
   const [low, high, left, right, steps] =
     ["low", "high", "left", "right", "steps"].map((name) => Number(chart.dataset[name]));
-  const curves = chart.dataset.bins.split(";").map((text) => {
-    const [name, rest] = text.split("|");
-    return [name, new Map(rest.split(",").filter(Boolean).map((one) => one.split(":").map(Number)))];
-  });
+  const curves = JSON.parse(chart.dataset.bins).map(([name, bins]) => [name, new Map(bins)]);
   const line = chart.querySelector(".cursor");
   const out = chart.parentElement.querySelector(".readout");
   const places = [...new Set(curves.flatMap(([, bins]) => [...bins.keys()]))].sort((a, b) => a - b);
@@ -160,16 +157,13 @@ function files(chart) {
 
 // A link into what is folded away opens it.
 function unfold() {
-  const found = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  found?.querySelector("details")?.setAttribute("open", "");
+  let id = "";
+  try { id = decodeURIComponent(location.hash.slice(1)); } catch { /* no name of ours */ }
+  document.getElementById(id)?.querySelector("details")?.setAttribute("open", "");
 }
 
 const before = remembered();
 if (before) root.dataset.theme = before;
-document.querySelectorAll("svg.chart").forEach(cursor);
-document.querySelectorAll("figure > svg").forEach(files);
-addEventListener("hashchange", unfold);
-unfold();
 get("theme").addEventListener("click", turn);
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
@@ -178,3 +172,7 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "j") jump(1);
   else if (event.key === "k") jump(-1);
 });
+document.querySelectorAll("figure > svg").forEach(files);
+addEventListener("hashchange", unfold);
+unfold();
+document.querySelectorAll("svg.chart").forEach(cursor);
