@@ -60,6 +60,7 @@ class Series:
 
     part: dict[str, Any]
     data: dict[str, Any]
+    external: bool = False  # measured from outside: of a load nothing is known but what was said
 
     @property
     def key(self) -> tuple[str, str, int | None]:
@@ -69,7 +70,13 @@ class Series:
     @property
     def title(self) -> str:
         """For people."""
-        return f"{self.place}, {self.part['name']}"
+        return f"{self.place}, {self.stretch}"
+
+    @property
+    def stretch(self) -> str:
+        """The part, for people: none is called quiet while nobody knows that."""
+        return "load not known" if self.external and self.part["load"] is None \
+            else str(self.part["name"])
 
     @property
     def place(self) -> str:
@@ -125,7 +132,9 @@ class Result:
     @cached_property
     def series(self) -> list[Series]:
         """All of all parts."""
-        return [Series(part, row) for part in self.data["parts"] for row in part["series"]]
+        external = self.data["method"] == "external"
+        return [Series(part, row, external) for part in self.data["parts"]
+                for row in part["series"]]
 
     @property
     def invalid(self) -> str | None:

@@ -21,12 +21,13 @@ def _verdict(one: Result) -> tuple[str, str]:
     data = one.data
     kind = "good" if data["verdict"] in GOOD else "mid" if data["verdict"] == "running" else "bad"
     lost = one.invalid
-    more = f'<p class="bad">Not a result: {escape(lost)}</p>' if lost else ""
+    words = data["words"].removeprefix(f"{data['verdict']}: ")
+    more = '<p class="bad">Not a result' + (
+        "" if lost == data["words"] else f": {escape(lost)}") + ".</p>" if lost else ""
     if data["early"]:
         more += "<p>A signal ended it before its time.</p>"
     if data["verdict"] == "running":
         more += "<p>Written while it ran: it has not ended, or was killed.</p>"
-    words = data["words"].removeprefix(f"{data['verdict']}: ")
     return kind, (f'<b>{escape(data["verdict"])}</b> (exit {data["exit"]}): '
                   f"{escape(words)}{more}")
 
@@ -114,10 +115,10 @@ def _percentiles(rows: Sequence[Series]) -> str:
     for one in rows:
         for row in one.data["percentiles"]:
             needs = f'<span class="dim">takes {row["needs"]:,} samples</span>'
-            lines.append([escape(one.key[0]), f"p{row['percent']:g}",
+            lines.append([escape(one.stretch), f"p{row['percent']:g}",
                           marked(row["value_ns"], '<span class="dim">too few samples</span>'),
                           marked(row["upper_ns"], needs)])
-        lines.append([escape(one.key[0]), "max", marked(one.data["max"]), "exact"])
+        lines.append([escape(one.stretch), "max", marked(one.data["max"]), "exact"])
     return table(("part", "percentile", "value", "upper bound, 95 %"), lines, "  nn")
 
 
@@ -127,7 +128,7 @@ def _counts(rows: Sequence[Series]) -> str:
         data = one.data
         mark = '<span class="good">yes</span>' if data["complete"] else \
             '<span class="bad">no: samples were lost uncounted</span>'
-        lines.append([escape(one.key[0]), *(f"{data[key]:,}" for key in (
+        lines.append([escape(one.stretch), *(f"{data[key]:,}" for key in (
             "triggers", "samples", "overflow", "missing")), mark, marked(data["min"]),
             marked(data["mean"])])
     return table(("part", "triggers", "samples", "above the histogram", "missing", "complete",
@@ -140,7 +141,7 @@ def _top(rows: Sequence[Series], outliers: Sequence[dict[str, Any]]) -> str:
         for row in one.data["top"]:
             why = "not looked at" if row["outlier"] is None else causes(outliers[row["outlier"]])
             found.append((row["value_ns"], [
-                escape(one.key[0]), marked(row["value_ns"]), escape(row["at"]),
+                escape(one.stretch), marked(row["value_ns"]), escape(row["at"]),
                 f"{row['trigger']:,}", why]))
     if not found:
         return '<p class="dim">It has no largest values with their times.</p>'
@@ -186,8 +187,7 @@ def _group(rows: Sequence[Series], data: dict[str, Any], label: str, folded_away
     """One quantity on one CPU: quiet and loaded on top of each other."""
     title = rows[0].place
     outliers = data["attribution"]["outliers"] if data["attribution"] else []
-    loads = {one.key[0]: one.part["load"] for one in rows}
-    curves = [drawing.Curve(one.key[0] + (f" ({loads[one.key[0]]})" if loads[one.key[0]] else ""),
+    curves = [drawing.Curve(one.stretch + (f" ({one.part['load']})" if one.part["load"] else ""),
                             drawing.rebin(one.histogram), one.data["max"], _marks(one))
               for one in rows]
     limits = _limits(data, rows[0].data["name"])
@@ -195,7 +195,7 @@ def _group(rows: Sequence[Series], data: dict[str, Any], label: str, folded_away
     for one in rows:
         found = shape.diagnose(one.histogram, one.data["overflow"], one.data["max"],
                                int(max(data["instrument"]["resolution_ns"], 1)), _known(one))
-        said.append(f"<p><b>{escape(one.key[0])}</b>: {escape(found.words)}.</p>")
+        said.append(f"<p><b>{escape(one.stretch)}</b>: {escape(found.words)}.</p>")
     if folded_away:
         said.append("<details><summary>histogram, percentiles, maxima over time</summary>")
     said += ["<figure>", drawing.histogram(curves, f"{title}: samples by value", limits),
@@ -205,7 +205,7 @@ def _group(rows: Sequence[Series], data: dict[str, Any], label: str, folded_away
     upright = drawing.span([one.data["timeline"]["maxima"] for one in rows], limits)
     for number, one in enumerate(rows):
         line = one.data["timeline"]
-        said.append(f"<h3>Maxima over time, {escape(one.key[0])}</h3><figure>"
+        said.append(f"<h3>Maxima over time, {escape(one.stretch)}</h3><figure>"
                     + drawing.timeline(line["interval_ns"], line["maxima"],
                                        f"{one.title}: maxima over time", number % 2, upright,
                                        limits) + "</figure>")

@@ -42,6 +42,19 @@ def test_the_verdict_is_first_and_said_once() -> None:
     assert "Linux 6.12.57-rt" in body[:body.index("<nav ")]
 
 
+def test_why_it_is_no_result_is_said_once() -> None:
+    text = page([documents.result([5000] * 600, verdict="invalid", words="invalid: two were lost")])
+    assert text.count("two were lost") == 1 and "Not a result." in text
+
+
+def test_a_load_that_nobody_knows_is_not_quiet() -> None:
+    """Measured from outside: only what was said of the load is printed."""
+    text = page([documents.result([5000] * 600, method="external")])
+    assert "quiet" not in text.replace("dev/vda quiet", "") and "<b>load not known</b>" in text
+    loaded = documents.result([5000] * 600, loaded=[9000] * 600, method="external")
+    assert "<b>loaded</b>" in page([loaded])
+
+
 def test_the_head_says_where_and_how() -> None:
     """What is not known is said to be not known."""
     one = judged(20_000)
