@@ -167,10 +167,6 @@ class Index:
         number = self.marks.find(wall + 1) - 1
         return int(MARK.unpack(self.marks.row(max(number, 0)))[3]) if self.marks.count else 0
 
-    def first_wall(self) -> int | None:
-        """The earliest time."""
-        return self.marks.first(0) if self.marks.count else None
-
     def triggered(self, trigger: int) -> int | None:
         """About when a trigger was, by its number in the newest session that has it."""
         for number in range(self.marks.count - 1, -1, -1):

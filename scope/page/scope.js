@@ -12,10 +12,10 @@ import * as minimap from "./minimap.js";
 import * as overview from "./overview.js";
 import * as place from "./place.js";
 import * as replay from "./replay.js";
-import { chosen, isHeld, keepEver, on, tell, world, worst } from "./state.js";
+import { chosen, isHeld, keepEver, on, remembered, tell, world, worst } from "./state.js";
 import * as views from "./views.js";
 
-document.documentElement.dataset.theme = localStorage.getItem("theme") ??
+document.documentElement.dataset.theme = remembered() ??
   (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 const table = new overview.Overview();
 

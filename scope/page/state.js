@@ -49,6 +49,17 @@ export function keepEver() {
 }
 export const heldAt = () => held?.at ?? null;
 
+/** The theme of last time; null: where the browser keeps nothing, or nothing yet.
+ * @param {string} [theme] that is kept */
+export function remembered(theme) {
+  try {
+    if (theme) localStorage.setItem("theme", theme);
+    return localStorage.getItem("theme");
+  } catch {
+    return null;
+  }
+}
+
 /** @type {Map<string, (() => void)[]>} */
 const listeners = new Map();
 

@@ -293,6 +293,17 @@ def test_accessible(recorded: Path) -> None:
             page.keyboard.press("d")
 
 
+def test_without_storage(recorded: Path) -> None:
+    """Where the browser keeps nothing the page is whole; the theme is of this visit."""
+    with serving("--replay", str(recorded), "--speed", "0") as url, browser() as page:
+        page.add_init_script("Object.defineProperty(window, 'localStorage', {get() {"
+                             " throw new DOMException('blocked', 'SecurityError'); }});")
+        page.goto(url)
+        wait(page, "scope.world.lines.length == 11 && scope.charts[0].chart.draws > 0")
+        page.keyboard.press("d")
+        wait(page, "document.documentElement.dataset.theme == 'dark'")
+
+
 def test_light_as_it_is() -> None:
     """The page's own files and uPlot: below 200 kB, and each below 500 lines."""
     files = [*(ROOT / "scope/page").glob("*.js"), *(ROOT / "scope/page").glob("*.css"),
