@@ -9,7 +9,7 @@ from typing import Any
 
 from .errors import ScopeError
 from .instrument import Instrument
-from .link import PORT, address
+from .link import PORT, OutOfRange, address
 from .protocol import (
     Calibrate,
     Message,
@@ -94,8 +94,10 @@ class Commands:
         message: Message = kind(*values)
         try:
             ack = await self.instrument.command(message)
+        except OutOfRange:
+            return 400, f"{WHAT[wanted['name']]}: out of range"
         except ScopeError as problem:
-            return 503, str(problem).removeprefix("out of range: argument ").strip()
+            return 503, str(problem)
         if ack.status == Status.OK and kind in (Start, Stop):
             self._end_after(seconds if kind is Start else None)
         said = ack.text or Status(ack.status).name.lower() if ack.status in list(Status) \

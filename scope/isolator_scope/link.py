@@ -35,6 +35,10 @@ PORT = 2350  # of a generator
 HELD = 1 << 20  # bytes that wait to be sent: more, and the generator does not read
 
 
+class OutOfRange(ScopeError):
+    """A number that the field of a command does not hold."""
+
+
 class Sink(Protocol):
     """Where frames go, and what to go on with after a cut."""
 
@@ -243,7 +247,7 @@ class Link:
         try:
             sequence, raw = self._send(message)
         except ValueError as problem:
-            raise ScopeError(f"out of range: {problem}") from problem
+            raise OutOfRange(f"out of range: {problem}") from problem
         future: asyncio.Future[Ack] = asyncio.get_running_loop().create_future()
         self._waiting.append((sequence, future))
         self.sink.sent(raw)

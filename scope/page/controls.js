@@ -6,7 +6,8 @@ import { world } from "./state.js";
 
 const PATIENCE = 5000; // ms for the generator to report what it took
 
-/** Of each field: the setting it belongs to, from the generator's unit, to it, and what it says. */
+/** Of each field: the setting it belongs to, from the generator's unit, to it, and what it says.
+ * Those without `from` are of one command and no setting. */
 const FIELDS = /** @type {Record<string, any>} */ ({
   frequency: { from: (s) => s.millihertz / 1000, send: (v) => Math.round(v * 1000), least: 0.001, most: 1e6, unit: "Hz" },
   duty: { from: (s) => s.duty_ppm / 1e4, send: (v) => Math.round(v * 1e4), least: 0.0001, most: 99.9999, unit: "%" },
@@ -16,6 +17,9 @@ const FIELDS = /** @type {Record<string, any>} */ ({
   burst: { from: (s) => s.burst, with: ["burst", "gap"], send: (v) => Math.round(v), least: 1, most: 1000, unit: "triggers" },
   gap: { from: (s) => s.gap_ns / 1000, with: ["burst", "gap"], send: (v) => Math.round(v * 1000), least: 0, most: 1e9, unit: "µs" },
   patience: { from: (s) => s.patience_ns / 1e6, send: (v) => Math.round(v * 1e6), least: 0.001, most: 10000, unit: "ms" },
+  rounds: { send: (v) => Math.round(v), least: 1, most: 1e5, unit: "rounds" },
+  "for-triggers": { empty: true, whole: true },
+  "for-seconds": { empty: true, send: (v) => v, least: 0.001, most: 1e7, unit: "s" },
 });
 const LARGEST = (1n << 64n) - 1n;
 
@@ -35,6 +39,7 @@ function complain(id, words) {
 /** What is wrong with a field; empty: nothing. @param {string} id */
 function wrong(id) {
   const field = FIELDS[id], words = get(id).value.trim();
+  if (field.empty && !words) return "";
   if (field.whole) return /^\d{1,20}$/.test(words) && BigInt(words) <= LARGEST ? "" : `a whole number from 0 to ${LARGEST}`;
   if (field.least === undefined) return "";
   const value = Number(words);
@@ -45,9 +50,17 @@ function wrong(id) {
 /** What is sent of a field. @param {string} id */
 const sent = (id) => FIELDS[id].whole ? get(id).value.trim() : String(FIELDS[id].send(Number(get(id).value)));
 
+/** Says what is wrong with some fields. @param {string} name of the command @param {string[]} ids */
+function right(name, ids) {
+  for (const id of ids) complain(id, wrong(id));
+  if (!ids.some(wrong)) return true;
+  say(`${name}: see the fields`, false);
+  get("generator-panel").open = true;
+  return false;
+}
+
 async function settings() {
-  for (const id of edited) complain(id, wrong(id));
-  if ([...edited].some((id) => wrong(id))) { say("set: see the fields", false); return; }
+  if (!right("set", [...edited])) return;
   const done = new Set();
   for (const id of [...edited]) {
     const ids = FIELDS[id].with ?? [id];
@@ -116,6 +129,7 @@ export function report() {
   get("disconnect").hidden = !status.connected;
   if (!state) return;
   for (const [id, field] of Object.entries(FIELDS)) {
+    if (!field.from) continue;
     const now = String(field.from(state));
     if (edited.has(id)) continue;
     if (kept[id] && Number(get(id).value) !== Number(now) && performance.now() < kept[id]) continue;
@@ -153,18 +167,19 @@ function draw() {
 
 /** For how long: N triggers, or T seconds; both empty: until it is stopped. */
 export function start() {
+  if (!right("start", ["for-triggers", "for-seconds"])) return;
   const triggers = get("for-triggers").value.trim(), seconds = get("for-seconds").value.trim();
-  if ((triggers && !/^\d+$/.test(triggers)) || (seconds && !(Number(seconds) > 0))) {
-    say("start: triggers and seconds must be numbers", false);
-    return;
-  }
   command("start", { values: [triggers || "0"], ...(seconds ? { seconds: Number(seconds) } : {}) });
+}
+
+export function calibrate() {
+  if (right("calibrate", ["rounds"])) command("calibrate", { values: [sent("rounds")] });
 }
 
 export function bind() {
   get("controls").addEventListener("submit", (/** @type {Event} */ event) => { event.preventDefault(); settings(); });
   for (const id of Object.keys(FIELDS))
-    get(id).addEventListener("input", () => { edited.add(id); complain(id, wrong(id)); draw(); });
+    get(id).addEventListener("input", () => { if (FIELDS[id].from) edited.add(id); complain(id, wrong(id)); draw(); });
   get("new-run").addEventListener("click", () => command("run", { title: get("run-name").value }));
   get("connect").addEventListener("click", () => command("connect", { target: get("target").value }));
   get("disconnect").addEventListener("click", () => command("disconnect"));

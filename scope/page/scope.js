@@ -150,7 +150,6 @@ const zoom = (/** @type {number} */ step) => chosen.view === "overlay" ? views.r
   : axis().zoom(4 ** step, cursor.at === null ? null : cursor.at * 1e9);
 const sideways = (/** @type {number} */ step) => chosen.view === "chain" ? chain.step(step) : axis().pan(step / 4);
 const whole = () => { const one = axis(); one.fit = true; one.end = null; one.moved(); };
-const calibrate = () => command("calibrate", { values: [get("rounds").value] });
 
 function bindKeys() {
   views.VIEWS.forEach((name, at) => keys.key(String(at + 1), `view: ${get(`tab-${name}`).textContent}`, () => views.pick(name)));
@@ -169,7 +168,7 @@ function bindKeys() {
   keys.key("n", "a note where the cursor is", note);
   keys.key("s", "start", controls.start);
   keys.key("x", "stop", () => { command("stop"); });
-  keys.key("c", "calibrate", () => { calibrate(); });
+  keys.key("c", "calibrate", controls.calibrate);
   keys.key("p", "snapshot beside the recording", () => { snapshot(); });
   keys.key("f", "fading in persistence", () => views.fade(1));
   keys.key("w", "forget the glow in persistence", () => views.overlay.clear());
@@ -183,7 +182,7 @@ function bindKeys() {
 function bindButtons() {
   /** @type {Record<string, () => void>} */
   const acts = { hold: () => views.hold(), theme: views.theme, start: controls.start, stop: () => { command("stop"); },
-    calibrate, snapshot, png: () => views.everything().then(figures.png), svg: () => views.everything().then(figures.svg),
+    calibrate: controls.calibrate, snapshot, png: () => views.everything().then(figures.png), svg: () => views.everything().then(figures.svg),
     markdown: figures.markdown, fade: () => views.fade(1),
     wipe: () => views.overlay.clear(), "range-less": () => views.range(-1), "range-more": () => views.range(1),
     "zoom-in": () => zoom(-1), "zoom-out": () => zoom(1), back: () => axis().pan(-0.5), forth: () => axis().pan(0.5),

@@ -209,6 +209,19 @@ def test_what_is_set_stays(tmp_path: Path) -> None:
         page.press("#frequency", "Enter")
         assert "from 0.001 to 1 000 000 Hz" in page.inner_text("#frequency-error")
         assert "a whole number" in page.inner_text("#seed-error")
+        for words, said in (("5e9", "from 1 to 100"), ("", "from 1 to 100")):
+            page.fill("#rounds", words)
+            page.click("#calibrate")
+            assert said in page.inner_text("#rounds-error")
+            assert page.inner_text("#answer") == "calibrate: see the fields"
+        for name in ("for-triggers", "for-seconds"):
+            page.fill(f"#{name}", "-1")
+            page.click("#start")
+            assert "from 0" in page.inner_text(f"#{name}-error")
+            assert page.inner_text("#answer") == "start: see the fields"
+            page.fill(f"#{name}", "")
+        page.click("#start")
+        wait(page, "scope.world.status.state.running")
 
 
 def test_held_figures_are_of_then(tmp_path: Path) -> None:

@@ -253,6 +253,7 @@ def test_commands(tmp_path: Path, parts: Path) -> None:
             assert await post(name="stop") == (200, True, "ok") and not made.target.running
             assert (await post(-1, name="frequency"))[::2] == (
                 400, "frequency: from 0 to 18446744073709551615")
+            assert await post(5 * 10**9, name="calibrate") == (400, False, "rounds: out of range")
             for bad in (("x",), (1, 2), ()):
                 assert (await post(*bad, name="frequency"))[0] == 400
             assert (await post(name="hello"))[0] == 400 and (await post(name=[1]))[0] == 400
