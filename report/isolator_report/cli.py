@@ -27,11 +27,29 @@ Exit codes: 0 done, 1 error, 2 B is worse (compare), 3 inconclusive or not a res
 
 
 class Parser(argparse.ArgumentParser):
-    """Wrong arguments are an error, 1; argparse's own 2 says that B is worse."""
+    """Wrong arguments are an error, 1; argparse's own 2 says that B is worse, or a limit exceeded.
+
+    Of all programs that write documents.
+    """
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         self.exit(ERROR, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+    def commands(self) -> Callable[..., argparse.ArgumentParser]:
+        """What adds a command: its name, what runs it, what it is, and examples."""
+        those = self.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+
+        def command(name: str, run: Callable[[argparse.Namespace], int], about: str,
+                    examples: str) -> argparse.ArgumentParser:
+            made = those.add_parser(
+                name, help=about, description=about[0].upper() + about[1:] + ".",
+                epilog="examples:\n" + examples,
+                formatter_class=argparse.RawDescriptionHelpFormatter)
+            made.set_defaults(run_command=run)
+            return made
+
+        return command
 
 
 def write(path: Path, content: str | bytes) -> None:
@@ -210,15 +228,7 @@ def parser() -> Parser:
                    epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
     main_.add_argument("-V", "--version", action="version",
                        version=f"isolator-report {VERSION}")
-    commands = main_.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-
-    def command(name: str, run: Callable[[argparse.Namespace], int], about: str,
-                examples: str) -> argparse.ArgumentParser:
-        made = commands.add_parser(
-            name, help=about, description=about[0].upper() + about[1:] + ".",
-            epilog="examples:\n" + examples, formatter_class=argparse.RawDescriptionHelpFormatter)
-        made.set_defaults(run_command=run)
-        return made
+    command = main_.commands()
 
     def output(made: argparse.ArgumentParser, required: bool = False) -> None:
         made.add_argument("-o", "--output", metavar="FILE", type=Path, default=STDOUT,

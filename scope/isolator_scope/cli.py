@@ -8,10 +8,9 @@ import secrets
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from isolator_report import VERSION
-from isolator_report.cli import STDOUT, dump, write
+from isolator_report.cli import STDOUT, Parser, dump, write
 from isolator_report.document import Result
 from isolator_report.errors import ReportError
 
@@ -32,14 +31,6 @@ EXAMPLES = """examples:
 isolator-scope COMMAND --help says more.
 Exit codes: 0 done, 1 error, 2 a limit is exceeded, 3 inconclusive or not a result,
 77 nothing to measure."""
-
-
-class Parser(argparse.ArgumentParser):
-    """Wrong arguments are an error, 1; argparse's own 2 says that a limit is exceeded."""
-
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(ERROR, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
 def token(path: Path | None) -> str:
@@ -234,15 +225,7 @@ def parser() -> Parser:
                    "from outside: record what a generator notes, account for it, show it.",
                    epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
     main_.add_argument("-V", "--version", action="version", version=f"isolator-scope {VERSION}")
-    commands = main_.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-
-    def command(name: str, run: Callable[[argparse.Namespace], int], words: str,
-                examples: str) -> argparse.ArgumentParser:
-        made = commands.add_parser(
-            name, help=words, description=words[0].upper() + words[1:] + ".",
-            epilog="examples:\n" + examples, formatter_class=argparse.RawDescriptionHelpFormatter)
-        made.set_defaults(run_command=run)
-        return made
+    command = main_.commands()
 
     made = command("serve", serve, "a page with a live picture, and a recording of all of it",
                    "  isolator-scope serve --connect 192.0.2.7\n"

@@ -2,7 +2,7 @@
 // The chain of one trigger: who answered when, from what it comes after; and the worst triggers.
 import { clock, count, date, element, get, lineColour, time } from "./format.js";
 import { receive, send } from "./link.js";
-import { chosen, isHeld, on, tell, world } from "./state.js";
+import { chosen, isHeld, judged, on, tell, world } from "./state.js";
 
 let wanted = /** @type {any} */ ({}); // what was asked for
 let following = true;
@@ -63,7 +63,7 @@ export function show(chain) {
 function hopRow(hop, end, culprit) {
   const row = element("tr", "", { class: culprit ? "culprit" : hop.unusual ? "unusual" : "" });
   const since = hop.after_ns === null ? "–" : hop.after_ns < 0 ? `${time(-hop.after_ns)} before` : time(hop.after_ns);
-  row.append(element("th", hop.name + (hop.late ? " (late)" : ""), { scope: "row" }), element("td", time(hop.ns), { class: "n" }),
+  row.append(element("th", hop.name + (hop.late ? " (late)" : ""), { scope: "row" }), element("td", judged(hop.ns), { class: "n" }),
     element("td", hop.after ?? "not in the table"), element("td", since, { class: "n" }),
     element("td", hop.usual === null ? "not known" : time(hop.usual), { class: "n" }));
   const cell = element("td", hop.against ? "against the published order" : "", { class: "bars" });
@@ -86,7 +86,7 @@ function worst(rows) {
     button.addEventListener("click", () => { tell("open chain"); ask({ wall: one.wall - 1e6, around: 2e6, number: one.trigger }); });
     name.append(button);
     const beyond = chosen.limit !== null && one.ns > chosen.limit;
-    row.append(element("td", time(one.ns), { class: `n${beyond ? " bad" : ""}` }), element("td", one.name),
+    row.append(element("td", judged(one.ns), { class: `n${beyond ? " bad" : ""}` }), element("td", one.name),
       element("td", one.others ? `and ${one.others} more of the largest` : ""), name, element("td", date(one.wall)));
     return row;
   }));

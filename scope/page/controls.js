@@ -15,7 +15,7 @@ const FIELDS = /** @type {Record<string, any>} */ ({
   phase: { from: (s) => s.phase, with: ["phase", "seed"], send: (v) => v },
   seed: { from: (s) => s.seed, with: ["phase", "seed"], whole: true, unit: "" },
   burst: { from: (s) => s.burst, with: ["burst", "gap"], send: (v) => Math.round(v), least: 1, most: 1000, unit: "triggers" },
-  gap: { from: (s) => s.gap_ns / 1000, with: ["burst", "gap"], send: (v) => Math.round(v * 1000), least: 0, most: 1e9, unit: "µs" },
+  gap: { from: (s) => s.gap_ns / 1000, with: ["burst", "gap"], send: (v) => Math.round(v * 1000), least: 0, most: 1e9, unit: "us" },
   patience: { from: (s) => s.patience_ns / 1e6, send: (v) => Math.round(v * 1e6), least: 0.001, most: 10000, unit: "ms" },
   rounds: { send: (v) => Math.round(v), least: 1, most: 1e5, unit: "rounds" },
   "for-triggers": { empty: true, whole: true },
@@ -44,7 +44,7 @@ function wrong(id) {
   if (field.least === undefined) return "";
   const value = Number(words);
   return words && value >= field.least && value <= field.most ? ""
-    : `from ${field.least} to ${field.most.toLocaleString("en").replaceAll(",", " ")} ${field.unit}`;
+    : `from ${field.least} to ${field.most.toLocaleString("en")} ${field.unit}`;
 }
 
 /** What is sent of a field. @param {string} id */

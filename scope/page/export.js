@@ -2,7 +2,7 @@
 // A figure for a paper or a ticket: title, target, date and settings, the picture, a table.
 import { axis } from "./axis.js";
 import { headline, last } from "./chain.js";
-import { clock, colour, count, date, element, lineColour, time } from "./format.js";
+import { clock, colour, count, date, element, exact, lineColour, time } from "./format.js";
 import { say } from "./link.js";
 import { run, verdict } from "./overview.js";
 import { chosen, shown, world } from "./state.js";
@@ -19,7 +19,7 @@ export function head() {
     (floor ? `generator's floor: p99 ${time(floor.p99)}` : "generator's floor not measured"));
   if (chosen.view === "live" || chosen.view === "long") lines.push(`Shown: ${clock(from)} to ${clock(to)} UTC, in columns of ${time(each)}`);
   if (chosen.view === "chain" && last.chain) lines.push(headline(last.chain));
-  if (chosen.limit !== null) lines.push(`Limit ${time(chosen.limit)}: ${verdict().words}`);
+  if (chosen.limit !== null) lines.push(`Limit ${exact(chosen.limit)}: ${verdict().words}`);
   if (status.doubts.length) lines.push(`Not a result: ${status.doubts.join("; ")}`);
   return lines;
 }

@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Numbers, times and colours for people.
 
-const UNITS = /** @type {[string, number][]} */ ([["s", 1e9], ["ms", 1e6], ["µs", 1e3]]);
+const UNITS = /** @type {[string, number][]} */ ([["s", 1e9], ["ms", 1e6], ["us", 1e3]]);
 
-/** @param {number|null|undefined} ns @param {number} [digits] */
-export function time(ns, digits = 4) {
+/** By the rule of isolator_report/duration.py. @param {number|null|undefined} ns @param {number} [digits] */
+export function time(ns, digits = 3) {
   if (ns === null || ns === undefined) return "–";
   if (ns < 0) return "missing";
   for (const [unit, size] of UNITS)
-    if (ns >= size) return `${+(ns / size).toPrecision(digits)} ${unit}`;
-  return `${+ns.toPrecision(digits)} ns`;
+    if (ns >= size) return `${ns < 999.5 * size ? +(ns / size).toPrecision(digits) : +(ns / size).toFixed(Math.max(digits - 3, 0))} ${unit}`;
+  return `${+ns.toFixed(Math.max(digits - 3, 0))} ns`;
+}
+
+/** All digits: what a person set. @param {number} ns */
+export const exact = (ns) => time(ns, 15);
+
+/** With as many digits as tell it from what it is judged by. @param {number} ns @param {number} other */
+export function apart(ns, other) {
+  for (let digits = 3; digits < 15; digits++)
+    if (ns === other || time(ns, digits) !== time(other, digits)) return time(ns, digits);
+  return exact(ns);
 }
 
 const LONGEST = 1e11; // ns: no distribution tells longer ones apart
@@ -24,7 +34,7 @@ export function nanoseconds(words) {
 }
 
 /** @param {number} n */
-export const count = (n) => n.toLocaleString("en").replaceAll(",", " ");
+export const count = (n) => n.toLocaleString("en");
 
 /** @param {number} n @param {string} word */
 export const several = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The first screen: a bar of state, and one table of all mechanisms with a strip of their range.
-import { clock, count, date, element, get, length, lineColour, several, time } from "./format.js";
-import { chosen, heldAt, isHeld, on, query, shown, sum, tell, world, worst } from "./state.js";
+import { clock, count, date, element, exact, get, length, lineColour, several, time } from "./format.js";
+import { chosen, heldAt, isHeld, judged, on, query, shown, sum, tell, world, worst } from "./state.js";
 
 const FLOOR = 100; // ns: where the strips begin
 
@@ -53,11 +53,11 @@ export function bar() {
   put(get("rate-name"), live && status.state?.running ? "rate" : "rate set");
   put(get("count"), count(run()?.triggers ?? 0));
   const most = worst();
-  put(get("worst-value"), most ? time(most.ns) : "–", chosen.limit !== null && most && most.ns > chosen.limit ? "bad" : "");
+  put(get("worst-value"), most ? judged(most.ns) : "–", chosen.limit !== null && most && most.ns > chosen.limit ? "bad" : "");
   put(get("worst-line"), most ? world.names[most.line] ?? "" : "");
-  const judged = verdict();
-  put(get("limit-name"), chosen.limit === null ? "limit" : `limit ${time(chosen.limit)}`);
-  put(get("limit-value"), judged.words, judged.kind);
+  const found = verdict();
+  put(get("limit-name"), chosen.limit === null ? "limit" : `limit ${exact(chosen.limit)}`);
+  put(get("limit-value"), found.words, found.kind);
   for (const what of ["missing", "late"]) {
     const n = sum(what);
     put(get(`${what}-value`), count(n), n ? (what === "late" ? "late" : "bad") : "");
@@ -197,7 +197,7 @@ export class Overview {
       if (id === "name" || !cells[id]) continue;
       const found = value(row, id), counted = ["late", "missing", "strays", "beyond"].includes(id);
       const bad = counted ? found > 0 && id !== "strays" : found === -1 || (chosen.limit !== null && found > chosen.limit);
-      put(cells[id], counted ? found === null ? "–" : count(found) : time(found), `n${bad ? (id === "late" ? " late" : " bad") : ""}${COLUMNS.find((two) => two.id === id)?.wide ? " wide" : ""}`);
+      put(cells[id], counted ? found === null ? "–" : count(found) : judged(found), `n${bad ? (id === "late" ? " late" : " bad") : ""}${COLUMNS.find((two) => two.id === id)?.wide ? " wide" : ""}`);
     }
     track.style.setProperty("--chip", lineColour(line));
     const [all, base, most, middle, limit] = track.children;

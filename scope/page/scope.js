@@ -4,7 +4,7 @@ import { axes, axis, COUNT, MOST } from "./axis.js";
 import * as chain from "./chain.js";
 import * as controls from "./controls.js";
 import * as figures from "./export.js";
-import { element, get, lowest, nanoseconds, repaint, time } from "./format.js";
+import { apart, element, exact, get, lowest, nanoseconds, repaint } from "./format.js";
 import { cursor } from "./hands.js";
 import * as keys from "./keys.js";
 import { command, connect, fails, receive, say, send, snapshot } from "./link.js";
@@ -82,7 +82,7 @@ function look(one, rows) {
       if (column[COUNT] && column[MOST] > chosen.limit && index * one.each >= armedAt) {
         arm(false);
         views.hold((index + 0.5) * one.each);
-        say(`held: ${world.names[column[0]]} took ${time(column[MOST])}, more than ${time(chosen.limit)}`, false);
+        say(`held: ${world.names[column[0]]} took ${apart(column[MOST], chosen.limit)}, more than ${exact(chosen.limit)}`, false);
         return;
       }
 }
@@ -219,7 +219,7 @@ function bindTabs() {
 }
 
 on("status", () => { overview.bar(); if (world.status) controls.report(); });
-on("limit", () => { if (chosen.limit !== null) get("limit").value ||= time(chosen.limit); figuresChanged(); });
+on("limit", () => { if (chosen.limit !== null) get("limit").value ||= exact(chosen.limit); figuresChanged(); });
 on("held", () => {
   send({ hold: isHeld() });
   get("hold").setAttribute("aria-pressed", String(isHeld()));
@@ -232,7 +232,7 @@ on("theme", () => { repaint(); table.build(); table.update(); });
 
 place.restore(views.VIEWS);
 if (chosen.limit !== null) {
-  get("limit").value = time(chosen.limit).replace("µ", "u");
+  get("limit").value = exact(chosen.limit);
   if (nanoseconds(get("limit").value) === null) { chosen.limit = null; limit(); }
 }
 get("kernel").value = chosen.rt ? "rt" : "";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What is known of the measurement, and what a person chose to look at.
+import { apart, time } from "./format.js";
 
 /** As the server reports it. */
 export const world = {
@@ -72,6 +73,9 @@ export function on(event, act) {
 export function tell(event) {
   for (const act of listeners.get(event) ?? []) act();
 }
+
+/** A value that may be beside the limit: it does not read like it. @param {number|null} ns */
+export const judged = (ns) => ns === null ? time(ns) : apart(ns, chosen.limit ?? ns);
 
 /** The run and the limit that are shown, for what leaves the page. */
 export function query() {

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from isolator_report import duration
+from isolator_report.shell import shell
 from isolator_scope.instrument import Instrument
 from isolator_scope.link import Target
 from scope_browser import axe, axe_source, browser, serving, shown, wait
@@ -146,7 +148,7 @@ def test_held_time_can_be_zoomed_and_read(recorded: Path) -> None:
         wait(page, "document.querySelector('#chart-3 .reading').textContent.includes('5 ms')")
         assert page.inner_text("#chart-0 .reading")  # the cursor is in all charts
         page.mouse.click(x, y)
-        wait(page, "document.getElementById('hops').textContent.includes('Trigger 2 500,')")
+        wait(page, "document.getElementById('hops').textContent.includes('Trigger 2,500,')")
         assert "Unusual: tasklet" in page.inner_text("#hops")
         wait(page, "location.hash.includes('view=chain')")
 
@@ -184,7 +186,7 @@ def test_by_keys_alone(recorded: Path) -> None:
         page.keyboard.press("Enter")
         wait(page, "document.querySelector('#hops tr:nth-child(2)') !== null")
         chain = page.inner_text("#hops")
-        said = [page.evaluate("ns => `${+(ns / 1000).toPrecision(4)} µs`", ns) for ns in worst]
+        said = [page.evaluate("ns => `${+(ns / 1000).toPrecision(3)} us`", ns) for ns in worst]
         assert page.evaluate("scope.chosen.view") == "chain"
         assert any(one in chain for one in said), (said, chain)
 
@@ -207,7 +209,7 @@ def test_what_is_set_stays(tmp_path: Path) -> None:
         page.fill("#seed", "99999999999999999999")
         page.fill("#frequency", "0")
         page.press("#frequency", "Enter")
-        assert "from 0.001 to 1 000 000 Hz" in page.inner_text("#frequency-error")
+        assert "from 0.001 to 1,000,000 Hz" in page.inner_text("#frequency-error")
         assert "a whole number" in page.inner_text("#seed-error")
         for words, said in (("5e9", "from 1 to 100"), ("", "from 1 to 100")):
             page.fill("#rounds", words)
@@ -241,13 +243,14 @@ def test_held_figures_are_of_then(tmp_path: Path) -> None:
         wait(page, "scope.world.frozen")
         line, most = page.evaluate("scope.world.lines.map((row, line) => [line, row.max])"
                                    ".reduce((a, b) => b[1] > a[1] ? b : a)")
-        tile, count = page.inner_text("#worst-tile"), page.inner_text("#count")
+        tile, count = page.inner_text("#worst-line"), page.inner_text("#count")
         until(lambda: page.evaluate(now) > most * 1.01, "nothing worse came")
         for limit, words in ((most + 1, "held"), (most - 1, "exceeded 1×")):
             page.fill("#limit", f"{limit} ns")
             page.press("#limit", "Enter")
             wait(page, f"document.getElementById('limit-value').textContent == '{words}'")
-        assert (page.inner_text("#worst-tile"), page.inner_text("#count")) == (tile, count)
+        assert (page.inner_text("#worst-line"), page.inner_text("#count")) == (tile, count)
+        assert page.inner_text("#worst-value") == duration.apart(most, most - 1)
         page.click("#worst-tile")
         name, value = page.evaluate(f"[scope.world.names[{line}], "
                                     f"document.getElementById('worst-value').textContent]")
@@ -304,6 +307,25 @@ def test_accessible(recorded: Path) -> None:
                 shown(page)
                 assert axe(page) == [], view
             page.keyboard.press("d")
+
+
+def test_a_time_reads_alike_everywhere(recorded: Path, tmp_path: Path) -> None:
+    """In this page, in a report and on a terminal: the same digits and unit."""
+    values = [0, 1, 999, 1000, 12_345, 12_350, 99_950, 999_600, 1_234_567, 2_500_000_000,
+              1_234_000_000_000]
+    said = [duration.time(ns) for ns in values]
+    report = tmp_path / "r.html"
+    report.write_text(shell("", ""))
+    with serving("--replay", str(recorded), "--speed", "0") as url, browser() as page:
+        page.goto(url)
+        assert page.evaluate("async values => { const {time} = await import('/page/format.js');"
+                             " return values.map(ns => time(ns)); }", values) == said
+        assert page.evaluate("async () => { const {count, apart} = await import('/page/format.js');"
+                             " return [count(12345), apart(100040, 100000)]; }") == [
+            f"{12345:,}", duration.apart(100_040, 100_000)]
+    with browser(home="file://") as page:
+        page.goto(f"file://{report}")
+        assert page.evaluate("values => values.map(time)", values) == said
 
 
 def test_without_storage(recorded: Path) -> None:

@@ -95,7 +95,7 @@ def test_1_the_worst_of_last_night_and_its_cause(hands: Hands) -> None:
     assert "5.0" in hands.text("#worst-tile")
     hands.click("#worst-tile")
     hands.says("#hops", "Unusual: tasklet")
-    assert "Trigger 2 500," in hands.text("#hops")
+    assert "Trigger 2,500," in hands.text("#hops")
     hands.done(1)
 
 
@@ -105,7 +105,7 @@ def test_2_when_the_largest_were(hands: Hands) -> None:
     hands.says("#worst-body", "UTC")
     rows = hands.page.evaluate("[...document.querySelectorAll('#worst-body tr')].map(row => "
                                "[...row.cells].map(cell => cell.textContent))")
-    assert len(rows) > 5 and rows[0][3] == "2 500" and "more of the largest" in rows[0][2]
+    assert len(rows) > 5 and rows[0][3] == "2,500" and "more of the largest" in rows[0][2]
     hands.click("#worst-body tr:nth-child(2) button")
     hands.says("#hops", f"Trigger {rows[1][3]},")
     hands.done(2)
@@ -173,7 +173,7 @@ def test_6_a_figure_for_a_paper(hands: Hands) -> None:
     with hands.page.expect_download() as download:
         hands.click("#svg")
     text = Path(download.value.path()).read_text()
-    for words in ("night.scope", "500 Hz", "UTC", "5 000 triggers", "tasklet", "p99.9", "floor"):
+    for words in ("night.scope", "500 Hz", "UTC", "5,000 triggers", "tasklet", "p99.9", "floor"):
         assert words in text, words
     assert len(re.findall("<image ", text)) == 11
     hands.done(6)
@@ -245,7 +245,7 @@ def test_10_catch_the_first_beyond_a_limit(hands: Hands) -> None:
     hands.type("#limit", "500 us")
     hands.click("#armed")
     wait(hands.page, "document.getElementById('hold').getAttribute('aria-pressed') == 'true'")
-    hands.says("#answer", "more than 500 µs")
+    hands.says("#answer", "more than 500 us")
     # It is in the picture that stands.
     wait(hands.page, "scope.charts.some(({chart}) => "
          "chart.seen.some(([, one]) => one[1] > 500000))")

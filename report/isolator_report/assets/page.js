@@ -34,9 +34,10 @@ function jump(step) {
   next.focus({ preventScroll: true });
 }
 
+// By the rule of duration.py.
 function time(ns) {
   for (const [unit, size] of UNITS)
-    if (ns >= size) return `${+(ns / size).toPrecision(3)} ${unit}`;
+    if (ns >= size) return `${ns < 999.5 * size ? +(ns / size).toPrecision(3) : Math.round(ns / size)} ${unit}`;
   return `${Math.round(ns)} ns`;
 }
 
