@@ -47,6 +47,7 @@ export function bar() {
   const { lamp, words, why } = state(), { status } = world;
   const live = world.server && status?.live && status.connected;
   get("lamp").className = `lamp ${lamp}`;
+  document.body.classList.toggle("stale", !world.server || Boolean(status?.live && !status.connected));
   put(get("state"), words);
   const hertz = status?.state ? `${+(status.state.millihertz / 1000).toPrecision(6)} Hz` : "not known";
   put(get("rate"), hertz);

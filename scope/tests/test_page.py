@@ -272,11 +272,15 @@ def test_link_cut_is_said(tmp_path: Path) -> None:
         wait(page, "scope.world.status?.connected")
         page.keyboard.press("s")
         wait(page, "scope.world.status.triggers > 100")
+        drawn = "[...new Set([...document.querySelectorAll('canvas')].map(one =>" \
+                " getComputedStyle(one).opacity))]"
+        assert page.evaluate(drawn) == ["1"]
         generator.kill()
         wait(page, "!scope.world.status.connected")
         wait(page, "document.getElementById('state').textContent == 'no link'")
         assert "no link to" in page.inner_text("#why")
         assert page.get_attribute("#lamp", "class") == "lamp bad"
+        assert page.evaluate(drawn) == ["0.5"]
         assert page.is_disabled("#start")
         page.keyboard.press("x")
         wait(page, "document.getElementById('answer').textContent.includes('no link')")
