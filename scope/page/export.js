@@ -67,9 +67,22 @@ function layout() {
     parts.slice(at, at + across).forEach((one, part) => placed.push({ ...one, x: MARGIN + part * (wide + 12), y: y + LINE, wide, tall: tall[part] }));
     y += Math.max(...tall) + LINE + 8;
   }
+  const hops = chosen.view === "chain" && last.chain ? last.chain.hops : [], waterfall = y;
+  y += hops.length ? hops.length * LINE + 12 : 0;
   const legend = parts.some((one) => one.line < 0) && chosen.view === "long" ? y : 0;
   if (legend) y += LINE + 4;
-  return { placed, lines, columns, body, legend, below: y, height: y + (body.length + 1) * LINE + MARGIN };
+  return { placed, lines, hops, waterfall, columns, body, legend, below: y, height: y + (body.length + 1) * LINE + MARGIN };
+}
+
+/** The bars of a chain, as the page has them. @param {any} pen @param {any} all */
+function bars(pen, all) {
+  const names = 130, end = Math.max(1, ...all.hops.map((/** @type {any} */ hop) => hop.ns));
+  const wide = WIDE - 2 * MARGIN - names;
+  all.hops.forEach((/** @type {any} */ hop, /** @type {number} */ at) => {
+    const took = hop.after_ns === null ? hop.step_ns : Math.max(hop.after_ns, 0), y = all.waterfall + at * LINE;
+    pen.text(MARGIN, y + 12, hop.name, colour("fg"), 12, "start");
+    pen.box(MARGIN + names + wide * (hop.ns - took) / end, y + 2, Math.max(wide * took / end, 2), 12, lineColour(hop.line));
+  });
 }
 
 /** One picture, for a canvas or as SVG: both are told the same. @param {any} pen */
@@ -86,6 +99,7 @@ function compose(pen) {
     const x = MARGIN + line * (WIDE - 2 * MARGIN) / world.names.length;
     pen.box(x, all.legend, 10, 10, lineColour(line)); pen.text(x + 13, all.legend + 9, each, ink, 11, "start");
   });
+  bars(pen, all);
   const each = (WIDE - 2 * MARGIN) / all.columns.length;
   [all.columns, ...all.body].forEach((row, line) => row.forEach((cell, at) =>
     pen.text(MARGIN + at * each + (at ? each - 10 : 0), all.below + (line + 1) * LINE, cell, line ? ink : dim, 12, at ? "end" : "start")));

@@ -191,6 +191,7 @@ def test_6_a_figure_for_a_paper(hands: Hands) -> None:
             hands.page.click("#svg")
         text = Path(download.value.path()).read_text()
         assert len(re.findall("<image ", text)) == images, tab
+        assert tab != "chain" or text.count("<rect ") == 1 + 11  # the paper, and a bar of each hop
         assert all(word in text for word in shown), tab
 
 
