@@ -99,7 +99,6 @@ class Instrument:
         self.replayed = 0  # bytes of the recording that are accounted for
         self.ready = not (live and indexed)  # all of the recording is accounted for
         self.playing: Player | None = None
-        self.baseline: Account | None = None  # of another recording, to compare with
         self.saved = 0.0  # when the last checkpoint was
         self._half = False  # a frame is accounted for in part: an error ended it
         self._started = False  # as far as is known triggers come

@@ -84,8 +84,6 @@ class Questions:
 
     async def _baseline(self, one: dict[str, Any], _: ThreadPoolExecutor) -> dict[str, Any]:
         instrument, number = self.view.instrument, whole(one.get("run"))
-        if number == 0 and instrument.baseline is not None:
-            return {"type": "baseline", **shape(instrument.baseline.run, "the baseline recording")}
         found = next((run for run in instrument.account.runs if run.number == number), None)
         if found is None:
             return {"type": "baseline", "title": "", "lines": [], "coarse": []}

@@ -46,7 +46,7 @@ export class TimeAxis {
   get longest() { return world.base * 4 ** (world.levels - 1) * world.ring; }
   /** Within the recording, or what may be there when all of it is read. */
   clamp() {
-    const { began, reading } = world.status, begin = began ?? 0;
+    const begin = world.status?.began ?? 0, reading = world.status?.reading ?? null;
     if (this.fit) this.span = Math.max(this.latest - begin, 1e9) * 1.02;
     const most = reading === null ? this.latest : Math.max(this.latest, Date.now() * 1e6);
     this.span = Math.min(Math.max(this.span, NEAREST * 4), Math.max(this.longest, (most - begin) * 1.02));

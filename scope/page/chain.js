@@ -21,7 +21,8 @@ export const again = () => ask(wanted, following);
 /** @param {number} by */
 export const step = (by) => ask({ number: trigger + by });
 
-/** Of what was clicked on: the worst trigger of a column. @param {number} wall @param {number} around @param {number} line */
+/** Of what was clicked on: the worst trigger of a column.
+ * @param {number} wall @param {number} around @param {number} line */
 export function open(wall, around, line) {
   tell("open chain");
   ask({ wall: Math.round(wall), around: Math.round(around), line });
@@ -29,7 +30,8 @@ export function open(wall, around, line) {
 
 /** Which trigger, and what is unusual. @param {any} chain */
 export function headline(chain) {
-  const words = `Trigger ${count(chain.trigger)}, ${date(chain.wall)} (${clock(chain.wall, 3).slice(6)} s), sent ${time(chain.jitter)} late.`;
+  const words = `Trigger ${count(chain.trigger)}, ${date(chain.wall)} (${clock(chain.wall, 3).slice(6)} s), ` +
+    `sent ${time(chain.jitter)} late.`;
   if (!chain.known) return `${words} Too few triggers are known to say what is usual.`;
   return chain.culprit ? `${words} Unusual: ${chain.culprit}.` : `${words} Nothing unusual.`;
 }
@@ -43,12 +45,15 @@ export function show(chain) {
   const holder = get("hops");
   holder.replaceChildren();
   if (!chain) {
-    holder.append(element("p", "This trigger is not in the recording, or the recording has no index.", { class: "dim" }));
+    const words = "This trigger is not in the recording, or the recording has no index.";
+    holder.append(element("p", words, { class: "dim" }));
     return;
   }
   trigger = chain.trigger;
   holder.append(element("p", headline(chain), { class: "headline" }));
-  const table = element("table"), head = element("tr"), scroll = element("div", "", { class: "scroll", tabindex: 0, role: "region", "aria-label": "hops of the chain" });
+  const table = element("table"), head = element("tr");
+  const scroll = element("div", "", { class: "scroll", tabindex: 0, role: "region",
+    "aria-label": "hops of the chain" });
   for (const [name, kind] of HEAD) head.append(element("th", name, { scope: "col", class: kind }));
   table.append(head);
   const end = Math.max(1, ...chain.hops.map((/** @type {any} */ hop) => hop.ns));
@@ -63,7 +68,8 @@ export function show(chain) {
 function hopRow(hop, end, culprit) {
   const row = element("tr", "", { class: culprit ? "culprit" : hop.unusual ? "unusual" : "" });
   const since = hop.after_ns === null ? "–" : hop.after_ns < 0 ? `${time(-hop.after_ns)} before` : time(hop.after_ns);
-  row.append(element("th", hop.name + (hop.late ? " (late)" : ""), { scope: "row" }), element("td", judged(hop.ns), { class: "n" }),
+  row.append(element("th", hop.name + (hop.late ? " (late)" : ""), { scope: "row" }),
+    element("td", judged(hop.ns), { class: "n" }),
     element("td", hop.after ?? "not in the table"), element("td", since, { class: "n" }),
     element("td", hop.usual === null ? "not known" : time(hop.usual), { class: "n" }));
   const cell = element("td", hop.against ? "against the published order" : "", { class: "bars" });
@@ -83,7 +89,10 @@ function worst(rows) {
   body.dataset.key = key;
   body.replaceChildren(...rows.map((one) => {
     const row = element("tr"), name = element("td"), button = element("button", count(one.trigger), { class: "plain" });
-    button.addEventListener("click", () => { tell("open chain"); ask({ wall: one.wall - 1e6, around: 2e6, number: one.trigger }); });
+    button.addEventListener("click", () => {
+      tell("open chain");
+      ask({ wall: one.wall - 1e6, around: 2e6, number: one.trigger });
+    });
     name.append(button);
     const beyond = chosen.limit !== null && one.ns > chosen.limit;
     row.append(element("td", judged(one.ns), { class: `n${beyond ? " bad" : ""}` }), element("td", one.name),
@@ -103,7 +112,10 @@ export function bind() {
   get("worst").addEventListener("change", (/** @type {any} */ event) => {
     if (event.target.value) ask({ worst: Number(event.target.value) });
   });
-  get("kernel").addEventListener("change", (/** @type {any} */ event) => { chosen.rt = Boolean(event.target.value); again(); });
+  get("kernel").addEventListener("change", (/** @type {any} */ event) => {
+    chosen.rt = Boolean(event.target.value);
+    again();
+  });
   on("names", () => get("worst").replaceChildren(element("option", "…", { value: "" }),
     ...world.names.map((name, line) => element("option", name, { value: line }))));
   setInterval(() => {

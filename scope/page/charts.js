@@ -134,8 +134,9 @@ export class TimeChart {
   /** @param {any} ctx what has been asked for: not blank, as it may have answers */
   unread(ctx) {
     const { plot, axis } = this, { top, height } = plot.bbox, ratio = devicePixelRatio;
+    const place = (/** @type {number} */ index) => plot.valToPos(index * axis.each / 1e9, "x", true);
     for (const [first, last] of axis.lacks()) {
-      const a = plot.valToPos(first * axis.each / 1e9, "x", true), b = plot.valToPos((last + 1) * axis.each / 1e9, "x", true);
+      const a = place(first), b = place(last + 1);
       ctx.fillStyle = colour("line"); ctx.fillRect(a, top, Math.max(b - a, ratio), height);
       ctx.fillStyle = colour("dim"); ctx.font = `${11 * ratio}px system-ui`;
       if (b - a > 90 * ratio) ctx.fillText("not read yet", Math.max(a, plot.bbox.left) + 4 * ratio, top + 28 * ratio);

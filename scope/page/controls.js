@@ -9,14 +9,18 @@ const PATIENCE = 5000; // ms for the generator to report what it took
 /** Of each field: the setting it belongs to, from the generator's unit, to it, and what it says.
  * Those without `from` are of one command and no setting. */
 const FIELDS = /** @type {Record<string, any>} */ ({
-  frequency: { from: (s) => s.millihertz / 1000, send: (v) => Math.round(v * 1000), least: 0.001, most: 1e6, unit: "Hz" },
+  frequency: { from: (s) => s.millihertz / 1000, send: (v) => Math.round(v * 1000),
+    least: 0.001, most: 1e6, unit: "Hz" },
   duty: { from: (s) => s.duty_ppm / 1e4, send: (v) => Math.round(v * 1e4), least: 0.0001, most: 99.9999, unit: "%" },
   packet: { from: (s) => s.packet, send: (v) => Math.round(v), least: 1, most: 1000, unit: "records" },
   phase: { from: (s) => s.phase, with: ["phase", "seed"], send: (v) => v },
   seed: { from: (s) => s.seed, with: ["phase", "seed"], whole: true, unit: "" },
-  burst: { from: (s) => s.burst, with: ["burst", "gap"], send: (v) => Math.round(v), least: 1, most: 1000, unit: "triggers" },
-  gap: { from: (s) => s.gap_ns / 1000, with: ["burst", "gap"], send: (v) => Math.round(v * 1000), least: 0, most: 1e9, unit: "us" },
-  patience: { from: (s) => s.patience_ns / 1e6, send: (v) => Math.round(v * 1e6), least: 0.001, most: 10000, unit: "ms" },
+  burst: { from: (s) => s.burst, with: ["burst", "gap"], send: (v) => Math.round(v),
+    least: 1, most: 1000, unit: "triggers" },
+  gap: { from: (s) => s.gap_ns / 1000, with: ["burst", "gap"], send: (v) => Math.round(v * 1000),
+    least: 0, most: 1e9, unit: "us" },
+  patience: { from: (s) => s.patience_ns / 1e6, send: (v) => Math.round(v * 1e6),
+    least: 0.001, most: 10000, unit: "ms" },
   rounds: { send: (v) => Math.round(v), least: 1, most: 1e5, unit: "rounds" },
   "for-triggers": { empty: true, whole: true },
   "for-seconds": { empty: true, send: (v) => v, least: 0.001, most: 1e7, unit: "s" },
@@ -40,7 +44,8 @@ function complain(id, words) {
 function wrong(id) {
   const field = FIELDS[id], words = get(id).value.trim();
   if (field.empty && !words) return "";
-  if (field.whole) return /^\d{1,20}$/.test(words) && BigInt(words) <= LARGEST ? "" : `a whole number from 0 to ${LARGEST}`;
+  if (field.whole)
+    return /^\d{1,20}$/.test(words) && BigInt(words) <= LARGEST ? "" : `a whole number from 0 to ${LARGEST}`;
   if (field.least === undefined) return "";
   const value = Number(words);
   return words && value >= field.least && value <= field.most ? ""
@@ -120,7 +125,9 @@ export function mechanisms() {
 
 /** What the generator reports, where nobody has set something else. */
 export function report() {
-  const { status } = world, { state } = status;
+  const { status } = world;
+  if (!status) return;
+  const { state } = status;
   const off = !status.live || !world.server;
   for (const id of ["fields", "mechanisms", "linking"]) get(id).disabled = off;
   get("start").disabled = get("stop").disabled = get("new-run").disabled = off || !status.connected;
@@ -159,7 +166,8 @@ function draw() {
     }
   points.push(`H${width}`);
   get("signal-path").setAttribute("d", points.join(""));
-  const words = `each ${time(period)}${number("phase") ? " on average, at random from half to one and a half of it" : ""}, high for ${time(each * duty)}` +
+  const random = number("phase") ? " on average, at random from half to one and a half of it" : "";
+  const words = `each ${time(period)}${random}, high for ${time(each * duty)}` +
     (burst > 1 ? `, ${burst} triggers ${time(gap)} apart` : "");
   get("signal-words").textContent = words;
   get("signal").setAttribute("aria-label", `the trigger's signal: ${words}`);

@@ -24,7 +24,8 @@ export class Distribution {
       width: Math.max(this.holder.clientWidth, 200), height: this.height, legend: { show: false },
       cursor: { drag: { x: false, y: false }, y: false },
       scales: { x: { time: false, distr: 3 }, y: { distr: 3,
-        range: (/** @type {any} */ _, /** @type {any} */ __, /** @type {number} */ high) => [0.7, Math.max(high ?? 1, 10) * 1.5] } },
+        range: (/** @type {any} */ _, /** @type {any} */ __, /** @type {number} */ high) =>
+          [0.7, Math.max(high ?? 1, 10) * 1.5] } },
       axes: [{ ...axisStyle(), ...logarithmic(time) },
         { ...axisStyle(), ...logarithmic(count), size: 58 }],
       series: [{}, ...world.names.map((name, line) => ({

@@ -7,9 +7,10 @@ const UNITS = /** @type {[string, number][]} */ ([["s", 1e9], ["ms", 1e6], ["us"
 export function time(ns, digits = 3) {
   if (ns === null || ns === undefined) return "–";
   if (ns < 0) return "missing";
+  const fixed = (/** @type {number} */ n) => +n.toFixed(Math.max(digits - 3, 0));
   for (const [unit, size] of UNITS)
-    if (ns >= size) return `${ns < 999.5 * size ? +(ns / size).toPrecision(digits) : +(ns / size).toFixed(Math.max(digits - 3, 0))} ${unit}`;
-  return `${+ns.toFixed(Math.max(digits - 3, 0))} ns`;
+    if (ns >= size) return `${ns < 999.5 * size ? +(ns / size).toPrecision(digits) : fixed(ns / size)} ${unit}`;
+  return `${fixed(ns)} ns`;
 }
 
 /** All digits: what a person set. @param {number} ns */

@@ -17,7 +17,8 @@ function span() {
 export function draw() {
   const canvas = get("minimap"), ratio = devicePixelRatio, width = Math.max(canvas.clientWidth, 200);
   const [begin, end] = span(), [from, to] = axis().window();
-  const now = [width, ratio, begin, Math.round(end / 1e8), from, to, all?.cells.length, all?.begin, chosen.limit, colour("scheme")].join();
+  const now = [width, ratio, begin, Math.round(end / 1e8), from, to, all?.cells.length, all?.begin, chosen.limit,
+    colour("scheme")].join();
   if (now === key) return;
   key = now;
   canvas.width = Math.round(width * ratio); canvas.height = Math.round(HEIGHT * ratio);
@@ -61,11 +62,15 @@ function put(event) {
 export function bind() {
   const canvas = get("minimap");
   receive("map", (words) => { all = words; });
-  canvas.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => { canvas.setPointerCapture(event.pointerId); put(event); });
+  canvas.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
+    canvas.setPointerCapture(event.pointerId);
+    put(event);
+  });
   canvas.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => { if (event.buttons) put(event); });
   canvas.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     const [begin] = span(), one = axis();
-    const act = /** @type {Record<string, () => void>} */ ({ ArrowLeft: () => one.pan(-0.25), ArrowRight: () => one.pan(0.25), PageUp: () => one.pan(-1),
+    const act = /** @type {Record<string, () => void>} */ ({
+      ArrowLeft: () => one.pan(-0.25), ArrowRight: () => one.pan(0.25), PageUp: () => one.pan(-1),
       PageDown: () => one.pan(1), Home: () => one.look(begin + one.span), End: () => one.follow() })[event.key];
     if (act) { event.preventDefault(); event.stopPropagation(); act(); }
   });

@@ -15,17 +15,22 @@ function put(place, words, kind = "") {
 /** What the lamp shows, and why. */
 export function state() {
   const { status, server } = world;
-  if (!server) return { lamp: "bad", words: "no server", why: "the server does not answer: what is shown is from before; trying again" };
+  if (!server)
+    return { lamp: "bad", words: "no server",
+      why: "the server does not answer: what is shown is from before; trying again" };
   if (!status) return { lamp: "dim", words: "connecting", why: "" };
   if (status.reading !== null)
-    return { lamp: "mid", words: `reading ${Math.round(100 * status.reading)} %`, why: "the recording is being read; measuring goes on after it" };
+    return { lamp: "mid", words: `reading ${Math.round(100 * status.reading)} %`,
+      why: "the recording is being read; measuring goes on after it" };
   if (!status.live) {
     const replay = status.replay;
-    const words = !replay || replay.ended ? "recording" : replay.paused ? "replay, halted" : `replay ${replay.speed ? `${replay.speed}×` : ""}`.trim();
+    const words = !replay || replay.ended ? "recording" : replay.paused ? "replay, halted"
+      : `replay ${replay.speed ? `${replay.speed}×` : ""}`.trim();
     return { lamp: "dim", words, why: `${status.recording}: nothing is measured now` };
   }
   if (status.taken)
-    return { lamp: "bad", words: "taken", why: `another host took the generator at ${status.target}: “connect” takes it back` };
+    return { lamp: "bad", words: "taken",
+      why: `another host took the generator at ${status.target}: “connect” takes it back` };
   if (status.left) return { lamp: "mid", words: "disconnected", why: `${status.target} goes on by itself` };
   if (!status.connected)
     return { lamp: "bad", words: "no link", why: `no link to ${status.target}: ${status.why || "trying"}` };
@@ -37,7 +42,7 @@ export function state() {
 export function verdict() {
   if (chosen.limit === null) return { words: "none", kind: "dim" };
   if (world.judged !== chosen.limit) return { words: "…", kind: "dim" };
-  const lines = shown().lines.filter((/** @type {any} */ row) => row.triggers);
+  const lines = shown().lines.filter((row) => row.triggers);
   if (!lines.length) return { words: "no answer yet", kind: "dim" };
   const n = sum("beyond");
   return n ? { words: `exceeded ${count(n)}×`, kind: "bad" } : { words: "held", kind: "good" };
@@ -54,12 +59,13 @@ export function bar() {
   put(get("rate-name"), live && status.state?.running ? "rate" : "rate set");
   put(get("count"), count(run()?.triggers ?? 0));
   const most = worst();
-  put(get("worst-value"), most ? judged(most.ns) : "–", chosen.limit !== null && most && most.ns > chosen.limit ? "bad" : "");
+  put(get("worst-value"), most ? judged(most.ns) : "–",
+    chosen.limit !== null && most && most.ns > chosen.limit ? "bad" : "");
   put(get("worst-line"), most ? world.names[most.line] ?? "" : "");
   const found = verdict();
   put(get("limit-name"), chosen.limit === null ? "limit" : `limit ${exact(chosen.limit)}`);
   put(get("limit-value"), found.words, found.kind);
-  for (const what of ["missing", "late"]) {
+  for (const what of /** @type {const} */ (["missing", "late"])) {
     const n = sum(what);
     put(get(`${what}-value`), count(n), n ? (what === "late" ? "late" : "bad") : "");
   }
@@ -79,20 +85,20 @@ function doubts() {
 /** The run that is looked at. */
 export const run = () => {
   const all = world.status?.runs ?? [];
-  return all.find((/** @type {any} */ one) => one.number === (chosen.run ?? world.run)) ?? all.at(-1);
+  return all.find((one) => one.number === (chosen.run ?? world.run)) ?? all.at(-1);
 };
 
 export function runs() {
   const all = world.status?.runs ?? [], one = run();
-  const key = JSON.stringify(all.map((/** @type {any} */ each) => [each.number, each.title]));
+  const key = JSON.stringify(all.map((each) => [each.number, each.title]));
   if (get("run").dataset.key !== key) {
     get("run").dataset.key = key;
-    const title = (/** @type {any} */ each) => each.why && each.title === `run ${each.number}` ? `${each.title}: ${each.why}` : each.title;
+    const title = (/** @type {import("./state.js").Run} */ each) =>
+      each.why && each.title === `run ${each.number}` ? `${each.title}: ${each.why}` : each.title;
     get("run").replaceChildren(element("option", "the last run", { value: "" }),
-      ...all.map((/** @type {any} */ each) => element("option", title(each), { value: each.number })));
+      ...all.map((each) => element("option", title(each), { value: each.number })));
     get("baseline").replaceChildren(element("option", "nothing", { value: "" }),
-      ...(world.status.baseline ? [element("option", world.status.baseline, { value: 0 })] : []),
-      ...all.map((/** @type {any} */ each) => element("option", title(each), { value: each.number })));
+      ...all.map((each) => element("option", title(each), { value: each.number })));
     get("run").value = chosen.run ?? "";
   }
   put(get("run-words"), !one ? "" : one.began === null ? `${one.title}: no trigger yet`
@@ -122,7 +128,8 @@ function scale() {
   let most = 1e6;
   for (const row of [...shown().lines, ...(chosen.baseline?.lines ?? [])]) most = Math.max(most, row.max ?? 0);
   const end = 10 ** Math.ceil(Math.log10(Math.max(most, chosen.limit ?? 0)));
-  const part = (/** @type {number} */ ns) => 100 * Math.min(Math.max(Math.log10(Math.max(ns, FLOOR) / FLOOR) / Math.log10(end / FLOOR), 0), 1);
+  const part = (/** @type {number} */ ns) =>
+    100 * Math.min(Math.max(Math.log10(Math.max(ns, FLOOR) / FLOOR) / Math.log10(end / FLOOR), 0), 1);
   return { end, part };
 }
 
@@ -159,7 +166,8 @@ export class Overview {
     const row = element("tr"), cells = /** @type {Record<string, HTMLElement>} */ ({});
     for (const { id, wide } of COLUMNS) {
       if (id === "beyond" && chosen.limit === null) continue;
-      const cell = element(id === "name" ? "th" : "td", "", id === "name" ? { scope: "row" } : { class: `n${wide ? " wide" : ""}` });
+      const cell = id === "name" ? element("th", "", { scope: "row" })
+        : element("td", "", { class: `n${wide ? " wide" : ""}` });
       cells[id] = cell; row.append(cell);
     }
     const button = element("button", name, { class: "plain chip", title: "show its chart, or fold it away" });
@@ -177,7 +185,8 @@ export class Overview {
   update() {
     if (this.names !== this.key()) this.build();
     const { end, part } = scale(), { lines } = shown();
-    put(get("strip-scale"), `${time(FLOOR)} to ${time(end)}, logarithmic; dark: p50 to p99${chosen.baseline ? `; line below: ${chosen.baseline.title}` : ""}`, "dim");
+    const compared = chosen.baseline ? `; line below: ${chosen.baseline.title}` : "";
+    put(get("strip-scale"), `${time(FLOOR)} to ${time(end)}, logarithmic; dark: p50 to p99${compared}`, "dim");
     const order = this.rows.filter(({ line }) => lines[line]?.triggers || lines[line]?.strays);
     const { by, down } = chosen.sort;
     if (by) order.sort((a, b) => {
@@ -188,7 +197,8 @@ export class Overview {
     if (order.some((one, at) => body.children[at] !== one.row) || body.children.length !== order.length)
       body.replaceChildren(...order.map(({ row }) => row));
     for (const button of get("overview-head").querySelectorAll("button"))
-      button.closest("th").setAttribute("aria-sort", button.dataset.sort !== by ? "none" : down ? "descending" : "ascending");
+      button.closest("th").setAttribute("aria-sort",
+        button.dataset.sort !== by ? "none" : down ? "descending" : "ascending");
     for (const one of order) this.fill(one, lines[one.line], part);
   }
   /** @param {any} one @param {any} row @param {(ns: number) => number} part */
@@ -197,8 +207,10 @@ export class Overview {
     for (const { id } of COLUMNS) {
       if (id === "name" || !cells[id]) continue;
       const found = value(row, id), counted = ["late", "missing", "strays", "beyond"].includes(id);
-      const bad = counted ? found > 0 && id !== "strays" : found === -1 || (chosen.limit !== null && found > chosen.limit);
-      put(cells[id], counted ? found === null ? "–" : count(found) : judged(found), `n${bad ? (id === "late" ? " late" : " bad") : ""}${COLUMNS.find((two) => two.id === id)?.wide ? " wide" : ""}`);
+      const bad = counted ? found > 0 && id !== "strays"
+        : found === -1 || (chosen.limit !== null && found > chosen.limit);
+      const kind = bad ? id === "late" ? " late" : " bad" : "", wide = COLUMNS.find((two) => two.id === id)?.wide;
+      put(cells[id], counted ? found === null ? "–" : count(found) : judged(found), `n${kind}${wide ? " wide" : ""}`);
     }
     track.style.setProperty("--chip", lineColour(line));
     const [all, base, most, middle, limit] = track.children;

@@ -32,7 +32,8 @@ export function pause() {
 export function bind() {
   get("replay-pause").addEventListener("click", pause);
   get("replay-step").addEventListener("click", () => set({ steps: 1 }));
-  get("replay-speed").addEventListener("change", (/** @type {any} */ event) => set({ speed: Number(event.target.value) }));
+  get("replay-speed").addEventListener("change", (/** @type {any} */ event) =>
+    set({ speed: Number(event.target.value) }));
   get("replay-place").addEventListener("input", () => { moving = true; });
   get("replay-place").addEventListener("change", async (/** @type {any} */ event) => {
     await set({ place: Number(event.target.value) / 1000 });

@@ -82,7 +82,8 @@ function look(one, rows) {
       if (column[COUNT] && column[MOST] > chosen.limit && index * one.each >= armedAt) {
         arm(false);
         views.hold((index + 0.5) * one.each);
-        say(`held: ${world.names[column[0]]} took ${apart(column[MOST], chosen.limit)}, more than ${exact(chosen.limit)}`, false);
+        const took = apart(column[MOST], chosen.limit);
+        say(`held: ${world.names[column[0]]} took ${took}, more than ${exact(chosen.limit)}`, false);
         return;
       }
 }
@@ -95,7 +96,7 @@ function arm(armed) {
   armedAt = axes.live.latest;
 }
 
-/** @param {any} status */
+/** @param {import("./state.js").Status} status */
 function told(status) {
   const first = !world.status;
   world.status = status;
@@ -104,7 +105,8 @@ function told(status) {
   world.server = true;
   controls.report();
   replay.report();
-  const events = status.events.toReversed().map((/** @type {any} */ [at, event, words]) => `${new Date(at / 1e6).toISOString()} ${event} ${words}`);
+  const events = status.events.toReversed().map(([at, event, words]) =>
+    `${new Date(at / 1e6).toISOString()} ${event} ${words}`);
   const key = events.join("\n");
   if (get("events").dataset.key !== key) {
     get("events").dataset.key = key;
@@ -132,7 +134,7 @@ function limit() {
 /** @param {"A"|"B"} name */
 function marker(name) {
   const [from, to] = axis().window();
-  chosen.markers[name] = chosen.markers[name] !== null && cursor.at === null ? null : cursor.at !== null ? cursor.at * 1e9 : (from + to) / 2;
+  chosen.markers[name] = cursor.at !== null ? cursor.at * 1e9 : chosen.markers[name] !== null ? null : (from + to) / 2;
   tell("markers");
 }
 
@@ -152,7 +154,8 @@ const sideways = (/** @type {number} */ step) => chosen.view === "chain" ? chain
 const whole = () => { const one = axis(); one.fit = true; one.end = null; one.moved(); };
 
 function bindKeys() {
-  views.VIEWS.forEach((name, at) => keys.key(String(at + 1), `view: ${get(`tab-${name}`).textContent}`, () => views.pick(name)));
+  views.VIEWS.forEach((name, at) =>
+    keys.key(String(at + 1), `view: ${get(`tab-${name}`).textContent}`, () => views.pick(name)));
   keys.key(" ", "hold, or go on", () => views.hold(), "space");
   keys.key("+", "zoom in; in persistence a shorter view", () => zoom(-1));
   keys.key("-", "zoom out; in persistence a longer view", () => zoom(1));
@@ -182,7 +185,8 @@ function bindKeys() {
 function bindButtons() {
   /** @type {Record<string, () => void>} */
   const acts = { hold: () => views.hold(), theme: views.theme, start: controls.start, stop: () => { command("stop"); },
-    calibrate: controls.calibrate, snapshot, png: () => views.everything().then(figures.png), svg: () => views.everything().then(figures.svg),
+    calibrate: controls.calibrate, snapshot, png: () => views.everything().then(figures.png),
+    svg: () => views.everything().then(figures.svg),
     markdown: figures.markdown, fade: () => views.fade(1),
     wipe: () => views.overlay.clear(), "range-less": () => views.range(-1), "range-more": () => views.range(1),
     "zoom-in": () => zoom(-1), "zoom-out": () => zoom(1), back: () => axis().pan(-0.5), forth: () => axis().pan(0.5),

@@ -2,15 +2,37 @@
 // What is known of the measurement, and what a person chose to look at.
 import { apart, time } from "./format.js";
 
+/** A line in a run: its figures, in ns.
+ * @typedef {{name: string, triggers: number, answered: number, late: number, missing: number, strays: number,
+ *   unsure: number, count: number, min: number|null, max: number|null, mean: number|null,
+ *   percentiles: (number|null)[], beyond: number|null}} Line
+ */
+/** A run; its times are ns since 1970.
+ * @typedef {{number: number, title: string, why: string, at: number, began: number|null, ended: number,
+ *   triggers: number, millihertz: number|null}} Run
+ */
+/** Of link, generator and recording.
+ * @typedef {{live: boolean, connected: boolean, taken: boolean, left: boolean, target: string, why: string,
+ *   recording: string, synced: number|null, written: number, memory_mib: number, reading: number|null,
+ *   replay: {speed: number, paused: boolean, ended: boolean, place: number}|null,
+ *   triggers: number, packets: number, lost_triggers: number, lost_packets: number,
+ *   began: number|null, ended: number, doubts: string[], offered: string[],
+ *   state: {millihertz: number, duty_ppm: number, packet: number, phase: number, seed: string, mask: string,
+ *     patience_ns: number, burst: number, gap_ns: number, running: boolean, triggers: number}|null,
+ *   floor: {rounds: number, resolution_ns: number, p50: number, p99: number, max: number, jitter_max: number}|null,
+ *   runs: Run[], marks: [number, string][], gaps: [number, number, string, number][],
+ *   events: [number, string, string][]}} Status
+ */
+
 /** As the server reports it. */
 export const world = {
   base: 1, ring: 1, levels: 1, bits: 6,
   percents: /** @type {number[]} */ ([]),
   names: /** @type {string[]} */ ([]),
-  lines: /** @type {any[]} */ ([]),
+  lines: /** @type {Line[]} */ ([]),
   ever: /** @type {number[][]} */ ([]),
-  gaps: /** @type {any[]} */ ([]),
-  status: /** @type {any} */ (null),
+  gaps: /** @type {Status["gaps"]} */ ([]),
+  status: /** @type {Status|null} */ (null),
   server: false, // it is there
   run: 0,
   judged: /** @type {number|null} */ (null), // the limit that the lines are judged by
@@ -88,12 +110,11 @@ export function query() {
 /** The largest answer of all lines, and whose. @returns {{ns: number, line: number}|null} */
 export function worst() {
   let found = null;
-  shown().lines.forEach((/** @type {any} */ row, /** @type {number} */ line) => {
+  shown().lines.forEach((row, line) => {
     if (row.max !== null && (!found || row.max > found.ns)) found = { ns: row.max, line };
   });
   return found;
 }
 
-/** A sum over all lines. @param {string} what */
-export const sum = (what) =>
-  shown().lines.reduce((/** @type {number} */ total, /** @type {any} */ row) => total + (row[what] ?? 0), 0);
+/** A sum over all lines. @param {"beyond"|"late"|"missing"} what */
+export const sum = (what) => shown().lines.reduce((total, row) => total + (row[what] ?? 0), 0);

@@ -47,7 +47,8 @@ export function build() {
   charts.forEach(({ chart }) => chart.plot.destroy());
   charts.length = 0;
   world.names.forEach((name, line) => {
-    const box = element("div", "", { class: "chart", id: `chart-${line}`, role: "group", "aria-label": name, "data-title": name, "data-line": line });
+    const box = element("div", "", { class: "chart", id: `chart-${line}`, role: "group", "aria-label": name,
+      "data-title": name, "data-line": line });
     const head = element("h2"), label = element("span", name, { class: "chip" });
     label.style.setProperty("--chip", lineColour(line));
     const words = element("span", "", { class: "reading" }), holder = element("div");
@@ -138,7 +139,8 @@ export async function everything() {
 
 /** How long the window is, and what is under the cursor. */
 function labels() {
-  const one = axis(), words = `${length(one.span)} in columns of ${length(one.each)}` + (one.end === null ? "" : `, until ${clock(one.end, 1)} UTC`);
+  const one = axis(), until = one.end === null ? "" : `, until ${clock(one.end, 1)} UTC`;
+  const words = `${length(one.span)} in columns of ${length(one.each)}${until}`;
   if (get("window").textContent !== words) get("window").textContent = words;
   get("newest").disabled = one.end === null;
   readings();
@@ -146,11 +148,13 @@ function labels() {
 
 function readings() {
   const one = axis(), at = where(one);
-  get("cursor").textContent = at ? `${at} UTC${chosen.view === "long" && maxima.chart ? ` · ${reading(maxima.chart.at(cursor.at ?? 0))}` : ""}` : "";
+  const own = chosen.view === "long" && maxima.chart ? ` · ${reading(maxima.chart.at(cursor.at ?? 0))}` : "";
+  get("cursor").textContent = at ? `${at} UTC${own}` : "";
   for (const { chart, reading: place, box } of charts)
     if (!box.hidden) place.textContent = cursor.at === null ? "" : reading(chart.at(cursor.at));
   const { A, B } = chosen.markers;
-  get("markers").textContent = A === null && B === null ? "" : A === null || B === null ? `marker ${A === null ? "B" : "A"} set`
+  get("markers").textContent = A === null && B === null ? ""
+    : A === null || B === null ? `marker ${A === null ? "B" : "A"} set`
     : `B − A: ${length(Math.abs(B - A))}${B < A ? ", B is first" : ""}`;
 }
 

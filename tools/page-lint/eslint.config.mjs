@@ -6,7 +6,7 @@ const require = createRequire(`${process.env.PAGE_LINT}/package.json`);
 const js = require("@eslint/js"), globals = require("globals");
 
 const common = {
-  "max-lines": ["error", 500], "max-lines-per-function": ["error", 60], "no-var": "error", "prefer-const": "error",
+  "max-lines": ["error", 500], "max-len": ["error", { code: 120, ignoreRegExpLiterals: true }], "max-lines-per-function": ["error", 60], "no-var": "error", "prefer-const": "error",
   eqeqeq: "error", "no-eval": "error", "no-implied-eval": "error", "no-new-func": "error", "no-shadow": "error",
   "no-restricted-properties": ["error", { property: "innerHTML", message: "use textContent" }, { property: "outerHTML", message: "use textContent" }],
 };
