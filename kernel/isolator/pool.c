@@ -359,20 +359,23 @@ EXPORT_SYMBOL_GPL(isolator_pool_create);
 
 /**
  * isolator_pool_destroy - free a pool's memory
- * @pool: from isolator_pool_create(), used by nobody any more; NULL is fine
+ * @pool: from isolator_pool_create(); NULL is fine
+ *
+ * The owner makes no other call meanwhile, in no section either.  Others may still return what
+ * they have: ask again until it is all back.
  *
  * Context: process, may sleep, out of the owner's quiet section; any task.
- * Return: 0; -EBUSY: somebody has an object still: nothing is freed, as that could be returned.
+ * Return: 0; -EBUSY: somebody has an object still, or is about to have returned it: nothing is
+ * freed.
  */
 int isolator_pool_destroy(struct isolator_pool *pool)
 {
-	u32 i;
-
 	if (!pool)
 		return 0;
-	for (i = 0; i < pool->count; i++)
-		if (READ_ONCE(pool->taken[i]))
-			return -EBUSY;
+	/* Not by what is taken: who returns uses the pool until its push, which comes later. */
+	isolator_pool_gather(pool, UINT_MAX);
+	if (pool->free != pool->count)
+		return -EBUSY;
 	isolator_pool_give_up(pool);
 	return 0;
 }

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Isolator: KUnit tests of pools: what is taken, given back, returned and refused. */
 #include <kunit/test.h>
+#include <linux/atomic.h>
 #include <linux/completion.h>
+#include <linux/cpumask.h>
+#include <linux/irq_work.h>
 #include <linux/isolator_caller.h>
 #include <linux/isolator_pool.h>
+#include <linux/jiffies.h>
 #include <linux/kthread.h>
+#include <linux/preempt.h>
+#include <linux/sizes.h>
 #include <linux/smp.h>
 
 #define OBJECTS	64U
@@ -199,6 +205,192 @@ static void isolator_test_pool_foreign(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, isolator_pool_destroy(other->pool), 0);
 }
 
+struct isolator_test_interrupt {
+	struct irq_work work;
+	struct isolator_pool *pool;
+	struct task_struct *owner;
+	void *object, *taken;
+	unsigned int collected;
+	int freed, returned;
+	bool mine;
+};
+
+static void isolator_test_interrupt(struct irq_work *work)
+{
+	struct isolator_test_interrupt *in = container_of(work, struct isolator_test_interrupt,
+							  work);
+
+	in->mine = current == in->owner;
+	in->taken = isolator_pool_alloc(in->pool);
+	in->freed = isolator_pool_free(in->pool, in->object);
+	in->returned = isolator_pool_return(in->pool, in->object);
+	in->collected = isolator_pool_collect(in->pool, 1);
+}
+
+/* What interrupts a pool's owner is not its owner: it returns, as any other. */
+static void isolator_test_pool_interrupt(struct kunit *test)
+{
+	struct isolator_test_interrupt in = {
+		.work = IRQ_WORK_INIT_HARD(isolator_test_interrupt),
+		.pool = isolator_test_pool_of(test, 64, 0),
+		.owner = current,
+	};
+
+	in.object = isolator_pool_alloc(in.pool);
+	preempt_disable();
+	irq_work_queue(&in.work);
+	while (irq_work_is_busy(&in.work))
+		cpu_relax();
+	preempt_enable();
+	KUNIT_EXPECT_TRUE(test, in.mine);
+	KUNIT_EXPECT_NULL(test, in.taken);
+	KUNIT_EXPECT_EQ(test, in.freed, -EPERM);
+	KUNIT_EXPECT_EQ(test, in.returned, 0);
+	KUNIT_EXPECT_EQ(test, in.collected, 0);
+	KUNIT_EXPECT_EQ(test, isolator_test_pool_stat(in.pool).foreign, 3);
+	KUNIT_EXPECT_EQ(test, isolator_pool_collect(in.pool, OBJECTS), 1);
+	KUNIT_EXPECT_EQ(test, isolator_pool_destroy(in.pool), 0);
+}
+
+/* So many that the two meet, however seldom both run. */
+#define MANY	4096U
+
+/* Two that return the same objects at the same time. */
+struct isolator_test_twice {
+	struct isolator_pool *pool;
+	void *object[MANY];
+	atomic_t round, over, given, refused;
+};
+
+static int isolator_test_twice(void *data)
+{
+	struct isolator_test_twice *twice = data;
+	int i, ret, seen = 0;
+
+	while (!kthread_should_stop()) {
+		/* Pairs with who begins the round. */
+		if (atomic_read_acquire(&twice->round) == seen) {
+			cond_resched();
+			continue;
+		}
+		seen++;
+		for (i = 0; i < MANY; i++) {
+			ret = isolator_pool_return(twice->pool, twice->object[i]);
+			atomic_inc(ret ? &twice->refused : &twice->given);
+		}
+		atomic_inc_return_release(&twice->over); /* pairs with who waits for both */
+	}
+	return 0;
+}
+
+/* Collects while they return.  Returns how many came. */
+static unsigned int isolator_test_twice_round(struct isolator_test_twice *twice)
+{
+	unsigned int i, came = 0;
+
+	for (i = 0; i < MANY; i++)
+		twice->object[i] = isolator_pool_alloc(twice->pool);
+	atomic_set(&twice->over, 0);
+	atomic_inc_return_release(&twice->round); /* pairs with isolator_test_twice() */
+	while (atomic_read_acquire(&twice->over) < 2) { /* as above */
+		came += isolator_pool_collect(twice->pool, MANY - came);
+		cond_resched();
+	}
+	return came + isolator_pool_collect(twice->pool, MANY - came);
+}
+
+static int isolator_test_next_cpu(int cpu)
+{
+	cpu = cpumask_next(cpu, cpu_online_mask);
+	return cpu < nr_cpu_ids ? cpu : cpumask_first(cpu_online_mask);
+}
+
+/* Each is given back once, whoever was faster, and none is lost on the way. */
+static void isolator_test_pool_twice(struct kunit *test)
+{
+	const struct isolator_caller caller = { .cpu = raw_smp_processor_id(), .task = current };
+	static struct isolator_test_twice twice;
+	unsigned long end = jiffies + HZ / 2;
+	struct isolator_pool_stat stat;
+	struct task_struct *thread[2];
+	int i, cpu = raw_smp_processor_id(), rounds;
+
+	if (num_online_cpus() < 3)
+		kunit_skip(test, "needs three CPUs");
+	memset(&twice, 0, sizeof(twice));
+	twice.pool = isolator_pool_create(&caller, 64, MANY, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(twice.pool));
+	for (i = 0; i < 2; i++) {
+		cpu = isolator_test_next_cpu(cpu);
+		thread[i] = kthread_run_on_cpu(isolator_test_twice, &twice, cpu, "isolator_test");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(thread[i]));
+	}
+	for (rounds = 0; rounds < 1000 && time_before(jiffies, end);) {
+		unsigned int came = isolator_test_twice_round(&twice);
+
+		rounds++;
+		/* No further: the list is no list any more. */
+		KUNIT_EXPECT_EQ(test, came, MANY);
+		KUNIT_EXPECT_EQ(test, atomic_read(&twice.given), rounds * MANY);
+		if (came != MANY || atomic_read(&twice.given) != rounds * MANY)
+			break;
+	}
+	for (i = 0; i < 2; i++)
+		kthread_stop(thread[i]);
+	stat = isolator_test_pool_stat(twice.pool);
+	kunit_info(test, "%d rounds\n", rounds);
+	KUNIT_EXPECT_EQ(test, atomic_read(&twice.refused), rounds * MANY);
+	KUNIT_EXPECT_EQ(test, stat.doubled, rounds * MANY);
+	KUNIT_EXPECT_EQ(test, stat.free, MANY);
+	KUNIT_EXPECT_EQ(test, isolator_pool_destroy(twice.pool), 0);
+}
+
+struct isolator_test_late {
+	struct isolator_pool *pool;
+	void *object;
+	int ret;
+	struct completion done;
+};
+
+static int isolator_test_late(void *data)
+{
+	struct isolator_test_late *late = data;
+
+	late->ret = isolator_pool_return(late->pool, late->object);
+	complete(&late->done);
+	return 0;
+}
+
+/* Who still returns keeps the pool: a large object, so that to fill it takes some time. */
+static void isolator_test_pool_late(struct kunit *test)
+{
+	const struct isolator_caller caller = { .cpu = raw_smp_processor_id(), .task = current };
+	static struct isolator_test_late late;
+	struct task_struct *thread;
+	int i, ret;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	for (i = 0; i < 4; i++) {
+		init_completion(&late.done);
+		late.pool = isolator_pool_create(&caller, SZ_4M, 1, ISOLATOR_POOL_POISON);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(late.pool));
+		late.object = isolator_pool_alloc(late.pool);
+		thread = kthread_run_on_cpu(isolator_test_late, &late,
+					    cpumask_any_but(cpu_online_mask,
+							    raw_smp_processor_id()),
+					    "isolator_test");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(thread));
+		do {
+			ret = isolator_pool_destroy(late.pool);
+			cond_resched();
+		} while (ret == -EBUSY);
+		KUNIT_EXPECT_EQ(test, ret, 0);
+		KUNIT_ASSERT_GT(test, wait_for_completion_timeout(&late.done, 10 * HZ), 0);
+		KUNIT_EXPECT_EQ(test, late.ret, 0);
+	}
+}
+
 static struct kunit_case isolator_pool_cases[] = {
 	KUNIT_CASE(isolator_test_pool_refused),
 	KUNIT_CASE(isolator_test_pool_all),
@@ -206,6 +398,9 @@ static struct kunit_case isolator_pool_cases[] = {
 	KUNIT_CASE(isolator_test_pool_hostile),
 	KUNIT_CASE(isolator_test_pool_poison),
 	KUNIT_CASE(isolator_test_pool_foreign),
+	KUNIT_CASE(isolator_test_pool_interrupt),
+	KUNIT_CASE(isolator_test_pool_twice),
+	KUNIT_CASE(isolator_test_pool_late),
 	{ }
 };
 
