@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Isolator: KUnit tests of the kernel's ends: what comes, is refused, and is spoilt by a peer. */
 #include <kunit/test.h>
-#include <linux/falloc.h>
-#include <linux/file.h>
-#include <linux/fs.h>
-#include <linux/gfp.h>
-#include <linux/highmem.h>
-#include <linux/shmem_fs.h>
+#include <linux/irq_work.h>
+#include <linux/preempt.h>
 
 #include "messages.h"
 
@@ -87,119 +83,6 @@ static void isolator_test_recovers(struct kunit *test, struct isolator_port *fro
 		isolator_port_receive(to, &message);
 	for (i = 0; i < 3 * SLOTS; i++)
 		isolator_test_pass(test, from, to, i, i % 2 ? 8 : 100);
-}
-
-static void isolator_test_rings_refused(struct kunit *test)
-{
-	struct isolator_rings *rings;
-
-	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_rings_make(0, 0, 0)), -EINVAL);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_rings_make(4, 0, 0)), -EINVAL);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_rings_make(24, 0, 0)), -EINVAL);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_rings_make(1U << 21, 0, 0)), -EINVAL);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_rings_make(SLOTS, 449, 0)), -EINVAL);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_rings_make(SLOTS, 0, 257)), -EINVAL);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_rings_get(-1, SZ_1M)), -EBADF);
-	rings = isolator_rings_make(SLOTS, 0, 0);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(rings));
-	KUNIT_EXPECT_EQ(test, isolator_rings_posters(rings), 0);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_port_open(rings, 2)), -EINVAL);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_port_open(rings, ISOLATOR_PORT_RECEIVER)), -EINVAL);
-	isolator_rings_put(rings);
-	isolator_rings_put(NULL);
-	isolator_port_close(NULL);
-}
-
-/* A file that is like one of ours, with one thing wrong. */
-static long isolator_test_file(u64 bytes, const struct isolator_ring_header *header, u64 max)
-{
-	struct file *file = shmem_file_setup("isolator-test", bytes, 0);
-	struct isolator_rings *rings;
-	loff_t at = 0;
-	long ret = 0;
-
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	if (kernel_write(file, header, sizeof(*header), &at) != sizeof(*header))
-		ret = -EIO;
-	rings = ret ? ERR_PTR(ret) : isolator_rings_of(file, max, false);
-	fput(file);
-	if (IS_ERR(rings))
-		return PTR_ERR(rings);
-	isolator_rings_put(rings);
-	return 0;
-}
-
-static void isolator_test_rings_header(struct kunit *test)
-{
-	const u64 bytes = isolator_ring_channel_bytes(SLOTS);
-	const struct isolator_ring_header good = {
-		.magic = ISOLATOR_RING_CHANNEL, .version = 1, .header_bytes = 4096,
-		.slot_bytes = 64,
-		.slots = SLOTS, .message_bytes = 56, .bytes = bytes,
-	};
-	struct isolator_ring_header bad;
-	int i;
-
-	KUNIT_EXPECT_EQ(test, isolator_test_file(bytes, &good, bytes), 0);
-	KUNIT_EXPECT_EQ(test, isolator_test_file(bytes, &good, bytes - 1), -E2BIG);
-	KUNIT_EXPECT_EQ(test, isolator_test_file(bytes + 1, &good, SZ_1M), -EPROTO);
-	KUNIT_EXPECT_EQ(test, isolator_test_file(bytes - 1, &good, SZ_1M), -EPROTO);
-	/* Each byte of it matters. */
-	for (i = 0; i < sizeof(good); i++) {
-		bad = good;
-		((u8 *)&bad)[i] ^= 0x80;
-		/* A longer message that half a ring holds is another channel, not a wrong one. */
-		if (i == offsetof(struct isolator_ring_header, message_bytes))
-			continue;
-		KUNIT_EXPECT_EQ_MSG(test, isolator_test_file(bytes, &bad, SZ_1M), -EPROTO,
-				    "byte %d", i);
-	}
-}
-
-/* So that what is allocated next is not zero by chance. */
-static void isolator_test_leave_pages(void)
-{
-	struct page *page[128];
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(page); i++) {
-		page[i] = alloc_page(GFP_HIGHUSER);
-		if (page[i])
-			memset_page(page[i], 0, 0x5a, PAGE_SIZE);
-	}
-	for (i = 0; i < ARRAY_SIZE(page); i++)
-		if (page[i])
-			__free_page(page[i]);
-}
-
-/* Pages that were allocated and never used have what they had: nobody may see that. */
-static void isolator_test_rings_cleared(struct kunit *test)
-{
-	const u64 bytes = isolator_ring_channel_bytes(1024);
-	const struct isolator_ring_header header = {
-		.magic = ISOLATOR_RING_CHANNEL, .version = 1, .header_bytes = 4096,
-		.slot_bytes = 64,
-		.slots = 1024, .message_bytes = 56, .bytes = bytes,
-	};
-	struct file *file = shmem_file_setup("isolator-test", bytes, 0);
-	struct isolator_rings *rings;
-	loff_t at = 0;
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
-	isolator_test_leave_pages();
-	KUNIT_EXPECT_EQ(test, vfs_fallocate(file, 0, 0, bytes), 0);
-	KUNIT_EXPECT_EQ(test, kernel_write(file, &header, sizeof(header), &at), sizeof(header));
-	rings = isolator_rings_of(file, bytes, false);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(rings));
-	KUNIT_EXPECT_NULL(test, memchr_inv(rings->memory + sizeof(header), 0,
-					   bytes - sizeof(header)));
-	/* And it is the file's memory, not a copy. */
-	at = 8192;
-	KUNIT_EXPECT_EQ(test, kernel_write(file, "here", 4, &at), 4);
-	KUNIT_EXPECT_MEMEQ(test, rings->memory + 8192, "here", 4);
-	isolator_rings_put(rings);
-	fput(file);
 }
 
 static void isolator_test_port_holders(struct kunit *test)
@@ -460,9 +343,6 @@ static void isolator_test_inbox(struct kunit *test)
 }
 
 static struct kunit_case isolator_messages_cases[] = {
-	KUNIT_CASE(isolator_test_rings_refused),
-	KUNIT_CASE(isolator_test_rings_header),
-	KUNIT_CASE(isolator_test_rings_cleared),
 	KUNIT_CASE(isolator_test_port_holders),
 	KUNIT_CASE(isolator_test_channel_lengths),
 	KUNIT_CASE(isolator_test_channel_words),

@@ -15,7 +15,7 @@ cases=$(dmesg | grep -E '(not )?ok [0-9]+ isolator_test_' | sed 's/^\[[^]]*\] */
 echo "$cases" | sed 's/^/# /'
 ! echo "$cases" | grep -q 'not ok'
 check $? "no case failed"
-for suite in isolator isolator_callers isolator_pool isolator_messages; do
+for suite in isolator isolator_callers isolator_pool isolator_rings isolator_messages isolator_peer; do
 	dmesg | grep -qE "\\] ok [0-9]+ $suite\$"
 	check $? "the suite $suite passed"
 done

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Isolator: KUnit tests of rings: which are refused, what becomes of their memory. */
+#include <kunit/test.h>
+#include <linux/falloc.h>
+#include <linux/file.h>
+#include <linux/filelock.h>
+#include <linux/fs.h>
+#include <linux/gfp.h>
+#include <linux/highmem.h>
+#include <linux/pagemap.h>
+#include <linux/sched/signal.h>
+#include <linux/shmem_fs.h>
+
+#include "messages.h"
+
+#define SLOTS		16U
+
+static void isolator_test_rings_refused(struct kunit *test)
+{
+	struct isolator_rings *rings;
+
+	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_rings_make(0, 0, 0)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_rings_make(4, 0, 0)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_rings_make(24, 0, 0)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_rings_make(1U << 21, 0, 0)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_rings_make(SLOTS, 449, 0)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_rings_make(SLOTS, 0, 257)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_rings_get(-1, SZ_1M)), -EBADF);
+	rings = isolator_rings_make(SLOTS, 0, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(rings));
+	KUNIT_EXPECT_EQ(test, isolator_rings_posters(rings), 0);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_port_open(rings, 2)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_port_open(rings, ISOLATOR_PORT_RECEIVER)), -EINVAL);
+	isolator_rings_put(rings);
+	isolator_rings_put(NULL);
+	isolator_port_close(NULL);
+}
+
+/* A file that is like one of ours, with one thing wrong. */
+static long isolator_test_file(u64 bytes, const struct isolator_ring_header *header, u64 max)
+{
+	struct file *file = shmem_file_setup("isolator-test", bytes, 0);
+	struct isolator_rings *rings;
+	loff_t at = 0;
+	long ret = 0;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	if (kernel_write(file, header, sizeof(*header), &at) != sizeof(*header))
+		ret = -EIO;
+	rings = ret ? ERR_PTR(ret) : isolator_rings_of(file, max, false);
+	fput(file);
+	if (IS_ERR(rings))
+		return PTR_ERR(rings);
+	isolator_rings_put(rings);
+	return 0;
+}
+
+static void isolator_test_rings_header(struct kunit *test)
+{
+	const u64 bytes = isolator_ring_channel_bytes(SLOTS);
+	const struct isolator_ring_header good = {
+		.magic = ISOLATOR_RING_CHANNEL, .version = 1, .header_bytes = 4096,
+		.slot_bytes = 64,
+		.slots = SLOTS, .message_bytes = 56, .bytes = bytes,
+	};
+	struct isolator_ring_header bad;
+	int i;
+
+	KUNIT_EXPECT_EQ(test, isolator_test_file(bytes, &good, bytes), 0);
+	KUNIT_EXPECT_EQ(test, isolator_test_file(bytes, &good, bytes - 1), -E2BIG);
+	KUNIT_EXPECT_EQ(test, isolator_test_file(bytes + 1, &good, SZ_1M), -EPROTO);
+	KUNIT_EXPECT_EQ(test, isolator_test_file(bytes - 1, &good, SZ_1M), -EPROTO);
+	/* Each byte of it matters. */
+	for (i = 0; i < sizeof(good); i++) {
+		bad = good;
+		((u8 *)&bad)[i] ^= 0x80;
+		/* A longer message that half a ring holds is another channel, not a wrong one. */
+		if (i == offsetof(struct isolator_ring_header, message_bytes))
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, isolator_test_file(bytes, &bad, SZ_1M), -EPROTO,
+				    "byte %d", i);
+	}
+}
+
+/* So that what is allocated next is not zero by chance. */
+static void isolator_test_leave_pages(void)
+{
+	struct page *page[128];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(page); i++) {
+		page[i] = alloc_page(GFP_HIGHUSER);
+		if (page[i])
+			memset_page(page[i], 0, 0x5a, PAGE_SIZE);
+	}
+	for (i = 0; i < ARRAY_SIZE(page); i++)
+		if (page[i])
+			__free_page(page[i]);
+}
+
+/* Pages that were allocated and never used have what they had: nobody may see that. */
+static void isolator_test_rings_cleared(struct kunit *test)
+{
+	const u64 bytes = isolator_ring_channel_bytes(1024);
+	const struct isolator_ring_header header = {
+		.magic = ISOLATOR_RING_CHANNEL, .version = 1, .header_bytes = 4096,
+		.slot_bytes = 64,
+		.slots = 1024, .message_bytes = 56, .bytes = bytes,
+	};
+	struct file *file = shmem_file_setup("isolator-test", bytes, 0);
+	struct isolator_rings *rings;
+	loff_t at = 0;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	isolator_test_leave_pages();
+	KUNIT_EXPECT_EQ(test, vfs_fallocate(file, 0, 0, bytes), 0);
+	KUNIT_EXPECT_EQ(test, kernel_write(file, &header, sizeof(header), &at), sizeof(header));
+	rings = isolator_rings_of(file, bytes, false);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(rings));
+	KUNIT_EXPECT_NULL(test, memchr_inv(rings->memory + sizeof(header), 0,
+					   bytes - sizeof(header)));
+	/* And it is the file's memory, not a copy. */
+	at = 8192;
+	KUNIT_EXPECT_EQ(test, kernel_write(file, "here", 4, &at), 4);
+	KUNIT_EXPECT_MEMEQ(test, rings->memory + 8192, "here", 4);
+	isolator_rings_put(rings);
+	fput(file);
+}
+
+static struct kunit_case isolator_rings_cases[] = {
+	KUNIT_CASE(isolator_test_rings_refused),
+	KUNIT_CASE(isolator_test_rings_header),
+	KUNIT_CASE(isolator_test_rings_cleared),
+	{ }
+};
+
+static struct kunit_suite isolator_rings_suite = {
+	.name = "isolator_rings",
+	.test_cases = isolator_rings_cases,
+};
+
+kunit_test_suite(isolator_rings_suite);
