@@ -158,7 +158,8 @@ static __always_inline bool isolator_port_mine(const struct isolator_port *port)
 struct isolator_rings *isolator_rings_of(struct file *file, u64 max_bytes, bool sealed);
 
 /* post.c */
-void isolator_post_begin(struct isolator_poster *tx);
+int isolator_post_begin(struct isolator_poster *tx);
+u64 isolator_message_slots(struct isolator_poster *tx, u64 word);
 
 /* receive.c */
 void isolator_receive_begin(struct isolator_lane *rx);

@@ -125,7 +125,7 @@ static void isolator_set_up_inbox(struct isolator_port *port, unsigned int end)
 	}
 }
 
-static void isolator_set_up(struct isolator_port *port, unsigned int end)
+static int isolator_set_up(struct isolator_port *port, unsigned int end)
 {
 	unsigned int i;
 
@@ -137,10 +137,10 @@ static void isolator_set_up(struct isolator_port *port, unsigned int end)
 		port->lanes[i].mask = port->rings->slots - 1;
 		isolator_receive_begin(&port->lanes[i]);
 	}
-	if (port->poster.ring) {
-		port->poster.mask = port->rings->slots - 1;
-		isolator_post_begin(&port->poster);
-	}
+	if (!port->poster.ring)
+		return 0;
+	port->poster.mask = port->rings->slots - 1;
+	return isolator_post_begin(&port->poster);
 }
 
 static void isolator_port_free(struct isolator_port *port)
@@ -164,7 +164,7 @@ static void isolator_port_free(struct isolator_port *port)
  *
  * Goes on where the last one that had this end left off.  No other can open it meanwhile, in the
  * kernel or in user mode, but one that takes it by force (ISOLATOR_SIDE_TAKE of libisolator): then
- * both spoil each other's messages.
+ * both spoil each other's messages.  The time is bounded by the slots of a ring.
  *
  * Context: process, may sleep; not in a quiet section.
  * Return: the port; ERR_PTR: -EINVAL: there is no such end; -EBUSY: somebody holds it; -ENOMEM.
@@ -200,11 +200,9 @@ struct isolator_port *isolator_port_open(struct isolator_rings *rings, unsigned 
 		port->file = NULL;
 		goto out_free;
 	}
-	ret = isolator_port_hold(port->file, byte);
-	if (ret)
-		goto out_free;
-	isolator_set_up(port, end);
-	return port;
+	ret = isolator_port_hold(port->file, byte) ?: isolator_set_up(port, end);
+	if (!ret)
+		return port;
 
 out_free:
 	isolator_port_free(port);

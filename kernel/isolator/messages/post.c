@@ -11,7 +11,10 @@
  */
 #include <linux/instrumentation.h>
 #include <linux/module.h>
+#include <linux/sched/signal.h>
 #include <linux/unaligned.h>
+
+#include <kunit/static_stub.h>
 
 #include <asm/barrier.h>
 
@@ -224,40 +227,58 @@ noinstr int isolator_port_post(struct isolator_port *port, unsigned int type, co
 }
 EXPORT_SYMBOL_GPL(isolator_port_post);
 
-/* The number behind the message that @word begins, as far as its parts are there. */
-static u64 isolator_message_end(struct isolator_poster *tx, u64 word)
+/**
+ * isolator_message_slots - how many slots the message that @word begins has, as far as they are
+ * there
+ * @tx: whose ring it is in
+ * @word: of the first of them
+ *
+ * Context: process, may sleep.
+ */
+u64 isolator_message_slots(struct isolator_poster *tx, u64 word)
 {
-	u64 first = word, number = (word & ISOLATOR_RING_NUMBER) + ISOLATOR_RING_ONE, slots;
+	u64 first = word, number = word & ISOLATOR_RING_NUMBER, slots;
 
+	KUNIT_STATIC_STUB_REDIRECT(isolator_message_slots, tx, word);
 	for (slots = 1; (word & ISOLATOR_RING_MORE) && slots <= tx->mask; slots++) {
+		number += ISOLATOR_RING_ONE;
 		/* Acquire: pairs with the release of whoever has posted it. */
 		word = smp_load_acquire(&isolator_post_slot(tx, number)->word);
 		if (!isolator_ring_continues(word, number, first))
 			break;
-		number += ISOLATOR_RING_ONE;
+		cond_resched();
 	}
-	return number;
+	return slots;
 }
 
 /**
  * isolator_post_begin - go on behind the last message, counted from where the receiver is
  * @tx: with its ring, its mask and the receiver's lines
  *
- * A whole ring is looked through; what lies about there leads at most one ring further.
- * Context: process.
+ * A whole ring is looked through; what lies about there leads at most one ring further.  Of a
+ * message each slot is looked at once: whoever makes another begin there meanwhile makes this
+ * take no longer.
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EINTR: the task is being killed.
  */
-void isolator_post_begin(struct isolator_poster *tx)
+int isolator_post_begin(struct isolator_poster *tx)
 {
-	u64 whole = isolator_ring_numbers(tx->mask), furthest = 0, index, word, ahead;
+	u64 whole = isolator_ring_numbers(tx->mask), furthest = 0, index, slots, word, ahead;
 	/* Acquire: as in isolator_find_room(). */
 	u64 taken = smp_load_acquire(&tx->other->taken) & ISOLATOR_RING_NUMBER;
 
-	for (index = 0; index <= tx->mask; index++) {
+	for (index = 0; index <= tx->mask; index += slots) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+		slots = 1;
 		/* Acquire: pairs with the release of whoever has posted it. */
 		word = smp_load_acquire(&tx->ring[index].word);
 		if (!isolator_ring_begins(word, index, tx->mask))
 			continue;
-		ahead = isolator_message_end(tx, word) - taken;
+		slots = isolator_message_slots(tx, word);
+		ahead = (word & ISOLATOR_RING_NUMBER) + slots * ISOLATOR_RING_ONE - taken;
 		if (ahead <= whole && ahead > furthest)
 			furthest = ahead;
 	}
@@ -266,4 +287,5 @@ void isolator_post_begin(struct isolator_poster *tx)
 	tx->refused_at = tx->next;
 	tx->mend_at = tx->next;
 	tx->mend_until = tx->next;
+	return 0;
 }

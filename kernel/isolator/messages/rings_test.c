@@ -128,10 +128,32 @@ static void isolator_test_rings_cleared(struct kunit *test)
 	fput(file);
 }
 
+/* Who is being killed opens no end, and leaves it to the next one. */
+static void isolator_test_port_killed(struct kunit *test)
+{
+	struct isolator_rings *rings = isolator_rings_make(SLOTS, 0, 0);
+	struct isolator_port *port;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(rings));
+	/* No signal comes to a thread of the kernel: only what would be seen of it. */
+	sigaddset(&current->pending.signal, SIGKILL);
+	set_thread_flag(TIF_SIGPENDING);
+	port = isolator_port_open(rings, ISOLATOR_PORT_A);
+	sigdelset(&current->pending.signal, SIGKILL);
+	clear_thread_flag(TIF_SIGPENDING);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(port), -EINTR);
+	port = isolator_port_open(rings, ISOLATOR_PORT_A);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(port));
+	if (!IS_ERR(port))
+		isolator_port_close(port);
+	isolator_rings_put(rings);
+}
+
 static struct kunit_case isolator_rings_cases[] = {
 	KUNIT_CASE(isolator_test_rings_refused),
 	KUNIT_CASE(isolator_test_rings_header),
 	KUNIT_CASE(isolator_test_rings_cleared),
+	KUNIT_CASE(isolator_test_port_killed),
 	{ }
 };
 
