@@ -156,6 +156,7 @@ static __always_inline bool isolator_port_mine(const struct isolator_port *port)
 
 /* rings.c */
 struct isolator_rings *isolator_rings_of(struct file *file, u64 max_bytes, bool sealed);
+struct file *isolator_reopen(struct file *file);
 
 /* post.c */
 int isolator_post_begin(struct isolator_poster *tx);

@@ -167,7 +167,8 @@ static void isolator_port_free(struct isolator_port *port)
  * both spoil each other's messages.  The time is bounded by the slots of a ring.
  *
  * Context: process, may sleep; not in a quiet section.
- * Return: the port; ERR_PTR: -EINVAL: there is no such end; -EBUSY: somebody holds it; -ENOMEM.
+ * Return: the port; ERR_PTR: -EINVAL: there is no such end; -EBUSY: somebody holds it, or has a
+ * lease on the memory; -EINTR: the task is being killed; -ENOMEM.
  */
 struct isolator_port *isolator_port_open(struct isolator_rings *rings, unsigned int end)
 {
@@ -194,7 +195,7 @@ struct isolator_port *isolator_port_open(struct isolator_rings *rings, unsigned 
 		if (!port->lanes || !port->message)
 			goto out_free;
 	}
-	port->file = dentry_open(&rings->file->f_path, O_RDWR | O_LARGEFILE, current_cred());
+	port->file = isolator_reopen(rings->file);
 	if (IS_ERR(port->file)) {
 		ret = PTR_ERR(port->file);
 		port->file = NULL;

@@ -184,6 +184,23 @@ void isolator_rings_put(struct isolator_rings *rings)
 EXPORT_SYMBOL_GPL(isolator_rings_put);
 
 /**
+ * isolator_reopen - a file of our own, of the memory that @file is of
+ * @file: stays the caller's
+ *
+ * Waits for no lease: its holder in user mode would have lease-break-time to give it back.
+ *
+ * Context: process, may sleep.
+ * Return: the file; ERR_PTR: -EBUSY: somebody has a lease; what dentry_open() says.
+ */
+struct file *isolator_reopen(struct file *file)
+{
+	struct file *own = dentry_open(&file->f_path, O_RDWR | O_LARGEFILE | O_NONBLOCK,
+				       current_cred());
+
+	return own == ERR_PTR(-EWOULDBLOCK) ? ERR_PTR(-EBUSY) : own;
+}
+
+/**
  * isolator_rings_of - hold the memory behind an open file
  * @file: stays the caller's
  * @max_bytes: the most that may be pinned
@@ -210,7 +227,7 @@ struct isolator_rings *isolator_rings_of(struct file *file, u64 max_bytes, bool 
 	if (ret)
 		goto put;
 	/* One of our own: the user's goes when the user wants, with the locks that it holds. */
-	rings->file = dentry_open(&file->f_path, O_RDWR | O_LARGEFILE, current_cred());
+	rings->file = isolator_reopen(file);
 	if (IS_ERR(rings->file)) {
 		ret = PTR_ERR(rings->file);
 		rings->file = NULL;
@@ -237,7 +254,8 @@ put:
  * Return: the rings; ERR_PTR: -EBADF: @fd is not open; -EACCES: not for reading and writing;
  * -ENOTTY: no memfd of ordinary pages, or its size is not sealed; -EPERM: it is sealed against
  * writing; -EPROTO: the header is none, or does not fit the size; -E2BIG: larger than @max_bytes;
- * -EAGAIN: its pages were taken away meanwhile; -EINTR; -ENOMEM.
+ * -EAGAIN: its pages were taken away meanwhile; -EBUSY: somebody has a lease on it
+ * (F_SETLEASE); -EINTR: the task is being killed; -ENOMEM.
  */
 struct isolator_rings *isolator_rings_get(int fd, u64 max_bytes)
 {

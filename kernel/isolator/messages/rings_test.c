@@ -128,6 +128,49 @@ static void isolator_test_rings_cleared(struct kunit *test)
 	fput(file);
 }
 
+/* A file like one of a program's: nothing of it is there but the header. */
+static struct file *isolator_test_channel(struct kunit *test, u32 slots)
+{
+	const struct isolator_ring_header header = {
+		.magic = ISOLATOR_RING_CHANNEL, .version = 1, .header_bytes = 4096,
+		.slot_bytes = 64,
+		.slots = slots, .message_bytes = 56, .bytes = isolator_ring_channel_bytes(slots),
+	};
+	struct file *file = shmem_file_setup("isolator-test", header.bytes, 0);
+	loff_t at = 0;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	KUNIT_ASSERT_EQ(test, kernel_write(file, &header, sizeof(header), &at), sizeof(header));
+	return file;
+}
+
+/* Nobody waits for whoever has a lease on the memory, in user mode: for 45 s. */
+static void isolator_test_rings_lease(struct kunit *test)
+{
+	struct file *file = isolator_test_channel(test, SLOTS);
+	struct file *other = isolator_reopen(file);
+	struct isolator_rings *rings;
+	struct isolator_port *port;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(other));
+	KUNIT_EXPECT_EQ(test, fcntl_setlease(0, other, F_WRLCK), 0);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_rings_of(file, SZ_1M, false)), -EBUSY);
+	KUNIT_EXPECT_EQ(test, fcntl_setlease(0, other, F_UNLCK), 0);
+	__fput_sync(other);
+	rings = isolator_rings_of(file, SZ_1M, false);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(rings));
+	/* A memfd as it was made does not count as a writer: it may have one even now. */
+	KUNIT_EXPECT_EQ(test, fcntl_setlease(0, file, F_WRLCK), 0);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(isolator_port_open(rings, ISOLATOR_PORT_A)), -EBUSY);
+	KUNIT_EXPECT_EQ(test, fcntl_setlease(0, file, F_UNLCK), 0);
+	port = isolator_port_open(rings, ISOLATOR_PORT_A);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(port));
+	if (!IS_ERR(port))
+		isolator_port_close(port);
+	isolator_rings_put(rings);
+	fput(file);
+}
+
 /* Who is being killed opens no end, and leaves it to the next one. */
 static void isolator_test_port_killed(struct kunit *test)
 {
@@ -153,6 +196,7 @@ static struct kunit_case isolator_rings_cases[] = {
 	KUNIT_CASE(isolator_test_rings_refused),
 	KUNIT_CASE(isolator_test_rings_header),
 	KUNIT_CASE(isolator_test_rings_cleared),
+	KUNIT_CASE(isolator_test_rings_lease),
 	KUNIT_CASE(isolator_test_port_killed),
 	{ }
 };

@@ -280,6 +280,25 @@ static int read_only(int fd)
 	return ret;
 }
 
+/* Who has a lease may keep it for 45 s: the kernel waits for none of it. */
+static void leased(void)
+{
+	int fd = make(SLOTS), other;
+	uint64_t begin;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	other = open(path, O_RDWR | O_CLOEXEC);
+	signal(SIGIO, SIG_IGN);
+	if (other < 0 || fcntl(other, F_SETLEASE, F_WRLCK))
+		bail_out("a lease");
+	begin = now_ns();
+	ok(order("channel %d", fd) == -EBUSY && now_ns() - begin < 20 * SEC,
+	   "a lease is somebody's: refused at once");
+	close(other);
+	ok(!offered(fd), "once that is gone, the kernel takes it");
+}
+
 static int spoilt(size_t at)
 {
 	int fd = make(SLOTS);
@@ -309,6 +328,7 @@ static void refusals(void)
 	ok(spoilt(offsetof(struct isolator_ring_header, magic)) == -EPROTO, "another magic");
 	ok(spoilt(offsetof(struct isolator_ring_header, slots)) == -EPROTO, "another size");
 	ok(spoilt(offsetof(struct isolator_ring_header, bytes)) == -EPROTO, "as the header has it");
+	leased();
 	ok(offered(make(1 << 20)) == -E2BIG, "larger than the module lets it be");
 	fd = make(SLOTS);
 	if (isolator_channel_open(fd, ISOLATOR_SIDE_B, &ears.channel))
