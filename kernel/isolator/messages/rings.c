@@ -155,11 +155,30 @@ static int isolator_map_rings(struct isolator_rings *rings)
 	return ret;
 }
 
+/*
+ * What was written by our mapping is in no page table of user mode's: a page that was clean, as
+ * of a hole or fresh from swap, would be dropped with it as soon as it is no longer pinned.
+ */
+static void isolator_mark_dirty(const struct isolator_rings *rings)
+{
+	long n;
+
+	for (n = 0; n < rings->nr_folios; n++) {
+		folio_lock(rings->folios[n]);
+		folio_mark_dirty(rings->folios[n]);
+		folio_unlock(rings->folios[n]);
+		cond_resched();
+	}
+}
+
 static void isolator_rings_free(struct kref *ref)
 {
 	struct isolator_rings *rings = container_of(ref, struct isolator_rings, ref);
 
-	vunmap(rings->memory);
+	if (rings->memory) {
+		vunmap(rings->memory);
+		isolator_mark_dirty(rings);
+	}
 	if (rings->nr_folios > 0)
 		unpin_folios(rings->folios, rings->nr_folios);
 	kvfree(rings->folios);

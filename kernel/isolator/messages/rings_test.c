@@ -144,6 +144,33 @@ static struct file *isolator_test_channel(struct kunit *test, u32 slots)
 	return file;
 }
 
+/* Only a dirty page is kept when it is reclaimed: what was posted must make it one. */
+static void isolator_test_rings_dirty(struct kunit *test)
+{
+	struct file *file = isolator_test_channel(test, 256);
+	struct isolator_rings *rings = isolator_rings_of(file, SZ_1M, false);
+	pgoff_t at, pages = isolator_ring_channel_bytes(256) / PAGE_SIZE;
+	struct isolator_port *port;
+	struct folio *folio;
+	u64 data = 0;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(rings));
+	port = isolator_port_open(rings, ISOLATOR_PORT_A);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(port));
+	KUNIT_EXPECT_EQ(test, isolator_port_use(port), 0);
+	while (!isolator_port_post(port, 1, &data, sizeof(data)))
+		;
+	isolator_port_close(port);
+	isolator_rings_put(rings);
+	for (at = 0; at < pages; at++) {
+		folio = filemap_get_folio(file->f_mapping, at);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(folio));
+		KUNIT_EXPECT_TRUE_MSG(test, folio_test_dirty(folio), "page %lu", at);
+		folio_put(folio);
+	}
+	fput(file);
+}
+
 /* Nobody waits for whoever has a lease on the memory, in user mode: for 45 s. */
 static void isolator_test_rings_lease(struct kunit *test)
 {
@@ -196,6 +223,7 @@ static struct kunit_case isolator_rings_cases[] = {
 	KUNIT_CASE(isolator_test_rings_refused),
 	KUNIT_CASE(isolator_test_rings_header),
 	KUNIT_CASE(isolator_test_rings_cleared),
+	KUNIT_CASE(isolator_test_rings_dirty),
 	KUNIT_CASE(isolator_test_rings_lease),
 	KUNIT_CASE(isolator_test_port_killed),
 	{ }
