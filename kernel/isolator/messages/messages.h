@@ -7,6 +7,7 @@
 #include <linux/isolator_fault.h>
 #include <linux/isolator_messages.h>
 #include <linux/kref.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 
 struct file;
@@ -149,9 +150,10 @@ static __always_inline void isolator_port_count(u64 *count, u64 more)
 	WRITE_ONCE(*count, *count + more);
 }
 
+/* Only the owner, and not what interrupts it: it may be in the middle of a call. */
 static __always_inline bool isolator_port_mine(const struct isolator_port *port)
 {
-	return READ_ONCE(port->owner) == current;
+	return READ_ONCE(port->owner) == current && in_task();
 }
 
 /* rings.c */

@@ -117,6 +117,46 @@ static void isolator_test_port_holders(struct kunit *test)
 	isolator_test_pair_close(&pair);
 }
 
+struct isolator_test_interrupt {
+	struct irq_work work;
+	struct isolator_test_pair *pair;
+	bool owner;
+	int posted, received;
+};
+
+static void isolator_test_interrupt(struct irq_work *work)
+{
+	struct isolator_test_interrupt *in = container_of(work, struct isolator_test_interrupt,
+							  work);
+	struct isolator_message message;
+
+	in->owner = in->pair->a->owner == current;
+	in->posted = isolator_port_post(in->pair->a, 1, &message, 8);
+	in->received = isolator_port_receive(in->pair->b, &message);
+}
+
+/* What interrupts a port's owner is not its owner. */
+static void isolator_test_port_interrupt(struct kunit *test)
+{
+	struct isolator_test_interrupt in = {
+		.work = IRQ_WORK_INIT_HARD(isolator_test_interrupt),
+	};
+	struct isolator_test_pair pair;
+
+	isolator_test_pair_open(test, &pair);
+	in.pair = &pair;
+	preempt_disable();
+	irq_work_queue(&in.work);
+	while (irq_work_is_busy(&in.work))
+		cpu_relax();
+	preempt_enable();
+	KUNIT_EXPECT_TRUE(test, in.owner);
+	KUNIT_EXPECT_EQ(test, in.posted, -EPERM);
+	KUNIT_EXPECT_EQ(test, in.received, -EPERM);
+	KUNIT_EXPECT_EQ(test, isolator_test_stat(pair.a).posted, 0);
+	isolator_test_pair_close(&pair);
+}
+
 /* Each length, in both directions, round the ring; and what does not fit. */
 static void isolator_test_channel_lengths(struct kunit *test)
 {
@@ -344,6 +384,7 @@ static void isolator_test_inbox(struct kunit *test)
 
 static struct kunit_case isolator_messages_cases[] = {
 	KUNIT_CASE(isolator_test_port_holders),
+	KUNIT_CASE(isolator_test_port_interrupt),
 	KUNIT_CASE(isolator_test_channel_lengths),
 	KUNIT_CASE(isolator_test_channel_words),
 	KUNIT_CASE(isolator_test_channel_endless),
