@@ -28,7 +28,8 @@ struct isolator_rings;
 /**
  * struct isolator_message - what isolator_port_receive() has found
  * @data: a private copy, aligned to 8 bytes, good until the next receive; NULL of a gap
- * @length: of it in bytes, at most the message_bytes of the rings
+ * @length: of it in bytes, at most isolator_rings_message_bytes(): a message of one slot may have
+ *	56, also where the rings' message_bytes are fewer
  * @type: 0 to 255 as its poster says, or ISOLATOR_MESSAGE_GAP
  * @sender: of an inbox the poster; 0 of a channel
  * @first: of a gap the number of the first slot, modulo 2^48
@@ -69,6 +70,7 @@ struct isolator_rings *isolator_rings_get(int fd, u64 max_bytes);
 struct isolator_rings *isolator_rings_make(u32 slots, u32 message_bytes, u32 posters);
 void isolator_rings_put(struct isolator_rings *rings);
 unsigned int isolator_rings_posters(const struct isolator_rings *rings);
+u32 isolator_rings_message_bytes(const struct isolator_rings *rings);
 
 struct isolator_port *isolator_port_open(struct isolator_rings *rings, unsigned int end);
 void isolator_port_close(struct isolator_port *port);
@@ -95,6 +97,11 @@ static inline struct isolator_rings *isolator_rings_make(u32 slots, u32 message_
 
 static inline void isolator_rings_put(struct isolator_rings *rings) { }
 static inline unsigned int isolator_rings_posters(const struct isolator_rings *rings)
+{
+	return 0;
+}
+
+static inline u32 isolator_rings_message_bytes(const struct isolator_rings *rings)
 {
 	return 0;
 }

@@ -116,7 +116,7 @@ struct isolator_poster {
  * @owner: the task that posts and receives; NULL: none yet
  * @nr_lanes: of a channel 1, of an inbox's receiver as many as posters, of a poster 0
  * @turn: the lane that is looked at first
- * @message_bytes: the longest message
+ * @message_bytes: the longest message of several slots
  * @message: one of several slots is put together here
  * @copy: one of one slot; of a whole line, so that no length that a word can have leads out of it
  */

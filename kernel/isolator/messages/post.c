@@ -186,7 +186,7 @@ static noinstr void isolator_post_long(struct isolator_poster *tx, unsigned int 
  *	inbox
  * @type: 0 to 255
  * @data: what is copied
- * @length: of it in bytes, 0 to the message_bytes of the rings; up to 56 take one slot
+ * @length: of it in bytes, 0 to isolator_rings_message_bytes(); up to 56 take one slot
  *
  * Never waits, and wakes nobody up.  The time is bounded by the length.
  *

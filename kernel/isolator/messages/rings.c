@@ -292,8 +292,8 @@ EXPORT_SYMBOL_GPL(isolator_rings_get);
 /**
  * isolator_rings_make - make a channel or an inbox whose ends are all in the kernel
  * @slots: of each ring, a power of two from 8 to 1048576
- * @message_bytes: the longest message, up to half a ring and 65535 slots; 0 for 4096 or a quarter
- *	of a ring, whichever is less
+ * @message_bytes: the longest message of several slots, up to half a ring and 65535 slots; 0 for
+ *	4096 or a quarter of a ring, whichever is less.  One of up to 56 bytes always passes
  * @posters: of an inbox, 1 to 256; 0: a channel
  *
  * Context: process, may sleep; not in a quiet section.
@@ -346,3 +346,19 @@ unsigned int isolator_rings_posters(const struct isolator_rings *rings)
 	return rings->posters;
 }
 EXPORT_SYMBOL_GPL(isolator_rings_posters);
+
+/**
+ * isolator_rings_message_bytes - how long a message may be that comes, or is posted
+ * @rings: from isolator_rings_get() or isolator_rings_make()
+ *
+ * What is read from a message into memory of one's own has to have room for so much.
+ *
+ * Context: any.
+ * Return: bytes: what the header says, but at least the 56 of one slot, which no end of a channel
+ * or an inbox refuses.
+ */
+u32 isolator_rings_message_bytes(const struct isolator_rings *rings)
+{
+	return max(rings->message_bytes, ISOLATOR_RING_PAYLOAD);
+}
+EXPORT_SYMBOL_GPL(isolator_rings_message_bytes);

@@ -198,6 +198,36 @@ static void isolator_test_rings_lease(struct kunit *test)
 	fput(file);
 }
 
+/* One slot is always posted, and received; so there is always room for it. */
+static void isolator_test_rings_message_bytes(struct kunit *test)
+{
+	struct isolator_rings *rings = isolator_rings_make(SLOTS, 1, 0);
+	struct isolator_port *end[2];
+	struct isolator_message message;
+	u8 data[ISOLATOR_RING_PAYLOAD + 1] = { };
+	int i;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(rings));
+	KUNIT_EXPECT_EQ(test, isolator_rings_message_bytes(rings), ISOLATOR_RING_PAYLOAD);
+	for (i = 0; i < 2; i++) {
+		end[i] = isolator_port_open(rings, i);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(end[i]));
+		KUNIT_EXPECT_EQ(test, isolator_port_use(end[i]), 0);
+	}
+	KUNIT_EXPECT_EQ(test, isolator_port_post(end[0], 1, data, sizeof(data)), -EMSGSIZE);
+	KUNIT_EXPECT_EQ(test, isolator_port_post(end[0], 1, data, sizeof(data) - 1), 0);
+	KUNIT_EXPECT_EQ(test, isolator_port_receive(end[1], &message), 1);
+	KUNIT_EXPECT_EQ(test, message.length, isolator_rings_message_bytes(rings));
+	for (i = 0; i < 2; i++)
+		isolator_port_close(end[i]);
+	isolator_rings_put(rings);
+
+	rings = isolator_rings_make(SLOTS, 300, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(rings));
+	KUNIT_EXPECT_EQ(test, isolator_rings_message_bytes(rings), 300);
+	isolator_rings_put(rings);
+}
+
 /* Who is being killed opens no end, and leaves it to the next one. */
 static void isolator_test_port_killed(struct kunit *test)
 {
@@ -225,6 +255,7 @@ static struct kunit_case isolator_rings_cases[] = {
 	KUNIT_CASE(isolator_test_rings_cleared),
 	KUNIT_CASE(isolator_test_rings_dirty),
 	KUNIT_CASE(isolator_test_rings_lease),
+	KUNIT_CASE(isolator_test_rings_message_bytes),
 	KUNIT_CASE(isolator_test_port_killed),
 	{ }
 };
