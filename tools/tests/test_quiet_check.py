@@ -29,6 +29,12 @@ KEY = '''asm goto("1: nop\\n.pushsection __jump_table, \\"aw\\"\\n.long 1b - ., 
 ALTERNATIVE = '''asm volatile("1: .nops 5\\n.pushsection .altinstructions, \\"a\\"\\n"
 ".long 1b - ., 2f - ., 0\\n.byte 5, 5\\n.popsection\\n"
 ".pushsection .altinstr_replacement, \\"ax\\"\\n2: call other\\n.popsection")'''
+TRAP = {"x86_64": "ud2", "arm64": "brk #0x800"}
+# As WARN() makes one: with a table that says what it is; and an access that is expected to fault.
+TABLE = 'asm volatile("1: nop\\n.pushsection TABLE, \\"a\\"\\n.long 1b - .\\n.popsection")'
+WARNED = TABLE.replace("TABLE", "__bug_table")
+CAUGHT = TABLE.replace("TABLE", "__ex_table")
+USER = {"x86_64": "stac", "arm64": "ldtr w0, [x1]"}
 PLANTED = {
     "call": ("n += other(n)", "calls other,"),
     "plain": ("n += plain(n)", "calls .text"),
@@ -36,6 +42,10 @@ PLANTED = {
     "key": (KEY, "a static key is patched there"),
     "interrupts": ('asm volatile("OFF")', "may enable interrupts"),
     "privilege": ('asm volatile("ELSEWHERE")', "leads elsewhere"),
+    "trap": ('asm volatile("TRAP")', "leads elsewhere"),
+    "warning": (WARNED, "it traps there"),
+    "exception": (CAUGHT, "it may fault there"),
+    "user memory": ('asm volatile("USER" ::: "memory")', "accesses user memory"),
 }
 OF_ONE = {
     "x86_64": (ALTERNATIVE, "calls other,"),
@@ -43,17 +53,18 @@ OF_ONE = {
 }
 
 
-def checked(folder: Path, machine: str, body: str) -> subprocess.CompletedProcess[str]:
+def checked(folder: Path, machine: str, body: str,
+            *options: str) -> subprocess.CompletedProcess[str]:
     compiler = COMPILERS[machine]
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
     source = folder / "module.c"
-    for word, text in (("OFF", OFF), ("ELSEWHERE", ELSEWHERE)):
+    for word, text in (("OFF", OFF), ("ELSEWHERE", ELSEWHERE), ("TRAP", TRAP), ("USER", USER)):
         body = body.replace(word, text[machine])
     source.write_text(HEAD + LOOP.replace("BODY", body))
     subprocess.run([compiler, "-O2", "-fno-pic", "-fno-asynchronous-unwind-tables", "-c",
                     "-fcf-protection=none" if machine == "x86_64" else "-mbranch-protection=none",
-                    source, "-o", folder / "module.ko"], check=True)
+                    *options, source, "-o", folder / "module.ko"], check=True)
     return subprocess.run([TOOL, folder / "module.ko"], capture_output=True, text=True,
                           check=False)
 
@@ -72,6 +83,45 @@ def test_each_rule_broken(tmp_path: Path, machine: str, fault: str) -> None:
     done = checked(tmp_path, machine, body)
     assert done.returncode == 2, done.stdout + done.stderr
     assert said in done.stdout
+    assert "1 way out" in done.stdout
+
+
+@pytest.mark.parametrize("trap", ["ud0 %eax, %eax", "ud1 %eax, %eax", "int3", "int1", "int $4"])
+def test_each_trap(tmp_path: Path, trap: str) -> None:
+    done = checked(tmp_path, "x86_64", f'asm volatile("{trap}")')
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "1 way out" in done.stdout
+
+
+@pytest.mark.parametrize("trap", ["brk #4", "hlt #1", "udf #2"])
+def test_each_trap_of_arm64(tmp_path: Path, trap: str) -> None:
+    done = checked(tmp_path, "arm64", f'asm volatile("{trap}")')
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "1 way out" in done.stdout
+
+
+# What no instruction leads to is no trap: against speculation, or between two functions.
+FILLED = {
+    "x86_64": ('asm volatile("jmp 1f\\nint3\\n1:")', "-mharden-sls=all"),
+    "arm64": ('asm volatile("b 1f\\n.inst 0\\n1:")', "-O2"),
+}
+# Behind a jump, too, but another leads there.
+REACHED = {
+    "x86_64": 'asm volatile("jz 2f\\njmp 1f\\n2: int3\\n1:")',
+    "arm64": 'asm volatile("b.eq 2f\\nb 1f\\n2: udf #0\\n1:")',
+}
+
+
+@pytest.mark.parametrize("machine", COMPILERS)
+def test_what_fills_the_section(tmp_path: Path, machine: str) -> None:
+    done = checked(tmp_path, machine, *FILLED[machine])
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
+@pytest.mark.parametrize("machine", COMPILERS)
+def test_a_trap_that_is_jumped_to(tmp_path: Path, machine: str) -> None:
+    done = checked(tmp_path, machine, REACHED[machine])
+    assert done.returncode == 2, done.stdout + done.stderr
     assert "1 way out" in done.stdout
 
 
