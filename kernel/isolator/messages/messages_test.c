@@ -210,20 +210,50 @@ static void isolator_test_channel_words(struct kunit *test)
 	isolator_test_pair_close(&pair);
 }
 
-/* A message without end, and one that is longer than any may be. */
+/* Side A's: all that a message of so many slots is, with @last bytes in the last one. */
+static void isolator_test_write_words(const struct isolator_test_pair *pair, unsigned int slots,
+				      unsigned int last)
+{
+	struct isolator_slot *ring = pair->b->lanes->ring;
+	unsigned int i;
+
+	for (i = 0; i < slots; i++)
+		ring[i].word = i * ISOLATOR_RING_ONE | (i ? 0 : ISOLATOR_RING_FIRST) |
+			       (i + 1 < slots ? ISOLATOR_RING_MORE | ISOLATOR_RING_PAYLOAD : last);
+}
+
+/* One byte longer than any may be: that makes it none.  One less, and it is one. */
+static void isolator_test_channel_overlong(struct kunit *test)
+{
+	const unsigned int slots = SLOTS / 4 + 1, most = SLOTS / 4 * ISOLATOR_RING_PAYLOAD;
+	struct isolator_message message;
+	struct isolator_test_pair pair;
+
+	isolator_test_pair_open(test, &pair);
+	KUNIT_EXPECT_EQ(test, pair.b->message_bytes, most);
+	isolator_test_write_words(&pair, slots, 1);
+	KUNIT_EXPECT_EQ(test, isolator_port_receive(pair.b, &message), 1);
+	KUNIT_EXPECT_EQ(test, message.type, ISOLATOR_MESSAGE_GAP);
+	KUNIT_EXPECT_EQ(test, isolator_test_stat(pair.b).invalid, 1);
+	isolator_test_recovers(test, pair.a, pair.b);
+	isolator_test_pair_close(&pair);
+
+	isolator_test_pair_open(test, &pair);
+	isolator_test_write_words(&pair, slots - 1, ISOLATOR_RING_PAYLOAD);
+	KUNIT_EXPECT_EQ(test, isolator_port_receive(pair.b, &message), 1);
+	KUNIT_EXPECT_EQ(test, message.length, most);
+	isolator_test_pair_close(&pair);
+}
+
+/* A message without end. */
 static void isolator_test_channel_endless(struct kunit *test)
 {
 	struct isolator_message message;
 	struct isolator_test_pair pair;
-	unsigned int i;
-	u64 number;
 
 	isolator_test_pair_open(test, &pair);
-	for (i = 0; i < SLOTS; i++) {
-		number = pair.b->lanes->next + i * ISOLATOR_RING_ONE;
-		pair.b->lanes->ring[i].word = number | ISOLATOR_RING_MORE | ISOLATOR_RING_PAYLOAD |
-					      (i ? 0 : ISOLATOR_RING_FIRST);
-	}
+	isolator_test_write_words(&pair, SLOTS, 0);
+	pair.b->lanes->ring[SLOTS - 1].word |= ISOLATOR_RING_MORE | ISOLATOR_RING_PAYLOAD;
 	KUNIT_EXPECT_EQ(test, isolator_port_receive(pair.b, &message), 1);
 	KUNIT_EXPECT_EQ(test, message.type, ISOLATOR_MESSAGE_GAP);
 	KUNIT_EXPECT_EQ(test, message.slots, 1);
@@ -387,6 +417,7 @@ static struct kunit_case isolator_messages_cases[] = {
 	KUNIT_CASE(isolator_test_port_interrupt),
 	KUNIT_CASE(isolator_test_channel_lengths),
 	KUNIT_CASE(isolator_test_channel_words),
+	KUNIT_CASE(isolator_test_channel_overlong),
 	KUNIT_CASE(isolator_test_channel_endless),
 	KUNIT_CASE(isolator_test_channel_parts),
 	KUNIT_CASE(isolator_test_channel_wiped),

@@ -9,6 +9,7 @@
  *	poster FD N	post numbers as poster N of that inbox, until it is told something else
  *	kernel N	a channel of the kernel's own: the writer has side A, and N messages echoed
  *	peer END	does anybody hold that end?  1 or 0 in the parameter answer
+ *	sender N	what came of that poster: in the parameters sender_...
  *	nothing		close
  *	pool SIZE COUNT POISON
  *	pairs N		take an object and give it back
@@ -314,6 +315,8 @@ static int do_as_told(const char *text)
 		order_flags = c ? ISOLATOR_POOL_POISON : 0;
 		return tell(order_pool);
 	}
+	if (sscanf(text, "sender %u", &a) == 1)
+		return traffic_tell_sender(a);
 	if (sscanf(text, "peer %u", &a) == 1 && now.port) {
 		ret = isolator_port_held(now.port, a);
 		WRITE_ONCE(answer, ret);

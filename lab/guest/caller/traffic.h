@@ -21,13 +21,16 @@ struct traffic {
 	bool		pending;	/* @message is to be posted back */
 	struct isolator_message message;
 	u64		number;
-	u64		expected[ISOLATOR_RING_POSTERS];
+	struct traffic_sender {
+		u64	expected, received, wrong, gaps;
+	} senders[ISOLATOR_RING_POSTERS];
 };
 
 extern struct traffic now;
 
 /* traffic_section.c */
 int traffic_poll(struct isolator_caller *caller);
+int traffic_tell_sender(unsigned int number);
 void traffic_begin(enum work work, struct isolator_port *port, unsigned long left);
 
 /* traffic_own.c */

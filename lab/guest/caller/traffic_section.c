@@ -23,6 +23,12 @@ module_param(longest, ulong, 0444);
 module_param(gaps, ulong, 0444);
 module_param(lost, ulong, 0444);
 
+/* The same of one sender. */
+static u64 sender_received, sender_wrong, sender_gaps;
+module_param(sender_received, ullong, 0444);
+module_param(sender_wrong, ullong, 0444);
+module_param(sender_gaps, ullong, 0444);
+
 struct traffic now;
 
 static __always_inline void add(unsigned long *count, unsigned long more)
@@ -33,9 +39,11 @@ static __always_inline void add(unsigned long *count, unsigned long more)
 /* Messages are numbered by their first word, from 0 on; what is short has no number. */
 static __always_inline void note(const struct isolator_message *message)
 {
-	u64 number, *expected = &now.expected[message->sender % ISOLATOR_RING_POSTERS];
+	struct traffic_sender *sender = &now.senders[message->sender % ISOLATOR_RING_POSTERS];
+	u64 number;
 
 	if (message->type == ISOLATOR_MESSAGE_GAP) {
+		sender->gaps++;
 		add(&gaps, 1);
 		add(&lost, message->slots);
 		return;
@@ -44,10 +52,13 @@ static __always_inline void note(const struct isolator_message *message)
 		WRITE_ONCE(longest, message->length);
 	if (message->length >= sizeof(number)) {
 		number = READ_ONCE(*(const u64 *)message->data);
-		if (number != *expected)
+		if (number != sender->expected) {
+			sender->wrong++;
 			add(&wrong, 1);
-		*expected = number + 1;
+		}
+		sender->expected = number + 1;
 	}
+	sender->received++;
 	add(&received, 1);
 }
 
@@ -140,6 +151,18 @@ noinstr int traffic_poll(struct isolator_caller *caller)
 		cpu_relax();
 	}
 	isolator_quiet_leave(caller);
+	return 0;
+}
+
+int traffic_tell_sender(unsigned int number)
+{
+	const struct traffic_sender *sender = &now.senders[number];
+
+	if (number >= ISOLATOR_RING_POSTERS)
+		return -EINVAL;
+	sender_received = READ_ONCE(sender->received);
+	sender_wrong = READ_ONCE(sender->wrong);
+	sender_gaps = READ_ONCE(sender->gaps);
 	return 0;
 }
 

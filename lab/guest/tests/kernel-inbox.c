@@ -106,6 +106,12 @@ static void letters(int fd)
 	   told("wrong"), told("gaps"));
 }
 
+/* Messages of one poster; how they came is in the module's parameters then. */
+static unsigned long long came(unsigned int who)
+{
+	return order("sender %u", who) ? 0 : told("sender_received");
+}
+
 /* One poster lies all the time: the others' messages come, all and in order. */
 static void with_a_liar(int fd)
 {
@@ -140,6 +146,11 @@ static void with_a_liar(int fd)
 	waitpid(liar, NULL, 0);
 	ok(comes(told("received") >= before, 20000), "%llu messages, %llu gaps", told("received"),
 	   told("gaps"));
+	for (unsigned int i = 1; i < POSTERS; i++)
+		ok(comes(came(i) >= count, 20000) && came(i) == count && !told("sender_wrong") &&
+		   !told("sender_gaps"),
+		   "%llu of poster %u, %llu in disorder, %llu gaps", told("sender_received"), i,
+		   told("sender_wrong"), told("sender_gaps"));
 	ok(!caller_state(TRAFFIC) && caller_polls(TRAFFIC), "isolated, polling");
 }
 
