@@ -86,13 +86,15 @@ static int poll_thread(void *unused)
 			ret = 0;
 		WRITE_ONCE(ticks, ticks + 1);
 	}
-	/* Ended from outside, the CPU is as any other, and this no longer polls. */
+	/* Ended from outside, the CPU is as any other, and this no longer polls; it still parks. */
 	if (ret)
 		WRITE_ONCE(started, ret);
 	isolator_kernel_stop(&caller);
 	while (!kthread_should_stop()) {
+		if (kthread_should_park())
+			kthread_parkme();
 		set_current_state(TASK_INTERRUPTIBLE);
-		if (!kthread_should_stop())
+		if (!kthread_should_stop() && !kthread_should_park())
 			schedule();
 		__set_current_state(TASK_RUNNING);
 	}

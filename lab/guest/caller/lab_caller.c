@@ -217,8 +217,10 @@ static int poll_thread(void *unused)
 		WRITE_ONCE(started, ret);
 	isolator_kernel_stop(&caller);
 	while (!kthread_should_stop()) {
+		if (kthread_should_park())
+			kthread_parkme();
 		set_current_state(TASK_INTERRUPTIBLE);
-		if (!kthread_should_stop())
+		if (!kthread_should_stop() && !kthread_should_park())
 			schedule();
 		__set_current_state(TASK_RUNNING);
 	}

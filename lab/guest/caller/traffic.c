@@ -75,7 +75,7 @@ static unsigned int order_size, order_count, order_flags;
 
 static struct task_struct *poller;
 
-/* Orders: by the thread, out of its section. */
+/* Orders: by the thread, out of its section.  After its isolation it refuses them. */
 static int order_nothing(struct isolator_caller *caller)
 {
 	isolator_port_close(now.port);
@@ -111,9 +111,20 @@ static int order_pool(struct isolator_caller *caller)
 	return PTR_ERR_OR_ZERO(pool);
 }
 
+static void obey(struct isolator_caller *caller, int refusal)
+{
+	/* Pairs with tell(). */
+	int (*what)(struct isolator_caller *caller) = smp_load_acquire(&order);
+
+	if (!what)
+		return;
+	order_result = refusal ?: what(caller);
+	WRITE_ONCE(order, NULL);
+	complete(&ordered);
+}
+
 static int poll_thread(void *unused)
 {
-	int (*what)(struct isolator_caller *caller);
 	struct isolator_caller caller;
 	int ret;
 
@@ -122,13 +133,7 @@ static int poll_thread(void *unused)
 	while (!ret && !kthread_should_stop()) {
 		if (kthread_should_park())
 			kthread_parkme();
-		/* Pairs with tell(). */
-		what = smp_load_acquire(&order);
-		if (what) {
-			order_result = what(&caller);
-			WRITE_ONCE(order, NULL);
-			complete(&ordered);
-		}
+		obey(&caller, 0);
 		ret = traffic_poll(&caller) ?: isolator_kernel_tick(&caller);
 		if (ret == -EINTR && kthread_should_park())
 			ret = 0;
@@ -138,10 +143,12 @@ static int poll_thread(void *unused)
 		WRITE_ONCE(started, ret);
 	isolator_kernel_stop(&caller);
 	order_nothing(&caller);
-	WARN_ON(isolator_pool_destroy(now.pool));
 	while (!kthread_should_stop()) {
+		if (kthread_should_park())
+			kthread_parkme();
+		obey(&caller, ret);
 		set_current_state(TASK_INTERRUPTIBLE);
-		if (!kthread_should_stop())
+		if (!kthread_should_stop() && !kthread_should_park())
 			schedule();
 		__set_current_state(TASK_RUNNING);
 	}
@@ -153,7 +160,7 @@ static int tell(int (*what)(struct isolator_caller *caller))
 {
 	int ret;
 
-	if (!poller || READ_ONCE(started))
+	if (!poller)
 		return -ENODEV;
 	/* What is ordered comes before. */
 	smp_store_release(&order, what);
@@ -219,6 +226,12 @@ static struct isolator_port *between(enum work work, unsigned long left)
 	return ERR_PTR(ret);
 }
 
+/* Does nothing come any more?  So as not to wait for it. */
+static int given_up(void)
+{
+	return fatal_signal_pending(current) ? -EINTR : READ_ONCE(started);
+}
+
 static int kernel_echo(unsigned long count)
 {
 	struct isolator_port *mine = between(WORK_ECHO, 0);
@@ -235,8 +248,7 @@ static int kernel_echo(unsigned long count)
 			out++;
 		if (isolator_port_receive(mine, &message) != 1) {
 			cond_resched();
-			if (fatal_signal_pending(current))
-				ret = -EINTR;
+			ret = given_up();
 			continue;
 		}
 		data[0] = in;
@@ -267,8 +279,7 @@ static int pool_churn(unsigned long count)
 	for (in = 0; !ret && in < count;) {
 		if (isolator_port_receive(mine, &message) != 1) {
 			cond_resched();
-			if (fatal_signal_pending(current))
-				ret = -EINTR;
+			ret = given_up();
 			continue;
 		}
 		object = *(void *const *)message.data;
@@ -332,6 +343,9 @@ static int do_as_told(const char *text)
 	}
 	if (!now.pool)
 		return -EINVAL;
+	/* It goes with the module: who looks at it here need not fear for it. */
+	if (READ_ONCE(started))
+		return -ENODEV;
 	if (sscanf(text, "pairs %u", &a) == 1)
 		return tell_traffic(WORK_PAIRS, NULL, a);
 	if (sscanf(text, "churn %u", &a) == 1)
@@ -394,6 +408,7 @@ static void __exit traffic_exit(void)
 	if (poller)
 		kthread_stop(poller);
 	misc_deregister(&traffic_device);
+	WARN_ON(isolator_pool_destroy(now.pool));
 }
 
 module_init(traffic_init);

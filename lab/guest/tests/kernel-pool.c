@@ -56,6 +56,16 @@ static void lies(void)
 	   "and change nothing");
 }
 
+/* Its isolation is ended from outside: the thread answers still, and what it has stays. */
+static void ended(void)
+{
+	ok(!put_file("/proc/isolator/cpus", "\n") && comes(caller_state(TRAFFIC) == -ECANCELED, 5000),
+	   "the administrator takes the CPU: %d", caller_state(TRAFFIC));
+	ok(order("nothing") == -ECANCELED, "an order is refused, and nobody waits for it");
+	ok(order("hostile 1") == -ENODEV, "so is one to its pool");
+	caller_stop(TRAFFIC, "admin");
+}
+
 int main(void)
 {
 	iso_require(2);
@@ -69,6 +79,6 @@ int main(void)
 	churn(1);
 	ok(!caller_state(TRAFFIC) && caller_polls(TRAFFIC), "still isolated, still polling");
 	caller_kept();
-	caller_stop(TRAFFIC, "stop");
+	ended();
 	return done_testing();
 }
