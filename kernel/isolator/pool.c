@@ -167,6 +167,9 @@ static __always_inline unsigned int isolator_pool_gather(struct isolator_pool *p
  * ISOLATOR_POOL_POISON a pattern.  Takes the same steps from the first object to the last: one
  * that finds none free collects at most 16 returned ones.
  *
+ * The owner may hand the object to others.  A quiet section of another CPU may touch it only if
+ * that section was entered after the pool was made, as isolator_pool_return() says.
+ *
  * Context: the owner, in a quiet section or out of it; not an interrupt.
  * Return: the object, aligned to a cache line; NULL: none is left, or the pool is another task's,
  * which is counted.
@@ -228,7 +231,9 @@ EXPORT_SYMBOL_GPL(isolator_pool_free);
  * Interrupts nobody: the owner finds it at its next isolator_pool_collect(), or when it has
  * none left.  What is refused changes nothing but a counter.
  *
- * Context: any CPU, any context, NMI too; takes no lock.
+ * Context: any CPU, any context, NMI too; takes no lock.  A quiet section only if it was entered
+ * after the pool was made: before, its CPU may have stale translations of the pool's addresses,
+ * and would read and write what has had them last.
  * Return: 0; -EINVAL: no object of this pool begins there; -EALREADY: it was given back before.
  */
 noinstr int isolator_pool_return(struct isolator_pool *pool, void *object)
@@ -312,7 +317,8 @@ static void isolator_pool_give_up(struct isolator_pool *pool)
  *
  * All memory is there at once, on the node of the caller's CPU, and stays: the kernel does not
  * swap its own.  Beside the objects it takes 9 bytes for each.  The pool may outlive the
- * isolation; its owner stays the task.
+ * isolation; its owner stays the task.  Quiet sections of other CPUs that have begun by now must
+ * not be told of it or its objects before they are left: see isolator_pool_return().
  *
  * Context: process, may sleep.
  * Return: the pool; ERR_PTR(-EINVAL): the current task has not started @caller, or a number or
