@@ -20,6 +20,9 @@
  *	while (!ret && !kthread_should_stop())
  *		ret = poll_quietly(&caller) ?: isolator_kernel_tick(&caller);
  *	isolator_kernel_stop(&caller);
+ *
+ * The loop also ends by itself, when the isolation does (-ECANCELED).  A thread that kthread_stop()
+ * is for must not return then: it waits to be stopped, as samples/isolator/isolator_poll.c does.
  */
 #ifndef _LINUX_ISOLATOR_CALLER_H
 #define _LINUX_ISOLATOR_CALLER_H
