@@ -68,7 +68,7 @@ noinstr void __isolator_run_deferred(void)
 	/* What the stopped machine changed is synchronised with below, not before. */
 	isolator_wait_gate(hot);
 	work = raw_atomic_read(&hot->work) & ISOLATOR_WORK_DEFERRED;
-	/* In this order for isolator_owes_flush(): on x86, as arm64 defers no flush of user mode. */
+	/* In this order for isolator_owes_flush(), on x86: arm64 defers no flush of user mode. */
 	WRITE_ONCE(hot->pending, hot->pending | work);
 	raw_atomic_andnot(work, &hot->work);
 	/* The bits before the work; pairs with the barrier in isolator_avoid(). */
