@@ -24,6 +24,7 @@ BEHIND = {
     ("kernel/sched/core.c", "out"): "select_fallback_rq",
     ("kernel/stop_machine.c", "unlock"): "cpu_stop_queue_two_works",
     ("kernel/workqueue.c", "retry"): "__queue_work",
+    ("mm/memcontrol.c", "retry_reclaim"): "mem_cgroup_handle_over_high",
     ("net/core/dev.c", "try_rps"): "get_rps_cpu",
 }
 
