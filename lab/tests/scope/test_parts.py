@@ -14,12 +14,16 @@ NAMES = {name: line for line, name in enumerate(RT) if "poll" not in name}
 
 
 def run_of(
-    count: int, missing: int = 0, late_by: dict[str, int] | None = None, none_of: str = ""
+    count: int, missing: int = 0, late_by: dict[str, int] | None = None, none_of: str = "",
+    pause: int = 0,
 ) -> Run:
-    """Answers 10 us apart in the table's order; the last @missing triggers have none."""
+    """Answers 10 us apart in the table's order; the last @missing triggers have none.
+
+    At the second one the host stands still for @pause.
+    """
     run = Run()
     for n in range(1, count + 1):
-        answers, ns = [], 0
+        answers, ns = [], pause if n == 2 else 0
         for name, line in NAMES.items():
             ns += 10_000 + (late_by or {}).get(name, 0)
             if name != none_of and n <= count - missing:
@@ -98,13 +102,13 @@ def test_a_ramp_of_nothing_sustains_nothing() -> None:
     assert scopeparts.ramp(bench)["sustained_hz"] == 0 and faults(bench)
 
 
-def planted(elsewhere: str = "", least: int = 5_000_000) -> Bench:
+def planted(elsewhere: str = "", least: int = 5_000_000, pause: int = 0) -> Bench:
     """A machine in which a delay shows, in @elsewhere if that is given."""
     guest = Guest()
 
     def make(triggers: int, hertz: float) -> Run:
         name = elsewhere if guest.planted and elsewhere else guest.planted
-        return run_of(40, late_by={name: least} if name else {})
+        return run_of(40, late_by={name: least} if name else {}, pause=0 if name else pause)
 
     bench = bench_of(make, guest)
     bench.names = {"irq": 0, "user": 1, "kthread": 2}
@@ -114,6 +118,11 @@ def planted(elsewhere: str = "", least: int = 5_000_000) -> Bench:
 
 def test_planted_delays_are_found_and_named() -> None:
     assert not faults(planted())
+
+
+def test_a_pause_of_the_host_makes_no_delay_a_usual_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not faults(planted(pause=6_000_000))
+    assert "1 of 39 triggers met a pause of the host" in "".join(capsys.readouterr())
 
 
 def test_a_delay_that_shows_elsewhere_is_seen() -> None:
