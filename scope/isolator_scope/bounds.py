@@ -17,7 +17,7 @@ NUMBER = 1 << 62  # of triggers and packets
 def whole(value: object) -> int | None:
     """A number out of JSON, if it is one that every field holds."""
     return value if isinstance(value, int) and not isinstance(value, bool) \
-        and abs(value) < 1 << 62 else None
+        and abs(value) < NUMBER else None
 
 
 def _numbers(record: Record) -> tuple[int, int, int]:

@@ -26,7 +26,7 @@ HEAD = struct.Struct("<IIQB")
 SEALED = struct.Struct("<QB")  # of the head, what the checksum covers beside the content
 MOST = 1 << 20  # bytes of a content
 CHUNK = 1 << 18
-LATEST = 62  # bits of a time: until 2116
+TIME_BITS = 62  # of a time in ns: until 2116
 
 
 class Kind(IntEnum):
@@ -109,7 +109,7 @@ class Reader:
         if not self._have(HEAD.size):
             return None
         length, crc, at, kind = HEAD.unpack_from(self._buffer, self._place)
-        if length > MOST or at >> LATEST or not self._have(HEAD.size + length):
+        if length > MOST or at >> TIME_BITS or not self._have(HEAD.size + length):
             return None
         start = self._place + HEAD.size
         content = bytes(self._buffer[start:start + length])

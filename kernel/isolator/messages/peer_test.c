@@ -48,7 +48,7 @@ static void isolator_test_peer_ahead(struct kunit *test)
 
 struct isolator_test_liar {
 	struct isolator_slot *ring;
-	u64 begun, done;	/* the number that it is told to write, or has written, and 1 */
+	u64 begun, done;	/* 1 + the number: that it is to write, that it has written */
 };
 
 /* Writes a message of its number, and soon what is none over it. */

@@ -164,9 +164,7 @@ static void isolator_mark_dirty(const struct isolator_rings *rings)
 	long n;
 
 	for (n = 0; n < rings->nr_folios; n++) {
-		folio_lock(rings->folios[n]);
-		folio_mark_dirty(rings->folios[n]);
-		folio_unlock(rings->folios[n]);
+		set_page_dirty_lock(folio_page(rings->folios[n], 0));	/* of its whole folio */
 		cond_resched();
 	}
 }

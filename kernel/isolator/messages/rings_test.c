@@ -56,14 +56,20 @@ static long isolator_test_file(u64 bytes, const struct isolator_ring_header *hea
 	return 0;
 }
 
-static void isolator_test_rings_header(struct kunit *test)
+/* That of a program's channel. */
+static struct isolator_ring_header isolator_test_header(u32 slots)
 {
-	const u64 bytes = isolator_ring_channel_bytes(SLOTS);
-	const struct isolator_ring_header good = {
+	return (struct isolator_ring_header){
 		.magic = ISOLATOR_RING_CHANNEL, .version = 1, .header_bytes = 4096,
 		.slot_bytes = 64,
-		.slots = SLOTS, .message_bytes = 56, .bytes = bytes,
+		.slots = slots, .message_bytes = 56, .bytes = isolator_ring_channel_bytes(slots),
 	};
+}
+
+static void isolator_test_rings_header(struct kunit *test)
+{
+	const struct isolator_ring_header good = isolator_test_header(SLOTS);
+	const u64 bytes = good.bytes;
 	struct isolator_ring_header bad;
 	int i;
 
@@ -102,12 +108,8 @@ static void isolator_test_leave_pages(void)
 /* Pages that were allocated and never used have what they had: nobody may see that. */
 static void isolator_test_rings_cleared(struct kunit *test)
 {
-	const u64 bytes = isolator_ring_channel_bytes(1024);
-	const struct isolator_ring_header header = {
-		.magic = ISOLATOR_RING_CHANNEL, .version = 1, .header_bytes = 4096,
-		.slot_bytes = 64,
-		.slots = 1024, .message_bytes = 56, .bytes = bytes,
-	};
+	const struct isolator_ring_header header = isolator_test_header(1024);
+	const u64 bytes = header.bytes;
 	struct file *file = shmem_file_setup("isolator-test", bytes, 0);
 	struct isolator_rings *rings;
 	loff_t at = 0;
@@ -131,11 +133,7 @@ static void isolator_test_rings_cleared(struct kunit *test)
 /* A file like one of a program's: nothing of it is there but the header. */
 static struct file *isolator_test_channel(struct kunit *test, u32 slots)
 {
-	const struct isolator_ring_header header = {
-		.magic = ISOLATOR_RING_CHANNEL, .version = 1, .header_bytes = 4096,
-		.slot_bytes = 64,
-		.slots = slots, .message_bytes = 56, .bytes = isolator_ring_channel_bytes(slots),
-	};
+	const struct isolator_ring_header header = isolator_test_header(slots);
 	struct file *file = shmem_file_setup("isolator-test", header.bytes, 0);
 	loff_t at = 0;
 
