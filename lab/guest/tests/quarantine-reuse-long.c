@@ -4,7 +4,7 @@
  * cpus: 2
  * kernel: isolator
  * arch: x86_64
- * timeout: 10800
+ * timeout: 3600
  * long: hour
  * alone: yes
  * about: 100000 rounds of it: nobody reads another mapping's data where what is unmapped waits

@@ -13,5 +13,5 @@
 
 int main(void)
 {
-	return quarantine_reuse(400);
+	return quarantine_reuse(2000);
 }

@@ -85,8 +85,10 @@ static inline bool quarantine_rounds(unsigned int rounds, unsigned int tick_ms)
 {
 	struct worker *w = reader(tick_ms);
 	pid_t hog = pressure();
+	uint64_t began;
 	char *p = NULL;
 
+	began = now_ns();
 	for (unsigned int i = 0; i < rounds; i++) {
 		size_t pages = 1 + (size_t)rand() % PAGES_MOST, size = PAGES_MOST * PAGE;
 		uint64_t reads, end;
@@ -94,7 +96,8 @@ static inline bool quarantine_rounds(unsigned int rounds, unsigned int tick_ms)
 		p = map_round(i, p, size);
 		munlock(p, size);
 		fill(p, size, i + 1);
-		watch(p, pages, i + 1);
+		if (!watch(p, pages, i + 1))
+			bail_out("the isolated thread does not read");
 		if (i % 4 == 3 && !again(i))
 			madvise(p, size, MADV_DONTNEED);
 		else
@@ -108,6 +111,7 @@ static inline bool quarantine_rounds(unsigned int rounds, unsigned int tick_ms)
 		if (i % 4 == 3 && !again(i))
 			munmap(p, size);
 	}
+	diag("%u rounds in %llu ms", rounds, (unsigned long long)(now_ns() - began) / 1000000);
 	kill(hog, SIGKILL);
 	waitpid(hog, NULL, 0);
 	worker_end(w);

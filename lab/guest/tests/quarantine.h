@@ -65,7 +65,9 @@ static inline void read_watched(struct worker *w)
 		return;
 	if (sigsetjmp(back, 0)) {
 		watched.faults++;
-		watched.at = NULL;
+		/* Not what we were told of since. */
+		if (watched.number == number)
+			atomic_compare_exchange_strong(&watched.at, &at, NULL);
 		return;
 	}
 	if (watched.write) {
