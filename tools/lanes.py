@@ -43,7 +43,7 @@ def run_lanes(steps: list[Step], results_dir: Path, minutes: float | None,
         for step in todo:
             if stop.is_set():
                 return
-            out.write(f"{'...':8}{step.name:{NAME_WIDTH}}{step.about}\n")
+            out.write(f"{'...':8}{step.name:{NAME_WIDTH}} {step.about}\n")
             out.flush()
             limit = None if minutes is None else min(
                 step.minutes * 60, max(began + minutes * 60 - time.monotonic(), 1.0))

@@ -36,10 +36,11 @@ VERSION = 3  # of the results' schema; what an earlier one wrote is not gone on 
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$")
 TAP = re.compile(r"^(not )?ok\b(.*)$")
 HEARTBEAT_S = 30.0
-NAME_WIDTH = 19  # columns: the longest name of a step, and a space
+NAME_WIDTH = 18  # columns of a step's name; a longer one moves what follows
 FAILED_LINES = 80  # of the log of a step that failed: who reads it may have no more
 RECAP = "failed: "  # a line of the lab that begins so begins its recap of what failed
-BROKEN = re.compile(rf"^({RECAP}|does not hold: |not ok\b)")  # a line that names what failed
+# A line that names what failed, or why nothing can be said.
+BROKEN = re.compile(rf"^({RECAP}|does not hold: |inconclusive: |no result: |not ok\b)")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 BROKEN_NAMES = 20  # of one step: who reads more reads its log
 
@@ -257,7 +258,7 @@ def verdict_line(result: Result) -> str:
     """A step's result in one line."""
     verdict = "FAILED" if result.failed else "skipped" if not result.passed else "ok"
     note = f" ({result.note})" if result.note else ""
-    return f"{verdict:8}{result.name:{NAME_WIDTH}}{counts(result):34}{result.seconds:7.1f} s{note}"
+    return f"{verdict:8}{result.name:{NAME_WIDTH}} {counts(result):34}{result.seconds:7.1f} s{note}"
 
 
 def failed_lines(lines: list[str]) -> list[str]:
@@ -351,14 +352,15 @@ def run_steps(steps: list[Step], results_dir: Path, minutes: float,
         earlier = done.get(step.name)
         if earlier is not None and earlier.failed == 0:
             results.append(earlier)
-            out.write(f"{'done':8}{step.name:{NAME_WIDTH}}in an earlier run, at {earlier.commit}\n")
+            out.write(f"{'done':8}{step.name:{NAME_WIDTH}} in an earlier run, at "
+                      f"{earlier.commit}\n")
             continue
         remaining = deadline - time.monotonic()
         if state is not None and remaining < 60:
             left += 1
-            out.write(f"{'left':8}{step.name:{NAME_WIDTH}}for the next run: no time left\n")
+            out.write(f"{'left':8}{step.name:{NAME_WIDTH}} for the next run: no time left\n")
             continue
-        out.write(f"{'...':8}{step.name:{NAME_WIDTH}}{step.about}\n")
+        out.write(f"{'...':8}{step.name:{NAME_WIDTH}} {step.about}\n")
         out.flush()
         # With a state the time says when to begin no other step: one that was
         # cut short would count as failed and have to be run again.

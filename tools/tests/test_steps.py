@@ -104,6 +104,8 @@ def shown(results: Path, script: str) -> list[str]:
      ["does not hold: x: 9 of 39"]),
     ("line", "seq -f 'failed: %g on b' 30; echo 0 passed, 30 failed",
      [f"failed: {n} on b" for n in range(1, 21)]),
+    ("line", "echo 3 passed, 0 failed; echo inconclusive: a: 2 boots ended",
+     ["inconclusive: a: 2 boots ended"]),
     ("exit", "echo why", []),
     ("junit", """echo "<t><testcase classname='a.b' name='c'><failure message='x is y&#10;and'/>
 </testcase><testcase name='d'><error/></testcase><testcase name='e'/></t>" >a.xml""",
