@@ -106,7 +106,7 @@ static inline bool quarantine_rounds(unsigned int rounds, unsigned int tick_ms)
 		reuse(i);
 		/* It reads on, or got SIGSEGV after a tick. */
 		end = now_ns() + SEC;
-		while (watched.at && watched.reads < reads + 3 && now_ns() < end)
+		while (watched.gone != watched.turn && watched.reads < reads + 3 && now_ns() < end)
 			;
 		if (i % 4 == 3 && !again(i))
 			munmap(p, size);

@@ -40,6 +40,7 @@ static inline void fill_other(void *at, size_t size)
 /* What the isolated thread reads, all the time. */
 struct watched {
 	struct page *_Atomic at;	/* NULL: nothing */
+	_Atomic uint64_t turn, gone;	/* how often it was told; the turn that ended in a fault */
 	_Atomic uint64_t number;	/* of the mapping that it was told of */
 	_Atomic size_t pages;
 	_Atomic uint64_t write;		/* what it is to write as its number; 0: it has */
@@ -58,16 +59,16 @@ static inline void on_fault(int sig)
 /* No system call; until it faults, or is told of something else. */
 static inline void read_watched(struct worker *w)
 {
+	/* The turn first: a fault is never a later turn's, of which we may have been told since. */
+	uint64_t turn = watched.turn;
 	struct page *at = watched.at;
 	uint64_t number = watched.number, seen, whose;
 
-	if (!at)
+	if (!at || watched.gone == turn)
 		return;
 	if (sigsetjmp(back, 0)) {
+		watched.gone = turn;
 		watched.faults++;
-		/* Not what we were told of since. */
-		if (watched.number == number)
-			atomic_compare_exchange_strong(&watched.at, &at, NULL);
 		return;
 	}
 	if (watched.write) {
@@ -95,6 +96,7 @@ static inline bool watch(void *at, size_t pages, uint64_t number)
 	uint64_t end = now_ns() + 5 * SEC, seen;
 
 	watched.at = NULL;
+	watched.turn++;
 	watched.number = number;
 	watched.pages = pages;
 	watched.at = at;
