@@ -252,6 +252,16 @@ def test_the_thread_that_runs_timers_is_counted_with_preempt_rt() -> None:
     assert judge.violations(trial("timer"), shown, SYSCALL)
 
 
+def test_one_queued_beside_the_request_is_doubtful() -> None:
+    """A thread of that CPU may have woken up; nothing else may be wrong."""
+    crowded = seen(ending="spins", results={"queued": 2})
+    assert judge.doubt(trial("stop"), crowded, SYSCALL) == "queued 2 times"
+    assert judge.doubt(trial("call"), seen(), SYSCALL) is None
+    late = seen(ending="spins", results={"queued": 2, "missed": 1})
+    assert judge.doubt(trial("stop"), late, SYSCALL) is None
+    assert len(judge.violations(trial("stop"), late, SYSCALL)) == 2
+
+
 @pytest.mark.parametrize(("what", "of", "shown"), WRONG)
 def test_what_is_wrong(what: str, of: Trial, shown: dict[str, Any]) -> None:
     assert any(what in text for text in judge.violations(of, shown, SYSCALL))

@@ -239,6 +239,41 @@ def test_what_makes_it_fail(change: Any, said: str, capsys: pytest.CaptureFixtur
     assert said in capsys.readouterr().out
 
 
+def test_what_is_doubtful_is_made_once_more_and_then_believed(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(check.judge, "void", lambda *_: None)
+    monkeypatch.setattr(check.judge, "doubt", lambda *_: "queued 2 times")
+    run = a_run()
+    run.lab.image.symbols["entry_SYSCALL_64"] = BASE
+    assert run.shows_nothing(run.trials[1], {}) == "queued 2 times"
+    assert run.shows_nothing(run.trials[1], {}) is None
+    made = report(run)
+    assert [one["index"] for one in made["doubts"]] == [1]
+    made["faults"] = [f for f in made["faults"] if f["possible"]]
+    assert check.verdict(made, "instants") == term.PASS
+    assert "made once more: at0x" in capsys.readouterr().out
+
+
+def test_what_others_do_not_find_is_made_again_and_stays_where_it_shows_each_time() -> None:
+    """async found user mode where text found the kernel."""
+    run = a_run()
+    spoil(run, 3, user=True)
+    assert [t.number for t in run.odd()] == [3]
+    assert [one["what"] for one in report(run)["doubts"]] == [
+        ["queued, where others find the kernel"]]
+    again: list[list[int]] = []
+
+    def until_tried(wanted: list[Trial], *_: Any) -> Any:
+        again.append([t.number for t in wanted])
+        if len(again) == 1:
+            return dict(run.seen), {}
+        return {3: judge.Verdict("done", len(again) < 3, ())}, {}
+
+    run.lab.until_tried = until_tried  # type: ignore[method-assign, assignment]
+    run.run(1)
+    assert again[1:] == [[3], [3]] and check._disagree(report(run)) == []
+
+
 def test_a_fault_that_is_found_nowhere_fails() -> None:
     made = report(a_run())
     assert any("queue_excluded is not found" in text for text in check.broken(made))

@@ -22,6 +22,8 @@ FAULTS = {
     "drop_queued": ("async",),
     "lose_wakeup": ("async", "irq-work"),
 }
+# Trials that do not agree with others' are made again so often.
+MORE_LOOKS = 2
 FAULT_PATH = "syscall"
 FAULT_EVERY = 7
 
@@ -30,6 +32,17 @@ def _way(trial: Trial, seen: Seen) -> tuple[int, ...]:
     """A trace, without what of its end only repeats a loop that waits for the sender."""
     path = tuple(int(pc, 16) for pc in seen["trace"])
     return path[: len(path) - seen["rounds"]] if seen["loops"] else path
+
+
+def _decided_once(cell: Cell) -> bool:
+    """Do all kinds of such cells agree where the CPU is in user mode?"""
+    kind = plan.KINDS[cell.kind]
+    return cell.order == plan.PARKED_FIRST and kind.most == 1 and kind.by != plan.TIMER
+
+
+def _where(trial: Trial) -> tuple[Any, ...]:
+    """At which instant, whoever asks."""
+    return trial.cell.path, trial.cell.side, trial.instant
 
 
 @dataclass
@@ -46,6 +59,7 @@ class Run:
     planted: list[tuple[Trial, Trial]] = field(default_factory=list)
     seen: dict[int, judge.Verdict] = field(default_factory=dict)
     voids: dict[int, str] = field(default_factory=dict)
+    doubts: dict[int, str] = field(default_factory=dict)
 
     @property
     def syscall(self) -> int:
@@ -89,12 +103,43 @@ class Run:
             self.planted = planted(self.trials, faults_every)
         wanted = [*self.trials, *(again for _, again in self.planted)]
         self.seen, self.voids = self.lab.until_tried(wanted, self.shows_nothing, self.judged)
+        for _ in range(MORE_LOOKS):
+            if odd := self.odd():
+                seen, voids = self.lab.until_tried(odd, self.shows_nothing, self.judged)
+                self.seen |= seen
+                self.voids |= voids
+
+    def odd(self) -> list[Trial]:
+        """Trials that were counted as queued where kinds that are avoided find the kernel.
+
+        What is avoided is counted by nobody else; a thread of that CPU that wakes up counts as
+        queued, too.
+        """
+        once = [t for t in self.trials if _decided_once(t.cell) and t.number in self.seen]
+        users: dict[tuple[Any, ...], set[bool]] = {}
+        for t in once:
+            if plan.KINDS[t.cell.kind].treated != "queued":
+                users.setdefault(_where(t), set()).add(self.seen[t.number].user)
+        found = [
+            t for t in once
+            if plan.KINDS[t.cell.kind].treated == "queued" and self.seen[t.number].user
+            and users.get(_where(t)) == {False}
+        ]
+        self.doubts |= {t.number: "queued, where others find the kernel" for t in found}
+        return found
 
     def judged(self, trial: Trial, seen: Seen) -> judge.Verdict:
         return judge.judge(trial, seen, self.syscall, self.rt)
 
     def shows_nothing(self, trial: Trial, seen: Seen) -> str | None:
-        return judge.void(trial, seen, self.rt)
+        """Why it is made again: it is void, or doubtful for the first time."""
+        why = judge.void(trial, seen, self.rt)
+        if why or not trial.instant or trial.number in self.doubts:
+            return why
+        said = judge.doubt(trial, seen, self.syscall, self.rt)
+        if said:
+            self.doubts[trial.number] = said
+        return said
 
     def violations(self) -> list[dict[str, Any]]:
         found = []
@@ -217,6 +262,10 @@ def report_of(run: Run, sample: bool) -> dict[str, Any]:
             {**run.place(t), "why": run.voids[t.number]}
             for t in run.trials if t.number in run.voids
         ],
+        "doubts": [
+            {**run.place(t), "what": [run.doubts[t.number]]}
+            for t in run.trials if t.number in run.doubts
+        ],
         "cells": run.cells(),
         "patchable": _tables(run),
         "faults": faults(run),
@@ -250,11 +299,11 @@ def _disagree(report: dict[str, Any]) -> list[str]:
 
     So where all were tried, each kind that is decided on once found as many of them so.
     """
-    once = {k.name for k in plan.KINDS.values() if k.most == 1 and k.by != plan.TIMER}
     found: dict[tuple[str, str], dict[str, int]] = {}
     for cell in report["cells"]:
         whole = cell["tried"] == cell["instructions"]
-        if whole and cell["order"] == plan.PARKED_FIRST and cell["kind"] in once:
+        if whole and _decided_once(
+                Cell(cell["path"], cell["side"], cell["kind"], cell["order"])):
             place = found.setdefault((cell["path"], cell["side"]), {})
             place[cell["kind"]] = cell["in_user_mode"]
     return [
@@ -293,6 +342,9 @@ def verdict(report: dict[str, Any], name: str) -> int:
     untried = report["planned"] - report["tried"]
     for why, count in Counter(v["why"] for v in report["void"]).most_common():
         print(term.colour(f"{count} not tried: {why}", "33"))
+    for one in report["doubts"]:
+        print(term.colour(f"made once more: {one['name']} ({one['path']}, {one['side']}, "
+                          f"{one['kind']}, {one['order']}): {'; '.join(one['what'])}", "33"))
     for text in report["missing"]:
         print(term.colour(f"not written down: {text}", "33"))
     print(f"{report['instructions']} instructions, {len(report['kinds'])} kinds, "

@@ -177,6 +177,16 @@ def violations(trial: Trial, seen: Seen, syscall: int, rt: bool = False) -> list
     )
 
 
+def doubt(trial: Trial, seen: Seen, syscall: int, rt: bool = False) -> str | None:
+    """What is counted as queued beside the request, if that is all that is wrong.
+
+    A thread of that CPU may have woken up meanwhile, or the kernel does wrong.  CPU and sender
+    stand at the same place each time, so a wrong decision is there the second time, too.
+    """
+    said = f"queued {result(seen).queued} times"
+    return said if violations(trial, seen, syscall, rt) == [said] else None
+
+
 @dataclass(frozen=True)
 class Verdict:
     """@ending: how the sender ended meanwhile; @user: it found the CPU in user mode, as counted."""

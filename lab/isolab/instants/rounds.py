@@ -31,7 +31,7 @@ from .plan import (
 
 Seen = dict[str, Any]
 T = TypeVar("T")
-MAX_ROUNDS = 4
+MAX_ROUNDS = 6
 # What a kernel says of a planted fault, with its stack.
 EXPECTED = re.compile(r"^.*(WARNING: .* __isolator_user_exit\+|Call Trace:).*$", re.MULTILINE)
 # Trials of one guest: an end of it costs no more.
