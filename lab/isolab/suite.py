@@ -60,6 +60,9 @@ SUITES = {
     "distro": Suite((("distro-plain", _DISTRO),)),
     "arm64": Suite(((arm64.NAME, _ARM64),)),
     "full-arm64": Suite((("arm64-rt", _NORMAL), ("arm64-nort", _FAULTS)), long=True, window_s=60),
+    "arm64-debug": Suite((("arm64-debug", _DEBUG),), long=True, window_s=60),
+    "arm64-kasan": Suite((("arm64-debug+kasan", _DEBUG),), long=True, window_s=60),
+    "arm64-kcsan": Suite((("arm64-debug+kcsan", _DEBUG),), long=True, window_s=60),
     "distro-check": Suite((("distro-isolator-rt", _DISTRO_OURS),), only=("programs",)),
     "full-distro": Suite(
         (
