@@ -23,6 +23,8 @@ LONGEST_MS = 900.0
 OWN = 3
 DONE, WAITS, SPINS, STUCK, NONE = "done", "waits", "spins", "stuck", "none"
 BITS = 64
+# A thread that wakes up is counted by its sender, and it may be by the CPU on its way out.
+WAKES = 2
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ def most_queued(kind: Kind, seen: Seen, rt: bool) -> int:
     that runs timers.
     """
     most = kind.most if kind.treated == "queued" else 0
-    return most + int(kind.thread and seen["ending"] != DONE) + int(rt and kind.by == TIMER)
+    thread = WAKES if kind.thread and seen["ending"] != DONE else 0
+    return most + thread + int(rt and kind.by == TIMER)
 
 
 def noisy(trial: Trial, seen: Seen, rt: bool) -> bool:
