@@ -46,8 +46,8 @@ deb: ## Debian packages, the kernel's too: make deb CONFIG=/boot/config-... RT=1
 campaign: ## what takes hours, resumable: make campaign HOURS=2
 	@tools/campaign --hours $(HOURS)
 
-deb-kernel: ## the kernel's packages alone, in out/deb/kernel: make deb-kernel RT=1 CONFIG=...
-	@tools/deb-kernel $(if $(CONFIG),--config $(CONFIG)) $(if $(RT),--rt)
+deb-kernel: ## the kernel's packages alone, in out/deb/kernel: make deb-kernel RT=1 ARCH=arm64
+	@tools/deb-kernel $(if $(ARCH),--arch $(ARCH)) $(if $(CONFIG),--config $(CONFIG)) $(if $(RT),--rt)
 
 lint: ## the linters only
 	@tools/check --group prepare --group lint

@@ -7,7 +7,8 @@
 # used: modules_install and scripts/package/install-extmod-build.
 #
 # pack DIR: the packages to DIR.  Wants tree, objects, release, name, version, top, key, cert,
-# SOURCE_DATE_EPOCH and make_kernel, die and say of tools/deb-kernel.
+# deb_arch, cross, source_arch, image, grub, SOURCE_DATE_EPOCH, and make_kernel, foreign, die and
+# say of tools/deb-kernel.
 # shellcheck shell=sh disable=SC2154
 
 MAINTAINER='Isolator developers <dev@isolator.example>'
@@ -88,15 +89,22 @@ pack_image() {
 		>"$objects/install.log" 2>&1 ||
 		die "modules_install failed; see $objects/install.log"
 	rm -f "$root/lib/modules/$release/build" "$root/lib/modules/$release/source"
+	if [ -n "$cross" ]; then
+		# Boot loaders that have no tree of the board's own look for it there.
+		make_kernel INSTALL_DTBS_PATH="$root/usr/lib/linux-image-$release" dtbs_install \
+			>>"$objects/install.log" 2>&1 ||
+			die "dtbs_install failed; see $objects/install.log"
+	fi
 	vmlinuz=$root/boot/vmlinuz-$release
+	made=$objects/arch/$source_arch/boot/$image
 	if [ -n "$key" ]; then
 		sign_modules "$root"
 		sbsign --key "$key" --cert "$cert" --output "$vmlinuz" \
-			"$objects/arch/x86/boot/bzImage" 2>&1 | grep -v '^Signing' >&2 || :
+			"$made" 2>&1 | grep -v '^Signing' >&2 || :
 		sbverify --cert "$cert" "$vmlinuz" >/dev/null 2>&1 ||
 			die "sbsign left no good signature in $vmlinuz"
 	else
-		cp "$objects/arch/x86/boot/bzImage" "$vmlinuz"
+		cp "$made" "$vmlinuz"
 	fi
 	cp "$objects/System.map" "$root/boot/System.map-$release"
 	cp "$objects/.config" "$root/boot/config-$release"
@@ -108,10 +116,10 @@ pack_image() {
 		[ ! -e "$top/packaging/kernel/image.$script" ] ||
 			template "image.$script" >"$root/DEBIAN/$script"
 	done
-	finish "$root" "linux-image-$release" amd64 "$1" <<END
+	finish "$root" "linux-image-$release" "$deb_arch" "$1" <<END
 Depends: isolator-boot, kmod, linux-base (>= 4.3~), initramfs-tools | linux-initramfs-tool
 Recommends: apparmor
-Suggests: linux-headers-$release, grub-pc | grub-efi-amd64
+Suggests: linux-headers-$release, $grub
 Section: kernel
 Priority: optional
 Homepage: $HOMEPAGE
@@ -125,30 +133,58 @@ Description: Linux $line with Isolator ($name)
 END
 }
 
+# programs DIR: those that are the machine's, not a script.
+programs() {
+	find "$1" -type f -perm -u+x | while read -r f; do
+		case $(head -c 4 "$f" | tr -d '\0') in *ELF) echo "$f" ;; esac
+	done
+}
+
+# foreign_depends DIR: dpkg-shlibdeps knows nothing of an architecture that is not installed.
+foreign_depends() {
+	programs "$1" | xargs "${cross}objdump" -p >"$work/needs"
+	unknown=$(sed -n 's/^ *NEEDED *//p' "$work/needs" | sort -u |
+		grep -vxE 'libc\.so\.6|ld-linux-aarch64\.so\.1|libcrypto\.so\.3' || :)
+	[ -z "$unknown" ] || die "which package has $unknown? packaging/kernel/pack.sh should know"
+	grep -o 'GLIBC_[0-9.]*' "$work/needs" | sort -Vu |
+		sed -n '$s/^GLIBC_\(.*\)/libc6 (>= \1)/p'
+	! grep -q 'NEEDED *libcrypto' "$work/needs" || echo "libssl3 (>= 3.0.0)"
+}
+
 # scripts/ and tools/ that modules are built with run on the machine: what they need is found out.
 headers_depends() {
+	if [ -n "$cross" ]; then
+		needed=$(foreign_depends "$1") || exit
+		echo "$needed" | paste -sd , | sed 's/,/, /g'
+		return
+	fi
 	mkdir -p "$work/shlibs/debian"
 	printf 'Source: linux-isolator\n\nPackage: headers\nArchitecture: any\n' \
 		>"$work/shlibs/debian/control"
-	find "$1" -type f -perm -u+x | while read -r f; do
-		case $(head -c 4 "$f" | tr -d '\0') in *ELF) echo "$f" ;; esac
-	done >"$work/shlibs/list"
+	programs "$1" >"$work/shlibs/list"
 	(cd "$work/shlibs" && sed 's/^/-e/' list | xargs dpkg-shlibdeps -O 2>/dev/null) |
 		sed -n 's/^shlibs:Depends=//p'
 }
 
 # strip_programs DIR: also of debug information, which tells where they were built.
 strip_programs() {
-	find "$1" -type f -perm -u+x | while read -r f; do
-		case $(head -c 4 "$f" | tr -d '\0') in *ELF) strip --strip-unneeded "$f" ;; esac
-	done
+	programs "$1" | xargs -r "${cross-}strip" --strip-unneeded
 }
 
 pack_headers() {
 	root=$work/headers
 	to=$root/usr/src/linux-headers-$release
 	mkdir -p "$root/lib/modules/$release"
-	(cd "$objects" && srctree=$tree SRCARCH=x86 CC=gcc HOSTCC=gcc MAKE=make \
+	# What CC makes is not for this machine: then all that runs there is compiled once more, and
+	# sign-file with the other architecture's libcrypto.
+	more=''
+	if [ -n "$cross" ]; then
+		foreign bookworm libssl libssl-dev libssl3
+		more="-I$beside/usr/include -I$beside/usr/include/aarch64-linux-gnu"
+	fi
+	(cd "$objects" && srctree=$tree SRCARCH=$source_arch CC=${cross}gcc HOSTCC=gcc MAKE=make \
+		ARCH=$arch CROSS_COMPILE=$cross HOSTCFLAGS=$more \
+		HOSTLDFLAGS="-Wl,--build-id=none ${cross:+-L$beside/usr/lib/aarch64-linux-gnu}" \
 		sh "$tree/scripts/package/install-extmod-build" "$to") >>"$objects/install.log" 2>&1 ||
 		die "the headers failed; see $objects/install.log"
 	cp "$objects/.config" "$to/.config"
@@ -163,8 +199,8 @@ pack_headers() {
 	# Kbuild calls it gcc, which gcc-12 alone does not bring.
 	compiler=$(gcc -dumpversion)
 	depends=$(headers_depends "$to")
-	[ -n "$depends" ] || die "dpkg-shlibdeps found nothing in $to"
-	finish "$root" "linux-headers-$release" amd64 "$1" <<END
+	[ -n "$depends" ] || die "what the programs in $to need was not found"
+	finish "$root" "linux-headers-$release" "$deb_arch" "$1" <<END
 Depends: $depends, gcc (>= 4:$compiler), make
 Section: kernel
 Priority: optional

@@ -29,8 +29,9 @@ def sh(script: str, **how: str) -> subprocess.CompletedProcess[str]:
         (["--config", "/nowhere/config"], "cannot read the configuration /nowhere/config"),
         (["--sign", "/nowhere/key", "/nowhere/cert"], "cannot read /nowhere/key"),
         (["--name", "My_Kernel"], "small letters, digits and dots"),
-        (["--flavour", "server"], "--flavour server: cloud or amd64"),
+        (["--flavour", "server"], "--flavour server: cloud or generic"),
         (["--flavour", "cloud", "--config", "/dev/null"], "give one of them"),
+        (["--arch", "riscv"], "--arch riscv: x86_64 or arm64"),
         (["--maybe"], "usage: tools/deb-kernel"),
     ],
 )
@@ -96,6 +97,36 @@ def test_programs_do_not_tell_where_they_were_built(tmp_path: Path) -> None:
                                  check=True).stdout
         assert "GNU_RELRO" in headers
     assert made[0].read_bytes() == made[1].read_bytes()
+
+
+@pytest.mark.parametrize(("library", "said", "wanted"), [
+    ("", "libc6 (>= 2.", 0),
+    ("-lcrypto", "libc6 (>= 2.17), libssl3 (>= 3.0.0)", 0),
+    ("-lother", "which package has libother.so?", 1),
+])
+def test_what_programs_of_another_machine_need(tmp_path: Path, library: str, said: str,
+                                               wanted: int) -> None:
+    """Nothing of that architecture is installed where its packages are built."""
+    compiler = "aarch64-linux-gnu-gcc"
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is missing: tools/install-packages arm64")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "script").write_text("#!/bin/sh\n")
+    (programs / "script").chmod(0o755)
+    done = sh(f"""
+        cd '{tmp_path}'
+        echo 'int f(void) {{ return 0; }}' >lib.c
+        {compiler} -shared -Wl,-soname,libcrypto.so.3 -o libcrypto.so lib.c
+        {compiler} -shared -Wl,-soname,libother.so -o libother.so lib.c
+        echo 'int puts(const char *); int f(void); int main(void) {{ return puts("") + f(); }}' >m.c
+        [ -n '{library}' ] || echo 'int f(void) {{ return 0; }}' >>m.c
+        {compiler} -nostartfiles -Wl,-e,main -o programs/p m.c -L. {library}
+        die() {{ echo "$*" >&2; exit 1; }}
+        cross=aarch64-linux-gnu- work=.
+        . {PACKAGING}/pack.sh
+        headers_depends programs""")
+    assert done.returncode == wanted and said in done.stdout + done.stderr
 
 
 def test_packed_twice_is_the_same(tmp_path: Path) -> None:

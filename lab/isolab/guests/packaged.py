@@ -12,7 +12,8 @@ from .kernel import Kernel
 
 # A kernel that is packed is called by what its release ends with: deb-cloud-rt.
 PREFIX = "deb-"
-FLAVOURS = ("amd64", "cloud")  # tools/deb-kernel knows the configurations of these
+# How tools/deb-kernel calls the configurations that it knows, by what the release ends with.
+FLAVOURS = {"amd64": "generic", "cloud": "cloud"}
 # Those of the suite.
 NAMES = ("deb-cloud", "deb-cloud-rt")
 STOCK = {"cloud": "linux-image-6.12-cloud-amd64"}
@@ -36,7 +37,8 @@ def _image(name: str) -> Path:
     if len(found) == 1:
         return found[0]
     kind = flavour.removesuffix("-rt")
-    how = f"tools/deb-kernel --{'flavour' if kind in FLAVOURS else 'name'} {kind}"
+    named = f"--flavour {FLAVOURS[kind]}" if kind in FLAVOURS else f"--name {kind}"
+    how = f"tools/deb-kernel {named}"
     how += " --rt" if flavour.endswith("-rt") else ""
     if found:
         raise term.LabError(f"more than one kernel -{flavour} in {KERNEL_DEBS}: keep one")
