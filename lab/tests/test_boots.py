@@ -99,10 +99,21 @@ def test_run(boots: Any, those: list[Boot], code: int) -> None:
         assert singles[1] == "single" and booted[1].silence_s > booted[0].silence_s
 
 
+def slow(guest: Guest) -> Outcome:
+    """A trigger takes longer than it may."""
+    found = good(guest)
+    found.event("run", "bpf-load")["seconds"] = 9.0  # type: ignore[index]
+    return found
+
+
 @pytest.mark.parametrize(
     ("those", "code"),
     [
         ([other, other, good], term.PASS),
+        # What takes too long is made once more, alone.
+        ([other, other, slow, good], term.PASS),
+        ([other, other, slow, slow], term.EXCEEDED),
+        ([other, other, slow, panics], term.EXCEEDED),
         ([other, other, blind], term.EXCEEDED),
         ([blind, other, good], term.EXCEEDED),
         ([other, other, panics], term.EXCEEDED),
@@ -113,8 +124,12 @@ def test_run(boots: Any, those: list[Boot], code: int) -> None:
     ],
 )
 def test_the_whole_run(boots: Any, tmp_path: Path, those: list[Boot], code: int) -> None:
-    boots(those)
+    booted = boots(those)
     assert run.main(None, [], 30.0) == code
+    if slow in those:
+        fired = [line for line in booted[-1].job.splitlines() if line.startswith("ctl begin.")]
+        assert len(booted) == 4 and [f for f in fired if "begin.bpf-load" in f]
+        assert not [f for f in fired if "begin.static-keys" in f]
     said = json.loads((tmp_path / "run.json").read_text())
     assert bool(said["broken"]) == (code == term.EXCEEDED)
 

@@ -219,6 +219,28 @@ def test_the_limit_of_a_trigger_is_its_longest_time_elsewhere_and_what_was_held(
     assert claims.broken(configs) == []  # nothing to compare it with
 
 
+def test_a_trigger_is_late_if_it_is_late_once_more(report: dict[str, Any]) -> None:
+    """Another boot makes it again; what that shows beside its time is judged as well."""
+    configs = report["configs"]
+    isolator = configs["isolator"]
+    isolator["triggers"][2].update(seconds=4.0)
+    assert claims.late(configs) == ["t2"]
+    more = isolator["again"] = _config(isolated=True)
+    more["triggers"] = [_trigger("t2", True, 0)]
+    jsonschema.validate(report, schemafile.read(SCHEMAS / "run.json"))
+    assert claims.broken(configs) == []
+    more["triggers"][0].update(seconds=3.0)
+    (text,) = claims.broken(configs)
+    assert "t2: took 4.00 s and 3.00 s, at most 1.10 s are allowed" in text
+    more["triggers"] = [_trigger("t2", True, 7)]
+    more["quiet"] = _window(3)
+    more["attempts"] = [{"ended": None, "entered": ["window 9"], "kernel_log": ["WARNING: x"]}]
+    said = "\n".join(claims.broken(configs))
+    assert all(f"isolator: once more: {text}" in said for text in (
+        "quiet: 3 kernel entries", "t2: 7 kernel entries", "attempt 1: window 9",
+        "attempt 1: kernel log: WARNING"))
+
+
 def test_a_rate_is_said_of_the_tick_alone(report: dict[str, Any]) -> None:
     """How often triggers come is our doing; how many of them interrupt is the kernel's."""
     stock, tuned, isolator = (report["configs"][n] for n in ("stock", "tuned", "isolator"))

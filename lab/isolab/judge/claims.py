@@ -63,8 +63,23 @@ def _window(name: str, window: dict[str, Any]) -> list[str]:
     return [f"{name}: {text}" for text in bad]
 
 
-def _trigger(t: dict[str, Any], base_s: float | None) -> list[str]:
-    """What must hold of a trigger beside its window."""
+def _late(t: dict[str, Any], base_s: float) -> bool:
+    return bool(t["seconds"] > limit_s(base_s, t["queued"]))
+
+
+def late(configs: dict[str, dict[str, Any]]) -> list[str]:
+    """Triggers that took longer than they may on an isolating kernel: they are made once more.
+
+    With an isolated CPU the load and the trigger share the others, as they share the host's: a
+    trigger that waits for the isolated one does so each time.
+    """
+    took = _took(configs)
+    return [t["name"] for t in configs["isolator"]["triggers"]
+            if t["name"] in took and _late(t, took[t["name"]])]
+
+
+def _trigger(t: dict[str, Any], base_s: float | None, again: dict[str, Any] | None) -> list[str]:
+    """What must hold of a trigger beside its window; @again: the same, made once more."""
     bad = []
     if t["outcome"] not in ("done", "waited", "refused"):
         bad.append(f"outcome {t['outcome']}")
@@ -72,9 +87,10 @@ def _trigger(t: dict[str, Any], base_s: float | None) -> list[str]:
         bad.append("was refused")
     if t["longest_wait_s"] is None or t["longest_wait_s"] > MAX_WAIT_S:
         bad.append(f"held {t['longest_wait_s']} s, not at most {MAX_WAIT_S} s")
-    limit = None if base_s is None else limit_s(base_s, t["queued"])
-    if limit is not None and t["seconds"] > limit:
-        bad.append(f"took {t['seconds']:.2f} s, at most {limit:.2f} s are allowed")
+    if base_s is not None and _late(t, base_s) and (again is None or _late(again, base_s)):
+        then = f" and {again['seconds']:.2f} s" if again else ""
+        limit = limit_s(base_s, t["queued"])
+        bad.append(f"took {t['seconds']:.2f} s{then}, at most {limit:.2f} s are allowed")
     return [f"{t['name']}: {text}" for text in bad]
 
 
@@ -109,10 +125,23 @@ def _took(configs: dict[str, dict[str, Any]]) -> dict[str, float]:
     return longest
 
 
-def _isolator(c: dict[str, Any], took: dict[str, float]) -> list[str]:
+def _again(c: dict[str, Any]) -> list[str]:
+    """What must hold of a boot in which some triggers were made once more, beside their times."""
     bad = [text for name, window in _windows(c) for text in _window(name, window)]
     for t in c["triggers"]:
-        bad += _trigger(t, took.get(t["name"])) + _fired(t, "")
+        bad += _trigger(t, None, None) + _fired(t, "")
+    bad += [f"between the windows: {line}" for line in c["deliveries"]]
+    return bad + attempt.broken(c["attempts"])
+
+
+def _isolator(c: dict[str, Any], took: dict[str, float]) -> list[str]:
+    bad = [text for name, window in _windows(c) for text in _window(name, window)]
+    more = c.get("again")
+    again = {t["name"]: t for t in more["triggers"]} if more else {}
+    for t in c["triggers"]:
+        bad += _trigger(t, took.get(t["name"]), again.get(t["name"])) + _fired(t, "")
+    if more:
+        bad += [f"once more: {text}" for text in _again(more)]
     for t in c["no_tick"]["triggers"]:
         bad += _fired(t, " in the no-tick window")
     bad += _treated(c["triggers"], c.get("arch", "x86_64"))
