@@ -54,8 +54,14 @@ SETTLED = (
 )
 # The longest wait is each trigger's own.
 RESET = "echo reset longest >/proc/isolator/stats"
+# A thread of the CPU that what comes ahead of the windows has left to run may still want its time.
+CALM = (
+    "n=0; was=; while now=$(grep ' own ' /proc/isolator/stats); "
+    '[ "$now" != "$was" ] && [ $n -lt 20 ]; '
+    "do was=$now; n=$((n + 1)); sleep 0.5; done; echo waited_for_calm $n"
+)
 # Those of a job that tell people nothing.
-QUIET_STEPS = ("reset", "facts", "audit", "settings", "expand", "probe", "control", "quit")
+QUIET_STEPS = ("calm", "reset", "facts", "audit", "settings", "expand", "probe", "control", "quit")
 # Of its findings those that are so by design: without the fair server what has to run on the CPU
 # never does, and dropping caches, taking swap off and resizing trace buffers do not come back.
 BY_DESIGN = ("kernel.isolator", "sched.fair-server")
@@ -138,6 +144,7 @@ def job(config: Config, triggers: list[Trigger], no_tick_s: float) -> str:
         "cat /sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full",
         *([f"run audit 60000 {AUDIT}"] if config.audited else []),
         *spinner(config),
+        *([f"run calm 15000 {CALM}"] if config.isolates else []),
         *window(QUIET, "quiet", [f"sleep {int(QUIET_S * 1000)}"]),
         *_load(),
         "sleep 500",
