@@ -33,7 +33,7 @@
 #define NOT_SEEN	0xffffffffu
 #define FAULTS		"/proc/isolator/fault"
 #define NO_FAULT	"none"
-enum { CPU = 1, NONE = -1, PATIENCE_MS = 200, TICK_MS = 5 };
+enum { CPU = 1, NONE = -1, PATIENCE_MS = 600, TICK_MS = 5 };
 
 /* How the isolated task gets into the kernel, and what waits for it there. */
 enum path {

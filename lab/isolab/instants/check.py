@@ -23,7 +23,7 @@ FAULTS = {
     "lose_wakeup": ("async", "irq-work"),
 }
 # Trials that do not agree with others' are made again so often.
-MORE_LOOKS = 2
+MORE_LOOKS = 4
 FAULT_PATH = "syscall"
 FAULT_EVERY = 7
 

@@ -177,6 +177,8 @@ static long lab_ioctl(struct file *file, unsigned int command, unsigned long arg
 		return copy_to_user((void __user *)argument, &seen, sizeof(seen)) ? -EFAULT : 0;
 	case INSTANTS_CANCEL:
 		hrtimer_cancel(&left_behind);
+		/* Of a trial in which it was lost, and which says so. */
+		timer_delete_sync(&timer);
 		return 0;
 	case INSTANTS_COUNTS:
 		for (i = 0; i < INSTANTS_COUNTERS; i++)
