@@ -177,8 +177,11 @@ static long lab_ioctl(struct file *file, unsigned int command, unsigned long arg
 		return copy_to_user((void __user *)argument, &seen, sizeof(seen)) ? -EFAULT : 0;
 	case INSTANTS_CANCEL:
 		hrtimer_cancel(&left_behind);
-		/* Of a trial in which it was lost, and which says so. */
-		timer_delete_sync(&timer);
+		/*
+		 * Of a trial in which it was lost, and which says so.  With PREEMPT_RT the thread
+		 * that runs it may wait for a tick of the task, which waits for us: not sync.
+		 */
+		timer_delete(&timer);
 		return 0;
 	case INSTANTS_COUNTS:
 		for (i = 0; i < INSTANTS_COUNTERS; i++)
