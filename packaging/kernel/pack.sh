@@ -197,7 +197,7 @@ pack_headers() {
 	template headers.lintian >"$root/usr/share/lintian/overrides/linux-headers-$release"
 	template headers.postinst >"$root/DEBIAN/postinst"
 	# Kbuild calls it gcc, which gcc-12 alone does not bring.
-	compiler=$(gcc -dumpversion)
+	compiler=$("${cross}gcc" -dumpversion)
 	depends=$(headers_depends "$to")
 	[ -n "$depends" ] || die "what the programs in $to need was not found"
 	finish "$root" "linux-headers-$release" "$deb_arch" "$1" <<END
