@@ -44,7 +44,7 @@ STATE = Path("/var/lib/isolab.deb")
 MENU = Path("/boot/grub/grub.cfg")
 DEBS = sorted(Path("/lab/debs").glob("*.deb"))
 RELEASE = os.uname().release
-KEXEC, KEXEC_FILE_LOAD = Path("/lab/bin/kexec"), 320
+KEXEC, KEXEC_FILE_LOAD = Path("/lab/kexec/kexec"), 320
 WINDOW_S, SETTLE_S = float(os.environ.get("WINDOW_S", "8")), 0.3
 LEAST_USER = 1_000_000  # instructions a second: the program did run
 LEAST_PER_S = 20  # interrupts of a CPU that has its tick
@@ -120,6 +120,7 @@ def load_by_command(entry: grubmenu.Entry) -> str:
         [str(KEXEC), "-c", "-l", entry.kernel, f"--initrd={entry.initrd}",
          f"--command-line={entry.command}"],
         capture_output=True, text=True, check=False,
+        env={**os.environ, "LD_LIBRARY_PATH": str(KEXEC.parent)},
     )
     return f"exit {ended.returncode}: {ended.stdout}{ended.stderr}" if ended.returncode else ""
 

@@ -126,13 +126,19 @@ def _programs(archive: initramfs.Archive, guest: Path, programs: Path, of: Machi
             archive.file(f"lab/programs/{path.name}", path.read_bytes(), 0o755)
 
 
-def _kexec(of: Machine) -> Path:
+def _kexec(archive: initramfs.Archive, of: Machine) -> None:
     """Debian's kernel for arm64 cannot load a kernel from files by itself (CONFIG_KEXEC_FILE).
 
     Not installed there, where the package would act at each shutdown.
     """
-    return packages.unpack(f"kexec-{of.debian}", "bookworm", ("kexec-tools",),
-                           options=("--arch", of.debian, "--alone")) / "sbin" / "kexec"
+    tree = packages.unpack(f"kexec-{of.debian}", "bookworm", ("kexec-tools",),
+                           options=("--arch", of.debian))
+    program = tree / "sbin" / "kexec"
+    archive.file("lab/kexec/kexec", program.read_bytes(), 0o755)
+    for library in initramfs.libraries(tree, program, of.triplet):
+        # The loader there wants the C library of its own version.
+        if not library.name.startswith(("libc.so", "ld-linux")):
+            archive.file(f"lab/kexec/{library.name}", library.read_bytes())
 
 
 def with_job(
@@ -174,6 +180,6 @@ def with_job(
     if is_ours(which):
         _programs(archive, guest, built / "programs", of)
         if not native:
-            archive.file("lab/bin/kexec", _kexec(of).read_bytes(), 0o755)
+            _kexec(archive, of)
     target.write_bytes(archive.bytes())
     return target

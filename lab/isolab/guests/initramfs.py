@@ -138,7 +138,7 @@ def busybox(of: machine.Machine) -> Path:
     return Path(found)
 
 
-def _libraries(root: Path, program: Path, triplet: str) -> list[Path]:
+def libraries(root: Path, program: Path, triplet: str) -> list[Path]:
     """The shared libraries of @program and theirs, all from @root; its loader is one of them.
 
     They are read, as what runs on another machine cannot be asked.
@@ -213,7 +213,7 @@ def _base(kernel: Kernel) -> Path:
     seen = {loader.name}
     for program in LOAD_PROGRAMS:
         archive.file(program, (load / program).read_bytes(), 0o755)
-        for library in _libraries(load, load / program, of.triplet):
+        for library in libraries(load, load / program, of.triplet):
             if library.name not in seen:
                 seen.add(library.name)
                 archive.file(f"lib/{of.triplet}/{library.name}", library.read_bytes(), 0o755)
