@@ -74,6 +74,9 @@ SUITES = {
         long=True,
     ),
     "deb": Suite(tuple((distro.PREFIX + name, _DISTRO_DEB) for name in packaged.NAMES)),
+    "arm64-deb": Suite(
+        tuple((distro.PREFIX + name, _DISTRO_DEB) for name in packaged.ARM64_NAMES), window_s=60
+    ),
     "programs": Suite(
         (("distro-isolator-rt", _DISTRO_OURS), ("distro-isolator-nort", _DISTRO_OURS)),
         only=("programs",),
@@ -349,6 +352,8 @@ def _kernel(spec: str) -> kernel.Kernel:
 
 def _machine(spec: str) -> machine.Machine:
     """On what a kernel runs that --kernel takes."""
+    if spec.startswith(distro.PREFIX + packaged.PREFIX):
+        return packaged.machine_of(spec.removeprefix(distro.PREFIX))
     foreign = spec == arm64.NAME or spec.startswith(_FOREIGN)
     return machine.ARM64 if foreign else machine.X86_64
 

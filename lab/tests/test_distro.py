@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from isolab import suite, term
-from isolab.guests import distro, initramfs
+from isolab.guests import distro, foreign, initramfs, machine, packaged
 from isolab.guests.kernel import Kernel
 from isolab.header import DISTRO_TESTS, GuestTest
 from newc import unpack
@@ -52,6 +52,51 @@ def test_a_disk_with_more_has_a_place_of_its_own(maker: Path, tmp_path: Path) ->
     assert "ffmpeg" not in other and "plain=linux-image-6.12-amd64" in other
 
 
+def test_a_disk_of_another_machine_is_installed_there(
+    maker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed: list[tuple[Path, str]] = []
+
+    def install(where: Path, kernel: Path, of: machine.Machine) -> None:
+        assert kernel.parent == where and where.suffix == ".partial"
+        installed.append((where, of.name))
+
+    monkeypatch.setattr(foreign, "install", install)
+    stock = packaged.stock(machine.ARM64)
+    of_arm = distro.image((), stock, machine.ARM64)
+    assert installed == [(of_arm.with_suffix(".partial"), "arm64")]
+    assert distro.image((), stock, machine.ARM64) == of_arm and len(installed) == 1
+    (call,) = (tmp_path / "log").read_text().splitlines()
+    assert "--arch arm64" in call and "cloud=linux-image-6.12-cloud-arm64" in call
+    # Who installs it belongs to the recipe.
+    monkeypatch.setattr(foreign, "sources", lambda: ["another"])
+    assert distro.image((), stock, machine.ARM64) != of_arm and len(installed) == 2
+    assert distro.image((), stock) != of_arm and len(installed) == 2
+
+
+@pytest.mark.parametrize(("said", "why"), [
+    ("isolab: second stage: done\n", ""),
+    ("isolab: second stage: cannot mount the disk\n", "cannot mount the disk"),
+    ("Kernel panic\n", "ended before its work did"),
+])
+def test_what_the_guest_that_installs_says(
+    said: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("root.ext2", "debs.ext2"):
+        (tmp_path / name).write_bytes(bytes(2 << 20))
+    subprocess.run(["/sbin/mke2fs", "-q", "-F", tmp_path / "root.ext2"], check=True)
+    (tmp_path / "cloud" / "modules").mkdir(parents=True)
+    script = f"printf '%s' '{said}' >{tmp_path}/console"
+    monkeypatch.setattr(foreign, "command", lambda where, kernel, of: ["sh", "-c", script])
+    monkeypatch.setattr(initramfs, "busybox", lambda of: Path(__file__))
+    if why:
+        with pytest.raises(term.LabError, match=f"{why}.*console"):
+            foreign.install(tmp_path, tmp_path / "cloud", machine.ARM64)
+    else:
+        foreign.install(tmp_path, tmp_path / "cloud", machine.ARM64)
+    assert (tmp_path / "debs.ext2").exists() == bool(why)
+
+
 def test_a_disk_that_failed_is_made_again(maker: Path, tmp_path: Path) -> None:
     good = maker.read_text()
     maker.write_text(good.replace("exit 0", "exit 1"))
@@ -71,14 +116,14 @@ def test_unknown_kernel() -> None:
 
 
 def test_what_comes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def make(directory: Path, out: Path, what: str, *targets: Path) -> None:
+    def make(directory: Path, out: Path, what: str, *targets: Path, of: machine.Machine) -> None:
         for path in targets or (out / "agent",):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(what)
 
     monkeypatch.setattr(initramfs, "make", make)
     monkeypatch.setattr(distro, "BUILD", tmp_path / "build")  # of a fresh clone: not there yet
-    monkeypatch.setattr(distro.shutil, "which", lambda _: __file__)
+    monkeypatch.setattr(initramfs, "busybox", lambda of: Path(__file__))
     module = tmp_path / "plain" / "modules" / "lib" / "modules" / "6" / "ext4.ko"
     module.parent.mkdir(parents=True)
     module.write_text("module")
@@ -101,14 +146,14 @@ def test_what_comes_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_comes_along_with_our_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def make(directory: Path, out: Path, what: str, *targets: Path) -> None:
+    def make(directory: Path, out: Path, what: str, *targets: Path, of: machine.Machine) -> None:
         for path in targets or (out / "agent", out / "control"):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(what)
 
     monkeypatch.setattr(initramfs, "make", make)
     monkeypatch.setattr(distro, "BUILD", tmp_path)
-    monkeypatch.setattr(distro.shutil, "which", lambda _: __file__)
+    monkeypatch.setattr(initramfs, "busybox", lambda of: Path(__file__))
     module = tmp_path / "built" / "modules" / "lib" / "modules" / "6" / "dummy.ko"
     module.parent.mkdir(parents=True)
     module.write_text("module")

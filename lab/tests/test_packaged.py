@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from isolab import suite, term
-from isolab.guests import distro, packaged
+from isolab.guests import distro, machine, packaged
 
 RELEASE = "6.12.9-isolator-cloud"
 
@@ -34,7 +34,24 @@ def test_missing_packages_say_how_they_are_made(debs: Path) -> None:
         packaged.debs("deb-cloud-rt")
     with pytest.raises(term.LabError, match="tools/deb-kernel --name laptop$"):
         packaged.debs("deb-laptop")
+    with pytest.raises(term.LabError, match="--arch arm64 --flavour cloud --rt$"):
+        packaged.debs("deb-cloud-arm64-rt")
+    with pytest.raises(term.LabError, match="tools/deb-kernel --arch arm64 --flavour generic$"):
+        packaged.debs("deb-arm64")
     assert packaged.debs("plain") == []
+
+
+def test_of_what_machine_it_is(debs: Path) -> None:
+    assert packaged.machine_of("deb-cloud-rt") is machine.X86_64
+    assert packaged.machine_of("deb-cloud-arm64-rt") is machine.ARM64
+    assert packaged.machine_of("deb-board") is machine.X86_64
+    for package in ("linux-image-6.12.9-isolator-board", "linux-headers-6.12.9-isolator-board"):
+        (debs / f"{package}_1_arm64.deb").write_text("")
+    (debs / "isolator-boot_1_all.deb").write_text("")
+    assert packaged.machine_of("deb-board") is machine.ARM64
+    assert suite._machine("distro-deb-board") is machine.ARM64
+    # Library and command are packed for this machine only.
+    assert len(packaged.debs("deb-board")) == 3
 
 
 def test_what_is_installed_together(debs: Path) -> None:

@@ -140,6 +140,14 @@ programs() {
 	done
 }
 
+# drop_strangers DIR: what install-extmod-build does not compile once more (objtool, resolve_btfids)
+# is of the machine that built it and runs nowhere else.
+drop_strangers() {
+	programs "$1" | while read -r f; do
+		! "${cross}objdump" -f "$f" | grep -q '^architecture: UNKNOWN' || rm "$f"
+	done
+}
+
 # foreign_depends DIR: dpkg-shlibdeps knows nothing of an architecture that is not installed.
 foreign_depends() {
 	programs "$1" | xargs "${cross}objdump" -p >"$work/needs"
@@ -191,13 +199,14 @@ pack_headers() {
 	find "$to" -name .gitignore -delete
 	find "$to" -depth -type d -empty -delete
 	ln -s "/usr/src/linux-headers-$release" "$root/lib/modules/$release/build"
+	[ -z "$cross" ] || drop_strangers "$to"
 	strip_programs "$to"
 	documents "$root" "linux-headers-$release"
 	mkdir -p "$root/DEBIAN" "$root/usr/share/lintian/overrides"
 	template headers.lintian >"$root/usr/share/lintian/overrides/linux-headers-$release"
 	template headers.postinst >"$root/DEBIAN/postinst"
 	# Kbuild calls it gcc, which gcc-12 alone does not bring.
-	compiler=$(gcc -dumpversion)
+	compiler=$("${cross}gcc" -dumpversion)
 	depends=$(headers_depends "$to")
 	[ -n "$depends" ] || die "what the programs in $to need was not found"
 	finish "$root" "linux-headers-$release" "$deb_arch" "$1" <<END

@@ -129,6 +129,24 @@ def test_what_programs_of_another_machine_need(tmp_path: Path, library: str, sai
     assert done.returncode == wanted and said in done.stdout + done.stderr
 
 
+def test_programs_of_this_machine_do_not_go_to_another(tmp_path: Path) -> None:
+    if not shutil.which("aarch64-linux-gnu-gcc"):
+        pytest.skip("aarch64-linux-gnu-gcc is missing: tools/install-packages arm64")
+    done = sh(f"""
+        cd '{tmp_path}'
+        mkdir programs
+        echo 'int main(void) {{ return 0; }}' >m.c
+        gcc -o programs/resolve_btfids m.c
+        aarch64-linux-gnu-gcc -o programs/modpost m.c
+        printf '#!/bin/sh\n' >programs/script
+        chmod 755 programs/script
+        cross=aarch64-linux-gnu- work=.
+        . {PACKAGING}/pack.sh
+        drop_strangers programs""")
+    assert done.returncode == 0, done.stderr
+    assert sorted(p.name for p in (tmp_path / "programs").iterdir()) == ["modpost", "script"]
+
+
 def test_packed_twice_is_the_same(tmp_path: Path) -> None:
     """Whatever the directory, the times, the rights and the order in which files were made."""
     sums = set()

@@ -13,9 +13,10 @@ from isolator_report import schemafile
 
 from .. import header, term
 from ..paths import BUILD, LAB, TOP, cache
-from . import initramfs, packaged
+from . import foreign, initramfs, machine, packaged, packages
 from . import kernel as kernels
 from .kernel import Kernel
+from .machine import Machine
 
 PREFIX = "distro-"
 KERNELS = {"plain": "linux-image-6.12-amd64", "rt": "linux-image-6.12-rt-amd64"}
@@ -26,21 +27,25 @@ PACKAGES = (
     "dbus", "grub2-common", "iproute2", "kmod", "libpam-systemd", "procps", "python3",
     "python3-jsonschema", "sudo", "systemd-sysv", "udev", "util-linux",
 )
-# On the console there is the kernel's log alone, which is scanned.
-APPEND = "systemd.show_status=0 systemd.mask=serial-getty@ttyS0.service"
+# On the console there is the kernel's log alone, which is scanned; it is one or the other port.
+APPEND = ("systemd.show_status=0 systemd.mask=serial-getty@ttyS0.service"
+          " systemd.mask=serial-getty@ttyAMA0.service")
 MAKE = LAB / "host" / "distro-image"
 FILES = LAB / "distro"
 # What the command says is held against them in the guest, each whole in itself.
 SCHEMAS = TOP / "cli" / "schema"
 
 
-def image(more: Sequence[str] = (), debian: Mapping[str, str] = KERNELS) -> Path:
+def image(more: Sequence[str] = (), debian: Mapping[str, str] = KERNELS,
+          of: Machine = machine.X86_64) -> Path:
     """The directory with the disk and Debian's kernels; made if this recipe never was.
 
     @more: packages besides.  @debian: which of its kernels; an empty one: none.
     """
-    packages = [*PACKAGES, *more]
-    recipe = [MAKE.read_text(), *packages, *(f"{name}={k}" for name, k in debian.items())]
+    native = of is machine.X86_64
+    include = [*PACKAGES, *more]
+    recipe = [MAKE.read_text(), *include, *(f"{name}={k}" for name, k in debian.items())]
+    recipe += [] if native else [of.debian, *foreign.sources()]
     key = hashlib.sha256("\n".join(recipe).encode()).hexdigest()[:12]
     into = cache() / f"distro-{key}"
     with open(cache() / "distro.lock", "w") as lock:
@@ -51,10 +56,15 @@ def image(more: Sequence[str] = (), debian: Mapping[str, str] = KERNELS) -> Path
         shutil.rmtree(partial, ignore_errors=True)
         term.say("making the disk of the distribution guest")
         named = [f"{name}={package}" for name, package in debian.items()]
-        done = subprocess.run([MAKE, "--into", partial, "--packages", " ".join(packages), *named],
-                              stdout=2, check=False)
+        options = [] if native else ["--arch", of.debian]
+        done = subprocess.run(
+            [MAKE, "--into", partial, *options, "--packages", " ".join(include), *named],
+            stdout=2, check=False,
+        )
         if done.returncode:
             raise term.LabError("making the disk of the distribution guest failed")
+        if not native:
+            foreign.install(partial, partial / next(iter(debian)), of)
         partial.rename(into)
     return into
 
@@ -66,10 +76,12 @@ def kernel(name: str) -> Kernel:
         return Kernel(PREFIX + name, built.path, disk=image() / "root.ext2")
     if name.startswith(packaged.PREFIX):
         packaged.debs(name)  # what is missing is said before a disk is made
-        with_stock = image(packaged.BESIDE, packaged.STOCK)
+        of = packaged.machine_of(name)
+        stock = packaged.stock(of)
+        with_stock = image((*packaged.BESIDE, *stock.values()), stock, of)
         return packaged.kernel(name, PREFIX + name, with_stock)
     if name not in KERNELS:
-        known = (*KERNELS, *OURS, *packaged.NAMES)
+        known = (*KERNELS, *OURS, *packaged.NAMES, *packaged.ARM64_NAMES)
         raise term.LabError(f"no kernel {PREFIX}{name}; there are {', '.join(known)}")
     where = image()
     return Kernel(PREFIX + name, where / name, disk=where / "root.ext2")
@@ -92,14 +104,21 @@ def _modules(archive: initramfs.Archive, which: Kernel) -> None:
             archive.file(f"disk/usr/lib/modules/{path.relative_to(modules)}", path.read_bytes())
 
 
-def _programs(archive: initramfs.Archive, guest: Path, programs: Path) -> None:
-    """For the test `programs`: those, the triggers of `isolab run`, and the library that ticks."""
+def _programs(archive: initramfs.Archive, guest: Path, programs: Path, of: Machine) -> None:
+    """For the test `programs`: those, the triggers of `isolab run`, and the library that ticks.
+
+    Another machine has the one that `deb` takes: compilers of the others' languages are not there.
+    """
     root = guest / "root" / "lab"
-    triggers = [f"triggers/{t.name}" for t in header.triggers() if t.in_run_by_itself]
+    triggers = [
+        f"triggers/{t.name}" for t in header.triggers() if t.in_run_by_itself and of.name in t.arch
+    ]
     wanted = ("bin/mark", "lib/trigger.sh", "lib/libisolator-preload.so", *triggers)
+    some = () if of is machine.X86_64 else (programs / "control-dynamic",)
     with initramfs.building(BUILD):
-        initramfs.make(LAB / "guest", guest, "the triggers", *(root / name for name in wanted))
-        initramfs.make(FILES / "programs", programs, "the programs")
+        initramfs.make(LAB / "guest", guest, "the triggers", *(root / name for name in wanted),
+                       of=of)
+        initramfs.make(FILES / "programs", programs, "the programs", *some, of=of)
     for name in wanted:
         archive.file(f"lab/{name}", (root / name).read_bytes(), 0o755)
     for path in sorted(programs.iterdir()):
@@ -107,23 +126,40 @@ def _programs(archive: initramfs.Archive, guest: Path, programs: Path) -> None:
             archive.file(f"lab/programs/{path.name}", path.read_bytes(), 0o755)
 
 
+def _kexec(archive: initramfs.Archive, of: Machine) -> None:
+    """Debian's kernel for arm64 cannot load a kernel from files by itself (CONFIG_KEXEC_FILE).
+
+    Not installed there, where the package would act at each shutdown.
+    """
+    tree = packages.unpack(f"kexec-{of.debian}", "bookworm", ("kexec-tools",),
+                           options=("--arch", of.debian))
+    program = tree / "sbin" / "kexec"
+    archive.file("lab/kexec/kexec", program.read_bytes(), 0o755)
+    for library in initramfs.libraries(tree, program, of.triplet):
+        # The loader there wants the C library of its own version.
+        if not library.name.startswith(("libc.so", "ld-linux")):
+            archive.file(f"lab/kexec/{library.name}", library.read_bytes())
+
+
 def with_job(
     which: Kernel, job: str, target: Path, programs: Mapping[str, bytes] | None = None
 ) -> Path:
     """The initramfs that brings what one boot needs to the disk and goes on from there."""
-    guest, agent = BUILD / "lab" / "guest", BUILD / "lab" / "agent"
+    of = which.machine
+    native = of is machine.X86_64
+    built = BUILD / "lab" if native else BUILD / "lab" / of.name
+    guest, agent = built / "guest", built / "agent"
     isolator = guest / "root" / "lab" / "bin" / "isolator"
     with initramfs.building(BUILD):
-        initramfs.make(LAB / "guest" / "agent", agent, "the guest agent")
-        initramfs.make(LAB / "guest", guest, "the isolator command", isolator)
-    busybox = shutil.which("busybox")
-    if not busybox:
-        raise term.LabError("busybox is missing: apt-get install busybox-static")
+        if not native:
+            initramfs.cross_compiler(of)
+        initramfs.make(LAB / "guest" / "agent", agent, "the guest agent", of=of)
+        initramfs.make(LAB / "guest", guest, "the isolator command", isolator, of=of)
     archive = initramfs.Archive()
     for name in ("bin", "dev", "root", "disk"):
         archive.directory(name)
     archive.device("dev/console", 5, 1)
-    archive.file("bin/busybox", Path(busybox).read_bytes(), 0o755)
+    archive.file("bin/busybox", initramfs.busybox(of).read_bytes(), 0o755)
     archive.link("bin/sh", "busybox")
     archive.file("init", (FILES / "init").read_bytes(), 0o755)
     archive.file("isolab.service", (FILES / "isolab.service").read_bytes())
@@ -142,6 +178,8 @@ def with_job(
     for path in packaged.debs(which.name.removeprefix(PREFIX)):
         archive.file(f"lab/debs/{path.name}", path.read_bytes())
     if is_ours(which):
-        _programs(archive, guest, BUILD / "lab" / "programs")
+        _programs(archive, guest, built / "programs", of)
+        if not native:
+            _kexec(archive, of)
     target.write_bytes(archive.bytes())
     return target

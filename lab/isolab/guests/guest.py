@@ -136,7 +136,8 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         "-display",
         "none",
         "-machine",
-        machine.board,
+        # kexec refuses a seed that the kernel has not used up, and with nokaslr it uses none.
+        f"{machine.board},dtb-randomness=off" if arm and disk else machine.board,
         *emulator.accel(use_kvm, guest.icount, threads),
         "-smp",
         f"{guest.cpus},threads={guest.smt}",

@@ -128,7 +128,7 @@ def load_tree(of: machine.Machine = machine.X86_64) -> Path:
     return _fetch("load", LOAD_PACKAGES, of)
 
 
-def _busybox(of: machine.Machine) -> Path:
+def busybox(of: machine.Machine) -> Path:
     """The machine's own; another one's of the same release, which has the same applets."""
     if of is not machine.X86_64:
         return _fetch("busybox", ("busybox-static",), of, "--alone") / "bin" / "busybox"
@@ -138,7 +138,7 @@ def _busybox(of: machine.Machine) -> Path:
     return Path(found)
 
 
-def _libraries(root: Path, program: Path, triplet: str) -> list[Path]:
+def libraries(root: Path, program: Path, triplet: str) -> list[Path]:
     """The shared libraries of @program and theirs, all from @root; its loader is one of them.
 
     They are read, as what runs on another machine cannot be asked.
@@ -159,7 +159,7 @@ def _libraries(root: Path, program: Path, triplet: str) -> list[Path]:
     return list(found.values())
 
 
-def _cross_compiler(of: machine.Machine) -> None:
+def cross_compiler(of: machine.Machine) -> None:
     done = subprocess.run(
         [TOP / "tools" / "install-packages", "--optional", of.name], stdout=2, check=False
     )
@@ -183,14 +183,14 @@ def _base(kernel: Kernel) -> Path:
     guest, agent = built / "guest", built / "agent"
     programs = guest / "root" / "lab" / "bin"
     if not native:
-        _cross_compiler(of)
+        cross_compiler(of)
     make(LAB / "guest", guest, "the guest programs", of=of)
     make(LAB / "guest" / "agent", agent, "the guest agent", of=of)
     make(LAB / "guest" / "cost", programs, "what measures costs in a guest", of=of)
     make(LAB / "guest" / "causes", programs, "the guest's causes", of=of)
     if native:  # what parks a CPU knows the ways into the kernel of that machine only
         make(LAB / "guest" / "instants", programs, "the guest's requests")
-    busybox = _busybox(of)
+    own_shell = busybox(of)
     load = load_tree(of)
     key = hashlib.sha256()
     parts = [agent / "agent", *sorted(p for p in (guest / "root").rglob("*") if p.is_file())]
@@ -204,16 +204,16 @@ def _base(kernel: Kernel) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     for old in target.parent.glob(f"{kernel.name}-*.cpio"):
         old.unlink()
-    own = _busybox(machine.X86_64)
+    own = busybox(machine.X86_64)
     applets = subprocess.run([own, "--list"], capture_output=True, text=True, check=True)
-    archive = skeleton(agent / "agent", busybox, tuple(applets.stdout.split()))
+    archive = skeleton(agent / "agent", own_shell, tuple(applets.stdout.split()))
     loader = Path(of.loader)
     real = load / "lib" / of.triplet / loader.name
     archive.file(of.loader, real.read_bytes(), 0o755)
     seen = {loader.name}
     for program in LOAD_PROGRAMS:
         archive.file(program, (load / program).read_bytes(), 0o755)
-        for library in _libraries(load, load / program, of.triplet):
+        for library in libraries(load, load / program, of.triplet):
             if library.name not in seen:
                 seen.add(library.name)
                 archive.file(f"lib/{of.triplet}/{library.name}", library.read_bytes(), 0o755)

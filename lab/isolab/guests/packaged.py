@@ -8,19 +8,26 @@ from pathlib import Path
 
 from .. import term
 from ..paths import BUILD, OUT
+from . import foreign, machine
 from .kernel import Kernel
+from .machine import Machine
 
 # A kernel that is packed is called by what its release ends with: deb-cloud-rt.
 PREFIX = "deb-"
 # How tools/deb-kernel calls the configurations that it knows, by what the release ends with.
-FLAVOURS = {"amd64": "generic", "cloud": "cloud"}
-# Those of the suite.
+FLAVOURS = {
+    "amd64": "--flavour generic", "cloud": "--flavour cloud",
+    "arm64": "--arch arm64 --flavour generic", "cloud-arm64": "--arch arm64 --flavour cloud",
+}
+# Those of the suites.
 NAMES = ("deb-cloud", "deb-cloud-rt")
-STOCK = {"cloud": "linux-image-6.12-cloud-amd64"}
-# On the disk beside the lab's packages: the stock kernel, as it is installed on a real machine, and
-# what the packages depend on, as there is no archive in the guest.
+ARM64_NAMES = ("deb-cloud-arm64", "deb-cloud-arm64-rt")
+# The kernel that is booted first, where it lies beside the disk.
+STOCK = "cloud"
+# On the disk beside the lab's packages and the stock kernel, which is installed as on a real
+# machine: what the packages depend on, as there is no archive in the guest.
 BESIDE = (
-    *STOCK.values(), "adduser", "dkms", "e2fsprogs", "gcc", "initramfs-tools", "libelf1", "libssl3",
+    "adduser", "dkms", "e2fsprogs", "gcc", "initramfs-tools", "libelf1", "libssl3",
     "linux-base", "make", "zstd",
 )
 # For what is installed, with the image for an initramfs as it is made.
@@ -30,6 +37,19 @@ KERNEL_DEBS, USER_DEBS = OUT / "deb" / "kernel", OUT / "deb"
 USER = ("libisolator0_*.deb", "isolator_*.deb")
 
 
+def stock(of: Machine) -> dict[str, str]:
+    """Debian's kernel, by where it lies."""
+    return {STOCK: f"linux-image-6.12-cloud-{of.debian}"}
+
+
+def machine_of(name: str) -> Machine:
+    """Of that kernel, by its package if it is there, else by how tools/deb-kernel would call it."""
+    flavour = name.removeprefix(PREFIX)
+    package = f"linux-image-*-isolator-{flavour}_*_{machine.ARM64.debian}.deb"
+    foreign_one = machine.ARM64.debian in flavour.split("-") or any(KERNEL_DEBS.glob(package))
+    return machine.ARM64 if foreign_one else machine.X86_64
+
+
 def _image(name: str) -> Path:
     """The package of that kernel."""
     flavour = name.removeprefix(PREFIX)
@@ -37,8 +57,7 @@ def _image(name: str) -> Path:
     if len(found) == 1:
         return found[0]
     kind = flavour.removesuffix("-rt")
-    named = f"--flavour {FLAVOURS[kind]}" if kind in FLAVOURS else f"--name {kind}"
-    how = f"tools/deb-kernel {named}"
+    how = f"tools/deb-kernel {FLAVOURS.get(kind, f'--name {kind}')}"
     how += " --rt" if flavour.endswith("-rt") else ""
     if found:
         raise term.LabError(f"more than one kernel -{flavour} in {KERNEL_DEBS}: keep one")
@@ -47,14 +66,19 @@ def _image(name: str) -> Path:
 
 
 def debs(name: str) -> list[Path]:
-    """What is installed in the guest; nothing for a kernel that is not packed."""
+    """What is installed in the guest; nothing for a kernel that is not packed.
+
+    Library and command are packed for this machine only: another has the lab's own.
+    """
     if not name.startswith(PREFIX):
         return []
     release = _image(name).name.removeprefix("linux-image-").partition("_")[0]
     packages = (f"linux-image-{release}", f"linux-headers-{release}", "isolator-boot")
     wanted = [(KERNEL_DEBS, f"{package}_*.deb") for package in packages]
+    if machine_of(name) is machine.X86_64:
+        wanted += [(USER_DEBS, pattern) for pattern in USER]
     found = []
-    for where, pattern in [*wanted, *((USER_DEBS, pattern) for pattern in USER)]:
+    for where, pattern in wanted:
         matches = sorted(where.glob(pattern))
         if len(matches) != 1:
             raise term.LabError(
@@ -71,15 +95,15 @@ def kernel(name: str, called: str, beside: Path) -> Kernel:
     where = BUILD / "lab" / name
     shutil.rmtree(where, ignore_errors=True)
     where.mkdir(parents=True)
-    stock = beside / next(iter(STOCK))
-    for part in ("bzImage", "config", "modules"):
-        (where / part).symlink_to(stock / part)
+    of = machine_of(name)
+    for part in (of.image, "config", "modules"):
+        (where / part).symlink_to(beside / STOCK / part)
     taken = subprocess.run(
         f"dpkg-deb --fsys-tarfile '{deb}' | tar -xO --wildcards './boot/System.map-*'", shell=True,
         capture_output=True, check=True,
     )
     (where / "System.map").write_bytes(taken.stdout)
-    return Kernel(called, where, disk=_roomy(beside / "root.ext2"))
+    return Kernel(called, where, disk=_roomy(beside / "root.ext2"), arch=of.target)
 
 
 def _roomy(disk: Path) -> Path:
@@ -91,14 +115,6 @@ def _roomy(disk: Path) -> Path:
             return larger
         partial = larger.with_suffix(".partial")
         subprocess.run(["cp", "--sparse=always", disk, partial], check=True)
-        size = partial.stat().st_size + ROOM_MIB * 1024 * 1024
-        subprocess.run(["truncate", "-s", str(size), partial], check=True)
-        # 1: it mended something, as the superblock's time.
-        checked = subprocess.run(
-            ["/sbin/e2fsck", "-fy", partial], capture_output=True, text=True, check=False
-        )
-        if checked.returncode > 1:
-            raise term.LabError(f"{disk} is not a clean file system: {checked.stdout}")
-        subprocess.run(["/sbin/resize2fs", partial], capture_output=True, check=True)
+        foreign.enlarge(partial, ROOM_MIB)
         partial.rename(larger)
     return larger
