@@ -7,8 +7,8 @@
 # used: modules_install and scripts/package/install-extmod-build.
 #
 # pack DIR: the packages to DIR.  Wants tree, objects, release, name, version, top, key, cert,
-# deb_arch, cross, source_arch, image, grub, SOURCE_DATE_EPOCH, and make_kernel, foreign, die and
-# say of tools/deb-kernel.
+# deb_arch, machine, cross, source_arch, image, grub, SOURCE_DATE_EPOCH, and make_kernel, foreign, die
+# and say of tools/deb-kernel.
 # shellcheck shell=sh disable=SC2154
 
 MAINTAINER='Isolator developers <dev@isolator.example>'
@@ -140,12 +140,14 @@ programs() {
 	done
 }
 
-# drop_strangers DIR: what install-extmod-build does not compile once more (objtool, resolve_btfids)
-# is of the machine that built it and runs nowhere else.
-drop_strangers() {
-	programs "$1" | while read -r f; do
-		! "${cross}objdump" -f "$f" | grep -q '^architecture: UNKNOWN' || rm "$f"
-	done
+# whole_of_one_machine DIR: objtool and others are not compiled once more, and would not run there.
+whole_of_one_machine() {
+	# The ELF header's e_machine.
+	others=$(programs "$1" | while read -r f; do
+		[ "$(od -An -t u2 -j 18 -N 2 "$f" | tr -d ' ')" = "$machine" ] || echo "${f#"$1"/}"
+	done)
+	[ -z "$others" ] || die "of the headers' programs these do not run on $deb_arch:" \
+		"$(echo "$others" | paste -sd ' '); packaging/kernel/pack.sh should make or drop them"
 }
 
 # foreign_depends DIR: dpkg-shlibdeps knows nothing of an architecture that is not installed.
@@ -196,10 +198,18 @@ pack_headers() {
 		sh "$tree/scripts/package/install-extmod-build" "$to") >>"$objects/install.log" 2>&1 ||
 		die "the headers failed; see $objects/install.log"
 	cp "$objects/.config" "$to/.config"
+	if [ -n "$cross" ]; then
+		# Made again, bison's header has this directory's name in it; that of the build has not.
+		for made in "$objects"/scripts/genksyms/*.tab.[ch]; do
+			[ ! -e "$made" ] || cp "$made" "$to/scripts/genksyms/"
+		done
+		# Without a vmlinux beside it nothing calls it.
+		rm -rf "$to/tools/bpf/resolve_btfids"
+	fi
+	whole_of_one_machine "$to"
 	find "$to" -name .gitignore -delete
 	find "$to" -depth -type d -empty -delete
 	ln -s "/usr/src/linux-headers-$release" "$root/lib/modules/$release/build"
-	[ -z "$cross" ] || drop_strangers "$to"
 	strip_programs "$to"
 	documents "$root" "linux-headers-$release"
 	mkdir -p "$root/DEBIAN" "$root/usr/share/lintian/overrides"

@@ -129,22 +129,58 @@ def test_what_programs_of_another_machine_need(tmp_path: Path, library: str, sai
     assert done.returncode == wanted and said in done.stdout + done.stderr
 
 
-def test_programs_of_this_machine_do_not_go_to_another(tmp_path: Path) -> None:
-    if not shutil.which("aarch64-linux-gnu-gcc"):
-        pytest.skip("aarch64-linux-gnu-gcc is missing: tools/install-packages arm64")
+def pack_headers(folder: Path, more: str = "") -> tuple[subprocess.CompletedProcess[str], Path]:
+    """For arm64, of a tree that has only what is looked at; @more: what else makes the headers."""
+    compiler = "aarch64-linux-gnu-gcc"
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is missing: tools/install-packages arm64")
+    extmod = folder / "tree/scripts/package/install-extmod-build"
+    extmod.parent.mkdir(parents=True)
+    # As Linux's: bison names its header's guard for where it is.
+    extmod.write_text(f"""
+        mkdir -p "$1/scripts/genksyms" "$1/tools/bpf/resolve_btfids"
+        echo "#ifndef YY_$1" >"$1/scripts/genksyms/parse.tab.h"
+        echo "int yyparse(void);" >"$1/scripts/genksyms/parse.tab.c"
+        echo "int main(void) {{ return 0; }}" >"$1/main.c"
+        "$CC" -o "$1/scripts/sign-file" "$1/main.c"
+        "$HOSTCC" -o "$1/tools/bpf/resolve_btfids/resolve_btfids" "$1/main.c"
+        {more}""")
+    parser = folder / "objects/scripts/genksyms"
+    parser.mkdir(parents=True)
+    (parser / "parse.tab.h").write_text("#ifndef YY_SCRIPTS\n")
+    (parser / "parse.tab.c").write_text("int yyparse(void);\n")
+    (folder / "objects/.config").write_text("")
     done = sh(f"""
-        cd '{tmp_path}'
-        mkdir programs
-        echo 'int main(void) {{ return 0; }}' >m.c
-        gcc -o programs/resolve_btfids m.c
-        aarch64-linux-gnu-gcc -o programs/modpost m.c
-        printf '#!/bin/sh\n' >programs/script
-        chmod 755 programs/script
-        cross=aarch64-linux-gnu- work=.
+        cd '{folder}'
+        mkdir work
+        die() {{ echo "$*" >&2; exit 1; }}
+        say() {{ :; }}
+        foreign() {{ beside=/nowhere; }}
+        top='{ROOT}' tree='{folder}/tree' objects='{folder}/objects' work='{folder}/work'
+        release={RELEASE} name=test line=6.12 package=linux-source-6.12 version=1 deb_version=1-1
+        arch=arm64 deb_arch=arm64 machine=183 cross=aarch64-linux-gnu- source_arch=arm64 signed=no
         . {PACKAGING}/pack.sh
-        drop_strangers programs""")
-    assert done.returncode == 0, done.stderr
-    assert sorted(p.name for p in (tmp_path / "programs").iterdir()) == ["modpost", "script"]
+        pack_headers '{folder}'""", SOURCE_DATE_EPOCH="1700000000")
+    return done, folder / f"linux-headers-{RELEASE}_1-1_arm64.deb"
+
+
+def test_headers_of_another_machine_do_not_tell_where_they_were_built(tmp_path: Path) -> None:
+    sums = set()
+    for place in ("a", "b/longer"):
+        (tmp_path / place).mkdir(parents=True)
+        done, deb = pack_headers(tmp_path / place)
+        assert not done.returncode, done.stderr
+        sums.add(hashlib.sha256(deb.read_bytes()).hexdigest())
+    listed = subprocess.run(["dpkg-deb", "-c", deb], capture_output=True, text=True, check=True)
+    assert "scripts/genksyms/parse.tab.h" in listed.stdout
+    assert "scripts/sign-file" in listed.stdout and "resolve_btfids" not in listed.stdout
+    assert len(sums) == 1
+
+
+def test_a_program_that_would_not_run_there_is_named(tmp_path: Path) -> None:
+    done, deb = pack_headers(tmp_path, '"$HOSTCC" -o "$1/scripts/left" "$1/main.c"')
+    assert done.returncode == 1 and not deb.exists()
+    assert "these do not run on arm64: scripts/left;" in done.stderr
 
 
 def test_packed_twice_is_the_same(tmp_path: Path) -> None:
