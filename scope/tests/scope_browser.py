@@ -2,6 +2,7 @@
 """The page in Debian's Chromium, served by the program itself."""
 
 import contextlib
+import functools
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ CHROMIUM = shutil.which("chromium")
 SIZE = {"width": 1280, "height": 900}
 
 
+@functools.cache
 def parts() -> str:
     """Where uPlot is; without npm or the registry the test is skipped, by name."""
     done = subprocess.run([ROOT / "tools/page-parts"], capture_output=True, text=True)
