@@ -72,7 +72,7 @@ def test_the_head_says_where_and_how() -> None:
 
 
 def test_limits_are_drawn() -> None:
-    """In the histogram, in how many are larger, in both timelines, in both rows of the overview; not for other lines."""
+    """In each drawing of the samples, in both timelines and rows of the overview; not others'."""
     text = page([judged(20_000)])
     pictures = re.findall(r"<svg.*?</svg>", text)
     assert [picture.count("limit p99") for picture in pictures] == [0, 0, 1, 1, 1, 1]
@@ -82,7 +82,7 @@ def test_limits_are_drawn() -> None:
 
 
 def test_how_many_are_larger() -> None:
-    """A percentile can be read: p99 where 1 of 100 is larger; what is missing is larger than all."""
+    """p99 is read where 1 of 100 is larger; what is missing is larger than all."""
     bins = {40: 900, 80: 90, 120: 9}
     whole, lost = (drawing.larger([drawing.Curve("c", bins, None, (), above)], "t")
                    for above in (1, 901))
@@ -141,6 +141,11 @@ def test_one_can_look_at_it(tmp_path: Path) -> None:
         with view.expect_download() as download:
             view.click(".save button:has-text('PNG') >> nth=0")
         assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
+        (tmp_path / "r.svg").write_text(text)
+        view.goto(f"file://{tmp_path}/r.svg")
+        assert view.evaluate("""() => [...document.querySelectorAll('text')].every(one =>
+            one.getBBox().x + one.getBBox().width < document.documentElement.viewBox.baseVal.width)""")
+        view.goto(f"file://{path}")
         for theme in ("light", "dark"):
             assert axe_of(view, source) == [], theme
             view.keyboard.press("d")

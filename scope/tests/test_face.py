@@ -342,7 +342,8 @@ def test_without_storage(recorded: Path) -> None:
 def test_no_module_waits_for_another() -> None:
     """The page asks for all of them at once: a chain of imports costs a round trip each."""
     folder = ROOT / "scope/page"
-    named = re.findall(r'rel="modulepreload" href="/page/([^"]+)"', (folder / "index.html").read_text())
+    named = re.findall(r'rel="modulepreload" href="/page/([^"]+)"',
+                       (folder / "index.html").read_text())
     assert sorted([*named, "scope.js"]) == sorted(path.name for path in folder.glob("*.js"))
 
 

@@ -67,7 +67,7 @@ function cursor(chart) {
 }
 
 const SVG = "http://www.w3.org/2000/svg";
-const LINE = 15, LETTER = 5.6; // pixels of what stands above a figure that leaves the page
+const LINE = 15, LETTER = 6.2; // pixels of what stands above a figure that leaves the page
 
 /** Lines of words, none wider than that. @param {string} text @param {number} width */
 function lines(text, width) {
