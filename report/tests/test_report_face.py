@@ -144,7 +144,8 @@ def test_one_can_look_at_it(tmp_path: Path) -> None:
         (tmp_path / "r.svg").write_text(text)
         view.goto(f"file://{tmp_path}/r.svg")
         assert view.evaluate("""() => [...document.querySelectorAll('text')].every(one =>
-            one.getBBox().x + one.getBBox().width < document.documentElement.viewBox.baseVal.width)""")
+            one.getBBox().x + one.getBBox().width
+                < document.documentElement.viewBox.baseVal.width)""")
         view.goto(f"file://{path}")
         for theme in ("light", "dark"):
             assert axe_of(view, source) == [], theme
