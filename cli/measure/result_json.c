@@ -74,6 +74,7 @@ static void put_machine(struct json *json, const struct audit *audit)
 	char text[4096];
 
 	json_open(json, "machine", '{');
+	put_word(json, "host", "/proc/sys/kernel/hostname");
 	put_word(json, "cmdline", "/proc/cmdline");
 	put_word(json, "clocksource",
 		 "/sys/devices/system/clocksource/clocksource0/current_clocksource");

@@ -21,6 +21,13 @@ def test_drawings_are_what_the_script_draws() -> None:
     assert sum(path.stat().st_size for path in (ROOT / "docs/drawings").glob("*.svg")) < 200_000
 
 
+def test_no_picture_is_heavy() -> None:
+    """Whoever reads a page waits for its pictures."""
+    pictures = [path for path in (ROOT / "docs").rglob("*.*") if path.suffix in (".png", ".svg")]
+    assert len(pictures) > 10
+    assert not [path.name for path in pictures if path.stat().st_size >= 200_000]
+
+
 def anchors(page: Path) -> set[str]:
     """Of its headings, as a forge makes them."""
     text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)

@@ -8,8 +8,6 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-
 from . import schemafile
 from .errors import InvalidResult, ReportError
 from .histogram import Histogram
@@ -26,6 +24,8 @@ def validator(name: str) -> Any:
 
     The command's schemas are packaged beside its own; in a checkout they are the command's files.
     """
+    import jsonschema  # late: a server that begins again does not wait for it
+
     here = Path(__file__)
     places = here.parent, here.parent / "schema", here.parents[2] / "cli/schema"
     found = next(p for p in (place / f"{name}.json" for place in places) if p.exists())
@@ -168,7 +168,9 @@ def keeps_to(data: dict[str, Any], schema: str, version: int, source: str) -> No
         newer = isinstance(said, int) and said > version
         raise ReportError(f"{source}: version {said} of {schema}, this program reads {version}: "
                           + ("take a newer isolator-report" if newer else "measure it again"))
-    wrong = jsonschema.exceptions.best_match(
+    from jsonschema.exceptions import best_match
+
+    wrong = best_match(
         validator(schema.removeprefix("isolator.")).iter_errors(data))
     if wrong is not None:
         raise ReportError(f"{source}: {wrong.json_path}: {wrong.message[:200]}")

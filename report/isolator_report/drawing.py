@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Charts as SVG: a log-log histogram, and a timeline of maxima."""
+"""Charts as SVG: a log-log histogram, how many are larger, and a timeline of maxima."""
 
 import json
 import math
@@ -27,6 +27,7 @@ class Curve:
     bins: Mapping[int, int]
     most: int | None
     marks: Sequence[tuple[str, float]] = ()
+    above: int = 0  # samples that are in no bucket, and larger than all that are
 
 
 def rebin(histogram: Histogram) -> dict[int, int]:
@@ -72,30 +73,49 @@ def _labels(marks: Sequence[tuple[float, str, str]], row: int) -> list[str]:
     return found
 
 
+def _across(curves: Sequence[Curve], limits: Sequence[tuple[str, float]]) -> Axis | None:
+    """The values of all curves, and the limits, from left to right; None: there is no value."""
+    places = [where for curve in curves for where in curve.bins]
+    if not places:
+        return None
+    ends = [*(place(curve.most or 1) for curve in curves), *(place(ns) for _, ns in limits)]
+    low = min([*places, *(math.floor(place(ns)) for _, ns in limits)]) - 2
+    return Axis(low, max([max(places) + 3, *(end + 2 for end in ends)]), LEFT, WIDTH - RIGHT)
+
+
+def _values(x: Axis) -> list[str]:
+    """What that axis says."""
+    found = []
+    for pixel, digit, ns in x.times():
+        if digit == 1:
+            found.append(svg.line(f"M{pixel:.1f} {TOP}V{HEIGHT - BOTTOM}"))
+        found.append(svg.text(pixel, HEIGHT - BOTTOM + 16, time(ns), size=12 if digit == 1 else 10))
+    return found
+
+
+def _named(curves: Sequence[Curve], number: int) -> str:
+    """Of the legend, one curve."""
+    return svg.text(WIDTH - RIGHT, HEIGHT - 8 - 14 * (len(curves) - 1 - number),
+                    curves[number].name, "end", COLOURS[number % len(COLOURS)], 13)
+
+
 def histogram(curves: Sequence[Curve], title: str, limits: Sequence[tuple[str, float]] = ()
               ) -> str:
     """Counts (logarithmic) over values (logarithmic), the curves on top of each other."""
     binned = [curve.bins for curve in curves]
-    places = [where for row in binned for where in row]
-    if not places:
+    x = _across(curves, limits)
+    if x is None:
         return _nothing(title, "no sample in it")
-    ends = [*(place(curve.most or 1) for curve in curves), *(place(ns) for _, ns in limits)]
-    low = min([*places, *(math.floor(place(ns)) for _, ns in limits)]) - 2
-    high = max([max(places) + 3, *(end + 2 for end in ends)])
     most = max(count for row in binned for count in row.values())
-    x = Axis(low, high, LEFT, WIDTH - RIGHT)
     y = _upright(math.log10(0.7), max(math.log10(most) * 1.04, 1.0))
     data = json.dumps([[curve.name, sorted(row.items())]
                        for curve, row in zip(curves, binned, strict=True)])
     parts = [svg.opened(WIDTH, HEIGHT, title,
-                        f' class="chart" tabindex="0" data-steps="{STEPS}" data-low="{low}" '
-                        f'data-high="{high}" data-left="{LEFT}" data-right="{WIDTH - RIGHT}" '
+                        f' class="chart" tabindex="0" data-steps="{STEPS}" data-low="{x.low}" '
+                        f'data-high="{x.high}" data-left="{LEFT}" data-right="{WIDTH - RIGHT}" '
                         f'data-bins="{escape(data)}"')]
     parts += _rows(y, "samples", times=False)
-    for pixel, digit, ns in x.times():
-        if digit == 1:
-            parts.append(svg.line(f"M{pixel:.1f} {TOP}V{HEIGHT - BOTTOM}"))
-        parts.append(svg.text(pixel, HEIGHT - BOTTOM + 16, time(ns), size=12 if digit == 1 else 10))
+    parts += _values(x)
     for number, (curve, row) in enumerate(zip(curves, binned, strict=True)):
         colour = COLOURS[number % len(COLOURS)]
         tops = {where: y.at(math.log10(count)) for where, count in row.items()}
@@ -104,13 +124,40 @@ def histogram(curves: Sequence[Curve], title: str, limits: Sequence[tuple[str, f
         parts += _labels([(x.at(place(value)), mark, colour) for mark, value in
                           [*curve.marks, *([("max", curve.most)] if curve.most else [])]],
                          ROOM * number)
-        parts.append(svg.text(WIDTH - RIGHT, HEIGHT - 8 - 14 * (len(curves) - 1 - number),
-                              curve.name, "end", colour, 13))
+        parts.append(_named(curves, number))
     parts += _labels([(x.at(place(ns)), name, svg.BAD) for name, ns in limits],
                      ROOM * len(curves))
     parts += [svg.line(f"M0 {TOP}V{HEIGHT - BOTTOM}", svg.INK,
                        ' class="cursor" visibility="hidden"'), "</svg>"]
     return "".join(parts)
+
+
+def larger(curves: Sequence[Curve], title: str, limits: Sequence[tuple[str, float]] = ()) -> str:
+    """Which share of the samples is larger than a value; both axes logarithmic.
+
+    A percentile is where a curve crosses its line: p99 at 1 of 100.
+    """
+    x = _across(curves, limits)
+    if x is None:
+        return _nothing(title, "no sample in it")
+    totals = [sum(curve.bins.values()) + curve.above for curve in curves]
+    y = _upright(-math.log10(max(*totals, 10)) - 0.15, 0.0)
+    parts = [svg.opened(WIDTH, HEIGHT, title), *_values(x)]
+    for power in range(math.floor(-y.low) + 1):
+        row, words = y.at(-power), "all" if not power else f"1 of {10**power:,}"
+        parts += [svg.line(f"M{LEFT} {row:.1f}H{WIDTH - RIGHT}"),
+                  svg.text(LEFT - 6, row + 4, words, "end", size=10)]
+    for number, (curve, total) in enumerate(zip(curves, totals, strict=True)):
+        left, path = total, [f"M{LEFT} {y.at(0):.1f}"]
+        for where in sorted(curve.bins):
+            left -= curve.bins[where]
+            row = y.at(math.log10(left / total)) if left else y.begin
+            path.append(f"H{x.at(where + 1):.1f}V{row:.1f}")
+        path += [f"H{x.end}"] if left else []
+        parts += [svg.line("".join(path), COLOURS[number % len(COLOURS)],
+                           ' fill="none" stroke-width="1.6"'), _named(curves, number)]
+    parts += _labels([(x.at(place(ns)), name, svg.BAD) for name, ns in limits], 0)
+    return "".join([*parts, svg.text(4, 12, "samples that are larger", "start"), "</svg>"])
 
 
 def span(timelines: Sequence[Sequence[int | None]], limits: Sequence[tuple[str, float]] = ()

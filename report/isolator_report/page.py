@@ -52,7 +52,8 @@ def _facts(data: dict[str, Any]) -> dict[str, str]:
     """Of what it is, for the head and for each figure."""
     machine = data["machine"]
     known = {True: " (a virtual machine)", False: "", None: " (virtual or not is not known)"}
-    return {"machine": (machine["cpu"] or "processor not known") + known[machine["virtual"]],
+    processor = (machine["cpu"] or "processor not known") + known[machine["virtual"]]
+    return {"machine": ", ".join(filter(None, (machine.get("host"), processor))),
             "kernel": f"Linux {data['kernel']}" if data["kernel"] != "not known" else "not known",
             "command": data.get("command") or "not known",
             "measured": _method(data),
@@ -160,7 +161,8 @@ def _settings(data: dict[str, Any]) -> str:
 def _machine(data: dict[str, Any]) -> str:
     machine, instrument = data["machine"], data["instrument"]
     floor = instrument["floor_ns"]
-    rows = [["kernel", data["kernel"]], ["command line", machine["cmdline"] or "not known"],
+    rows = [["host", machine.get("host") or "not known"], ["kernel", data["kernel"]],
+            ["command line", machine["cmdline"] or "not known"],
             ["processor", machine["cpu"] or "not known"],
             ["virtual machine", {True: "yes", False: "no", None: "not known"}[machine["virtual"]]],
             ["clock source", machine["clocksource"] or "not known"],
@@ -188,7 +190,8 @@ def _group(rows: Sequence[Series], data: dict[str, Any], label: str, folded_away
     title = rows[0].place
     outliers = data["attribution"]["outliers"] if data["attribution"] else []
     curves = [drawing.Curve(one.stretch + (f" ({one.part['load']})" if one.part["load"] else ""),
-                            drawing.rebin(one.histogram), one.data["max"], _marks(one))
+                            drawing.rebin(one.histogram), one.data["max"], _marks(one),
+                            one.data["overflow"] + one.data["missing"])
               for one in rows]
     limits = _limits(data, rows[0].data["name"])
     said = [f'<section tabindex="-1" id="{label}"><h2>{escape(title)}</h2>']
@@ -200,7 +203,9 @@ def _group(rows: Sequence[Series], data: dict[str, Any], label: str, folded_away
         said.append("<details><summary>histogram, percentiles, maxima over time</summary>")
     said += ["<figure>", drawing.histogram(curves, f"{title}: samples by value", limits),
              '<figcaption class="readout dim" aria-live="polite">Arrow keys or the pointer read '
-             "a bucket.</figcaption></figure>", _percentiles(rows), _counts(rows)]
+             "a bucket.</figcaption></figure>", "<h3>How many are larger</h3><figure>",
+             drawing.larger(curves, f"{title}: share of samples that are larger", limits),
+             "</figure>", _percentiles(rows), _counts(rows)]
     # On one axis: what is calmer must not look worse.
     upright = drawing.span([one.data["timeline"]["maxima"] for one in rows], limits)
     for number, one in enumerate(rows):

@@ -17,8 +17,8 @@ def shell(title: str, body: str, *, heading: str | None = None, style: str = "",
     `data` is an element's id and a document that the page carries as JSON, for its own script
     and for whoever wants the figures.
     """
-    palette, common, keys = ((ASSETS / name).read_text()
-                             for name in ("palette.css", "page.css", "page.js"))
+    palette, common, alike, keys = ((ASSETS / name).read_text() for name in (
+        "palette.css", "page.css", "common.js", "page.js"))
     carried = ""
     if data is not None:
         text = json.dumps(data[1]).replace("</", "<\\/")
@@ -30,5 +30,5 @@ def shell(title: str, body: str, *, heading: str | None = None, style: str = "",
             f"<title>{escape(title)}</title><style>{palette}{common}{style}</style></head><body>"
             f"<header><h1>{escape(title if heading is None else heading)}</h1>"
             '<button id="theme" title="key d">light / dark</button></header>'
-            f"<main>{body}</main>{carried}<script>{keys}</script>"
+            f"<main>{body}</main>{carried}<script>{alike}</script><script>{keys}</script>"
             + (f"<script>{script}</script>" if script else "") + "</body></html>\n")

@@ -58,7 +58,8 @@ def result(values: Sequence[int], *, loaded: Sequence[int] | None = None, began:
                      build.setting("dma_latency", None, "not permitted: <C-states> add to it",
                                    asked="0")],
         "phase": ("random", seed), "floor": (20, 22, 90),
-        "machine": {"cmdline": "root=/dev/vda quiet", "clocksource": "tsc", "cpu": "A & B <CPU>",
+        "machine": {"host": "box", "cmdline": "root=/dev/vda quiet", "clocksource": "tsc",
+                    "cpu": "A & B <CPU>",
                     "online": [0, 1], "findings": [
                         {"id": "governor", "severity": "warning", "path": "/sys/x",
                          "value": "powersave"}]},

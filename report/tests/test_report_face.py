@@ -60,6 +60,9 @@ def test_the_head_says_where_and_how() -> None:
     one = judged(20_000)
     text = page([one])
     assert "<dt>command</dt><dd>not known</dd>" in text
+    assert "<dt>machine</dt><dd>box, A &amp; B &lt;CPU&gt;" in text
+    del one.data["machine"]["host"]  # as older programs wrote it
+    assert "<dt>machine</dt><dd>A &amp; B &lt;CPU&gt;" in page([one])
     one.data["command"] = "isolator measure latency -t 5s"
     text = page([one])
     head = text[text.index("<main>"):text.index("<nav ")]
@@ -69,13 +72,34 @@ def test_the_head_says_where_and_how() -> None:
 
 
 def test_limits_are_drawn() -> None:
-    """In the histogram, in both timelines, in both rows of the overview; not for other lines."""
+    """In each drawing of the samples, in both timelines and rows of the overview; not others'."""
     text = page([judged(20_000)])
     pictures = re.findall(r"<svg.*?</svg>", text)
-    assert [picture.count("limit p99") for picture in pictures] == [0, 0, 1, 1, 1]
+    assert [picture.count("limit p99") for picture in pictures] == [0, 0, 1, 1, 1, 1]
     other = judged(20_000)
     other.data["limits"][0]["name"] = "irq/p99"
     assert "limit p99" not in "".join(re.findall(r"<svg.*?</svg>", page([other])))
+
+
+def test_how_many_are_larger() -> None:
+    """p99 is read where 1 of 100 is larger; what is missing is larger than all."""
+    bins = {40: 900, 80: 90, 120: 9}
+    whole, lost = (drawing.larger([drawing.Curve("c", bins, None, (), above)], "t")
+                   for above in (1, 901))
+    rows = {words: float(y) - 4 for y, words in re.findall(
+        r'<text x="60" y="([^"]*)"[^>]*>([^<]*)<', whole)}
+    assert list(rows) == ["all", "1 of 10", "1 of 100", "1 of 1,000"]
+
+    def steps(drawn: str) -> list[float]:
+        path = re.search(r'<path d="(M[^"]*)"[^>]*fill="none"', drawn)
+        assert path is not None and path[1].endswith(f"H{drawing.WIDTH - drawing.RIGHT}")
+        return [float(y) for y in re.findall(r"V([\d.]+)", path[1])]
+
+    assert all(abs(y - rows[words]) < 0.11 for y, words in
+               zip(steps(whole), ("1 of 10", "1 of 100", "1 of 1,000"), strict=True))
+    assert steps(lost)[-1] < rows["1 of 10"]
+    assert "NaN" not in drawing.larger([drawing.Curve("c", {3: 1}, 2)], "t")
+    assert "no sample" in drawing.larger([drawing.Curve("c", {}, None, (), 5)], "t")
 
 
 def test_timelines_of_one_quantity_have_one_scale() -> None:
@@ -117,6 +141,12 @@ def test_one_can_look_at_it(tmp_path: Path) -> None:
         with view.expect_download() as download:
             view.click(".save button:has-text('PNG') >> nth=0")
         assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
+        (tmp_path / "r.svg").write_text(text)
+        view.goto(f"file://{tmp_path}/r.svg")
+        assert view.evaluate("""() => [...document.querySelectorAll('text')].every(one =>
+            one.getBBox().x + one.getBBox().width
+                < document.documentElement.viewBox.baseVal.width)""")
+        view.goto(f"file://{path}")
         for theme in ("light", "dark"):
             assert axe_of(view, source) == [], theme
             view.keyboard.press("d")
@@ -138,7 +168,7 @@ def test_names_that_are_anything(tmp_path: Path) -> None:
         view.focus("svg.chart")
         view.keyboard.press("End")
         assert 'loaded (a; b|c:1, "d" & <e>): 600' in view.inner_text(".readout")
-        assert view.locator(".save button").count() == 6
+        assert view.locator(".save button").count() == 8
         theme = view.evaluate("document.documentElement.dataset.theme")
         view.keyboard.press("d")
         assert view.evaluate("document.documentElement.dataset.theme") != theme

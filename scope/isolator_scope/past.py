@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .bounds import read
 from .frame import HEAD
-from .index import LATEST, Index
+from .index import COARSE, LATEST, Index
 from .protocol import (
     ANSWER_LATE,
     Afterthought,
@@ -21,7 +21,7 @@ from .protocol import (
     Trigger,
 )
 from .recording import Entry, Kind, Reader
-from .trail import BASE, COUNT, LATE, LEAST, MISSING, MOST, SUM, Row, empty
+from .trail import BASE, COUNT, LATE, LEAST, MISSING, MOST, SUM, Row, Trail, empty
 
 MOST_TRIGGERS = 500_000  # that one question reads; the page asks on
 
@@ -138,18 +138,42 @@ def trigger(place: Place, since: int, until: int, number: int | None = None,
             line: int | None = None) -> Found | None:
     """The one of that number; or the one whose answer on that line, or on any, took longest."""
     best, worst = None, -1
+    seen: set[int] = set()
+    after = (-1, -1)  # of what came after its trigger: how long it took, whose it is
     for wall, record in records(place, since, until, MOST_TRIGGERS):
         if isinstance(record, Trigger) and since <= wall <= until:
             if number is not None and record.trigger != number:
                 continue
+            seen.add(record.trigger)
             most = max((one.ns for one in record.answers if line in (None, one.line)), default=-1)
             if best is None or most > worst:
                 best, worst = Found(record.trigger, wall, record.jitter_ns, record.mask, [
                     (one.line, one.ns, one.late) for one in record.answers]), most
-        elif isinstance(record, Afterthought) and best is not None \
-                and record.trigger == best.trigger:
-            best.answers.append((record.line, record.ns, True))
+        elif isinstance(record, Afterthought) and record.trigger in seen:
+            if best is not None and record.trigger == best.trigger:
+                best.answers.append((record.line, record.ns, True))
+            if line in (None, record.line):
+                after = max(after, (record.ns, record.trigger))
+    if number is None and after[0] > worst:
+        return trigger(place, since, until, after[1])
     return best
+
+
+def narrowed(index: Index, trail: Trail, since: int, until: int, line: int | None
+             ) -> tuple[int, int]:
+    """Of a stretch of time, the coarse column with the longest answer: all of it is not read."""
+    each = BASE << 2 * COARSE
+    first, last, kept = since // each, until // each, trail.span(COARSE)
+    if until - since <= each:
+        return since, until
+    rows = dict(index.columns(COARSE, first, last)) | {
+        number: trail.row(COARSE, number)
+        for number in range(max(first, kept.start), min(last + 1, kept.stop))}
+    _, best = max(((column[MOST], -number) for number, row in rows.items()
+                   for place, column in enumerate(row)
+                   if column is not None and line in (None, place)), default=(-1, 0))
+    return (max(since, -best * each), min(until, -best * each + each - 1)) if best else \
+        (since, until)
 
 
 def at(index: Index, path: Path, wall: int) -> Place | None:

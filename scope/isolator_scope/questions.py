@@ -174,8 +174,12 @@ class Questions:
             wall, around = instrument.index.triggered(number or 0), AROUND
         if wall is None:
             return None
+        line, until = whole(one.get("line")), wall + around
+        if number is None:
+            wall, until = past.narrowed(instrument.index, instrument.account.trail, wall, until,
+                                        line)
         place = past.at(instrument.index, instrument.path, wall)
         if place is None:
             return None
         return await asyncio.get_running_loop().run_in_executor(
-            threads, past.trigger, place, wall, wall + around, number, whole(one.get("line")))
+            threads, past.trigger, place, wall, until, number, line)

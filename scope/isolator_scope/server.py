@@ -41,7 +41,7 @@ PAGE = Path(__file__).resolve().parent / "page"
 SOURCES = Path(__file__).resolve().parent.parent / "page"
 TYPES = {".js", ".css"}
 PARTS = ("uPlot.iife.min.js", "uPlot.min.css")
-SHARED = ("palette.css", "page.css")  # by all pages of the project
+SHARED = ("palette.css", "page.css", "common.js")  # by all pages of the project
 SAFE = {
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; frame-ancestors 'none'",

@@ -44,12 +44,18 @@ export class TimeAxis {
     return level;
   }
   get longest() { return world.base * 4 ** (world.levels - 1) * world.ring; }
+  /** A span that can be looked at: four columns at least, at most all of the recording, or what a ring holds.
+   * @param {number} span */
+  bound(span) {
+    const { began = null, reading = null } = world.status ?? {};
+    const most = reading === null ? this.latest : Math.max(this.latest, Date.now() * 1e6);
+    return Math.min(Math.max(span, NEAREST * 4), Math.max(this.longest, began === null ? 0 : (most - began) * 1.02));
+  }
   /** Within the recording, or what may be there when all of it is read. */
   clamp() {
-    const begin = world.status?.began ?? 0, reading = world.status?.reading ?? null;
+    const begin = world.status?.began ?? 0;
     if (this.fit) this.span = Math.max(this.latest - begin, 1e9) * 1.02;
-    const most = reading === null ? this.latest : Math.max(this.latest, Date.now() * 1e6);
-    this.span = Math.min(Math.max(this.span, NEAREST * 4), Math.max(this.longest, (most - begin) * 1.02));
+    this.span = this.bound(this.span);
     const end = Math.max(this.latest, Date.now() * 1e6) + this.span;
     if (this.end !== null) this.end = Math.min(Math.max(this.end, begin + this.span * 0.1), end);
   }
@@ -141,7 +147,7 @@ export class TimeAxis {
   zoom(factor, at = null) {
     const [from, to] = this.window();
     this.fit = false;
-    const span = Math.min(Math.max(this.span * factor, NEAREST * 4), Math.max(this.longest, this.span));
+    const span = this.bound(this.span * factor);
     if (this.end !== null) {
       const point = at ?? (from + to) / 2;
       this.end = point + (to - point) * (span / this.span);

@@ -6,9 +6,13 @@ import { world } from "./state.js";
 
 const PATIENCE = 5000; // ms for the generator to report what it took
 
+/** @typedef {{from?: (state: State) => number|string, send?: (value: number) => number, with?: string[],
+ *   least?: number, most?: number, unit?: string, whole?: boolean, empty?: boolean}} Field
+ * @typedef {NonNullable<import("./state.js").Status["state"]>} State the generator's settings */
+
 /** Of each field: the setting it belongs to, from the generator's unit, to it, and what it says.
  * Those without `from` are of one command and no setting. */
-const FIELDS = /** @type {Record<string, any>} */ ({
+const FIELDS = /** @type {Record<string, Field>} */ ({
   frequency: { from: (s) => s.millihertz / 1000, send: (v) => Math.round(v * 1000),
     least: 0.001, most: 1e6, unit: "Hz" },
   duty: { from: (s) => s.duty_ppm / 1e4, send: (v) => Math.round(v * 1e4), least: 0.0001, most: 99.9999, unit: "%" },
@@ -46,14 +50,17 @@ function wrong(id) {
   if (field.empty && !words) return "";
   if (field.whole)
     return /^\d{1,20}$/.test(words) && BigInt(words) <= LARGEST ? "" : `a whole number from 0 to ${LARGEST}`;
-  if (field.least === undefined) return "";
+  if (field.least === undefined || field.most === undefined) return "";
   const value = Number(words);
   return words && value >= field.least && value <= field.most ? ""
     : `from ${field.least} to ${field.most.toLocaleString("en")} ${field.unit}`;
 }
 
 /** What is sent of a field. @param {string} id */
-const sent = (id) => FIELDS[id].whole ? get(id).value.trim() : String(FIELDS[id].send(Number(get(id).value)));
+function sent(id) {
+  const words = get(id).value.trim(), { send } = FIELDS[id];
+  return send ? String(send(Number(words))) : words;
+}
 
 /** Says what is wrong with some fields. @param {string} name of the command @param {string[]} ids */
 function right(name, ids) {

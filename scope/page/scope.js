@@ -12,11 +12,11 @@ import * as minimap from "./minimap.js";
 import * as overview from "./overview.js";
 import * as place from "./place.js";
 import * as replay from "./replay.js";
-import { chosen, isHeld, keepEver, on, remembered, tell, world, worst } from "./state.js";
+import { chosen, isHeld, keepEver, on, tell, world, worst } from "./state.js";
 import * as views from "./views.js";
 
-document.documentElement.dataset.theme = remembered() ??
-  (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+// What a canvas has drawn does not follow the system's theme.
+document.documentElement.dataset.theme ??= isDark() ? "dark" : "light";
 const table = new overview.Overview();
 
 receive("whole", (words) => {
@@ -185,8 +185,8 @@ function bindKeys() {
 function bindButtons() {
   /** @type {Record<string, () => void>} */
   const acts = { hold: () => views.hold(), theme: views.theme, start: controls.start, stop: () => { command("stop"); },
-    calibrate: controls.calibrate, snapshot, png: () => views.everything().then(figures.png),
-    svg: () => views.everything().then(figures.svg),
+    calibrate: controls.calibrate, snapshot, png: () => views.everything().then(() => figures.save("png")),
+    svg: () => views.everything().then(() => figures.save("svg")),
     markdown: figures.markdown, fade: () => views.fade(1),
     wipe: () => views.overlay.clear(), "range-less": () => views.range(-1), "range-more": () => views.range(1),
     "zoom-in": () => zoom(-1), "zoom-out": () => zoom(1), back: () => axis().pan(-0.5), forth: () => axis().pan(0.5),

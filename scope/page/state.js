@@ -72,17 +72,6 @@ export function keepEver() {
 }
 export const heldAt = () => held?.at ?? null;
 
-/** The theme of last time; null: where the browser keeps nothing, or nothing yet.
- * @param {string} [theme] that is kept */
-export function remembered(theme) {
-  try {
-    if (theme) localStorage.setItem("theme", theme);
-    return localStorage.getItem("theme");
-  } catch {
-    return null;
-  }
-}
-
 /** @type {Map<string, (() => void)[]>} */
 const listeners = new Map();
 
@@ -109,7 +98,7 @@ export function query() {
 
 /** The largest answer of all lines, and whose. @returns {{ns: number, line: number}|null} */
 export function worst() {
-  let found = null;
+  let found = /** @type {{ns: number, line: number}|null} */ (null);
   shown().lines.forEach((row, line) => {
     if (row.max !== null && (!found || row.max > found.ns)) found = { ns: row.max, line };
   });

@@ -8,7 +8,7 @@ import { clock, element, get, length, lineColour, repaint } from "./format.js";
 import { cursor, hands, reading, where, worstOf } from "./hands.js";
 import * as minimap from "./minimap.js";
 import { FADES, Persistence, RANGES } from "./persistence.js";
-import { chosen, isHeld, on, remembered, setHeld, shown, tell, world } from "./state.js";
+import { chosen, isHeld, on, setHeld, shown, tell, world } from "./state.js";
 
 export const VIEWS = ["live", "overlay", "long", "chain", "worst"];
 const SHORT = 150, TALL = 320, EACH = 30; // pixels, and ms between draws
@@ -204,9 +204,7 @@ export function fade(step) {
 }
 
 export function theme() {
-  const root = document.documentElement;
-  root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
-  remembered(root.dataset.theme);
+  turnTheme();
   repaint();
   legend();
   for (const { box, chart } of charts)

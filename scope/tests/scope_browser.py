@@ -2,8 +2,11 @@
 """The page in Debian's Chromium, served by the program itself."""
 
 import contextlib
+import functools
 import os
+import re
 import shutil
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +22,7 @@ CHROMIUM = shutil.which("chromium")
 SIZE = {"width": 1280, "height": 900}
 
 
+@functools.cache
 def parts() -> str:
     """Where uPlot is; without npm or the registry the test is skipped, by name."""
     done = subprocess.run([ROOT / "tools/page-parts"], capture_output=True, text=True)
@@ -76,6 +80,21 @@ def picture(page: Any, name: str, folder: Path, height: int = 900) -> None:
     path = folder / f"scope-{name}.png"
     page.screenshot(path=str(path), clip={"x": 0, "y": 0, "width": SIZE["width"], "height": height})
     assert path.stat().st_size < 200_000
+
+
+def pixels(png: Path) -> tuple[int, int]:
+    """Its width and height; it is a PNG."""
+    head = png.read_bytes()[:24]
+    assert head.startswith(b"\x89PNG\r\n"), head
+    wide, tall = struct.unpack(">II", head[16:])
+    return int(wide), int(tall)
+
+
+def twice(figure: str) -> tuple[int, int]:
+    """The pixels of a PNG that has all of a figure, which is the text of an SVG."""
+    found = re.match(r'<svg [^>]*? width="(\d+)" height="(\d+)"', figure)
+    assert found is not None, figure[:300]
+    return 2 * int(found[1]), 2 * int(found[2])
 
 
 def wait(page: Any, condition: str) -> None:

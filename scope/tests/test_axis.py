@@ -53,6 +53,11 @@ def test_days_that_are_followed(seen: str) -> None:
         for key in ("ArrowLeft", "+", "+"):
             page.keyboard.press(key)
             wait(page, "scope.axes.long.rows.size && !scope.axes.long.lacks().length")
+        # Out again to all of it, which is more than a level keeps.
+        for _ in range(4):
+            page.keyboard.press("-")
+        assert page.evaluate(f"scope.axes.long.span > {LONG}"
+                             " && scope.axes.long.span > scope.axes.long.longest")
 
 
 def test_what_is_not_read_is_not_blank(seen: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from isolator_scope.instrument import Instrument
-from scope_browser import browser, serving, wait
+from scope_browser import browser, parts, serving, wait
 from scope_runs import write
 from scope_simulated import simulated
 from sim.model import Faults
@@ -107,6 +107,7 @@ def test_live_persistence(tmp_path: Path) -> None:
 def test_a_day(day: Path) -> None:
     """Usable soon after the server begins again; then one looks around in all of it."""
     with browser() as page:
+        parts()  # of the tests, and no part of a restart
         began = time.monotonic()
         with serving("--replay", str(day), "--speed", "0") as url:
             page.goto(url)

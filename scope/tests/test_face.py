@@ -339,6 +339,14 @@ def test_without_storage(recorded: Path) -> None:
         wait(page, "document.documentElement.dataset.theme == 'dark'")
 
 
+def test_no_module_waits_for_another() -> None:
+    """The page asks for all of them at once: a chain of imports costs a round trip each."""
+    folder = ROOT / "scope/page"
+    named = re.findall(r'rel="modulepreload" href="/page/([^"]+)"',
+                       (folder / "index.html").read_text())
+    assert sorted([*named, "scope.js"]) == sorted(path.name for path in folder.glob("*.js"))
+
+
 def test_light_as_it_is() -> None:
     """The page's own files and uPlot: below 200 kB, and each below 500 lines."""
     files = [*(ROOT / "scope/page").glob("*.js"), *(ROOT / "scope/page").glob("*.css"),

@@ -3,15 +3,19 @@
 
 import asyncio
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from isolator_scope import checkpoint, past
 from isolator_scope.index import COARSE, Index
 from isolator_scope.instrument import Instrument
 from isolator_scope.link import Target
+from isolator_scope.questions import Questions
 from isolator_scope.recording import Reader
 from isolator_scope.trail import BASE, COUNT, MISSING, MOST
+from isolator_scope.view import View
 from scope_runs import generator, measuring, record, whole
 from sim.model import Faults
 
@@ -75,6 +79,48 @@ def test_a_trigger_of_long_ago(long: Path) -> None:
     at = found.wall
     worst = past.trigger(place, at - 10**9, at + 10**9, line=3)
     assert worst is not None and worst.trigger == 2000
+    made.close()
+
+
+def test_the_worst_of_more_than_is_read(long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a coarse column not all is read, but where the index has its largest answer."""
+    made = indexed(long)
+    monkeypatch.setattr(past, "MOST_TRIGGERS", 100)
+    each = BASE << 2 * 7
+    began = made.account.began
+    assert began is not None
+    at = (began + 200 * 10**9) // each * each  # trigger 2000 is 200 s after the first
+
+    async def ask() -> dict[str, Any]:
+        with ThreadPoolExecutor(1) as threads:
+            asked = Questions(View(made), no_one)
+            return await asked._chain({"wall": at, "around": each, "line": 3}, threads)
+
+    found = asyncio.run(ask())["chain"]
+    assert found is not None and found["trigger"] == 2000
+    made.close()
+
+
+async def no_one(_: dict[str, Any]) -> None:
+    """Whom a question is answered to."""
+
+
+def test_the_worst_may_be_late(tmp_path: Path) -> None:
+    """An answer that came after the next trigger is the longest of its column, too."""
+    path = tmp_path / "late.scope"
+    asyncio.run(record(path, 2000, millihertz=10_000, faults=Faults(late=0.002)))
+    made = indexed(path)
+    assert made.index is not None and made.account.began is not None
+    first, last = made.account.began // BASE, (made.account.began + 150 * 10**9) // BASE
+    place = past.at(made.index, path, first * BASE)
+    assert place is not None
+    rows, _ = past.columns(place, 0, first, last, 11)
+    for line in (0, 3):
+        most = max(row[line][MOST] for row in rows.values() if row[line])  # type: ignore[index]
+        found = past.trigger(place, first * BASE, (last + 1) * BASE - 1, line=line)
+        assert found is not None
+        assert most == max(ns for of, ns, _ in found.answers if of == line)
+        assert any(late for of, _, late in found.answers if of == line)
     made.close()
 
 

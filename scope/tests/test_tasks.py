@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scope_browser import browser, serving, wait
+from scope_browser import browser, pixels, serving, twice, wait
 from scope_runs import record
 from scope_simulated import simulated
 from sim.model import Faults
@@ -177,6 +177,10 @@ def test_6_a_figure_for_a_paper(hands: Hands) -> None:
         assert words in text, words
     assert len(re.findall("<image ", text)) == 11
     hands.done(6)
+    with hands.page.expect_download() as download:
+        hands.page.click("#png")
+    assert download.value.suggested_filename.endswith(".png")
+    assert pixels(Path(download.value.path())) == twice(text)
     # Of the other views, too: what is no picture there is a table, and curves have a legend.
     for tab, images, shown in (("chain", 0, ("comes after", "bh-work", "Unusual: tasklet")),
                                ("long", 2, ("tasklet", "work-unbound", "UTC")),

@@ -8,6 +8,7 @@ import os
 import random
 import re
 import signal
+import socket
 import struct
 import subprocess
 import threading
@@ -89,6 +90,7 @@ def test_document(isolator: Path) -> None:
     assert setting(document, "affinity")["held"] and setting(document, "timer_slack")["held"]
     assert all(setting(document, name) for name in ("policy", "memory", "observer"))
     assert document["machine"]["findings"]
+    assert document["machine"]["host"] == socket.gethostname()
     assert document["instrument"]["clock"] == "monotonic" and document["instrument"]["note"]
 
 
