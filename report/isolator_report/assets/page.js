@@ -66,7 +66,6 @@ function cursor(chart) {
   });
 }
 
-const SVG = "http://www.w3.org/2000/svg";
 const LINE = 15, LETTER = 6.2; // pixels of what stands above a figure that leaves the page
 
 /** Lines of words, none wider than that. @param {string} text @param {number} width */
@@ -84,14 +83,15 @@ function lines(text, width) {
  * @param {SVGSVGElement} chart */
 function alone(chart) {
   const { width, height } = chart.viewBox.baseVal, label = chart.getAttribute("aria-label") ?? "";
-  const made = document.createElementNS(SVG, "svg");
+  const made = /** @type {SVGSVGElement} */ (chart.cloneNode(false));
+  for (const { name } of [...made.attributes]) made.removeAttribute(name);
   const about = lines(chart.closest("[data-about]")?.getAttribute("data-about") ?? document.title, width - 16);
   const head = 30 + LINE * about.length;
   made.setAttribute("viewBox", `0 0 ${width} ${height + head}`);
   made.setAttribute("width", String(width)); made.setAttribute("height", String(height + head));
   made.setAttribute("font-family", "system-ui,sans-serif");
   const add = (/** @type {string} */ tag, /** @type {Record<string, string|number>} */ attributes, words = "") => {
-    const one = document.createElementNS(SVG, tag);
+    const one = document.createElementNS(chart.namespaceURI, tag);
     for (const [name, value] of Object.entries(attributes)) one.setAttribute(name, String(value));
     if (words) one.textContent = words;
     made.append(one);
