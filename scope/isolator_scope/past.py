@@ -136,20 +136,28 @@ class Found:
 
 def trigger(place: Place, since: int, until: int, number: int | None = None,
             line: int | None = None) -> Found | None:
-    """The one of that number; or the one whose answer on that line, or on any, took longest."""
+    """The one of that number; or the one whose answer on that line, or on any, took longest.
+
+    It reads on behind `until` only as long as something there may answer late.
+    """
     best, worst = None, -1
-    seen: set[int] = set()
     after = (-1, -1)  # of what came after its trigger: how long it took, whose it is
-    for wall, record in records(place, since, until, MOST_TRIGGERS):
+    numbers, unanswered = range(0), 0
+    for wall, record in records(place, since, until, 2 * MOST_TRIGGERS):
+        if wall > until and not unanswered:
+            break
         if isinstance(record, Trigger) and since <= wall <= until:
             if number is not None and record.trigger != number:
                 continue
-            seen.add(record.trigger)
+            numbers = range(min(numbers.start or record.trigger, record.trigger),
+                            max(numbers.stop, record.trigger + 1))
+            unanswered += record.mask.bit_count() - len(record.answers)
             most = max((one.ns for one in record.answers if line in (None, one.line)), default=-1)
             if best is None or most > worst:
                 best, worst = Found(record.trigger, wall, record.jitter_ns, record.mask, [
                     (one.line, one.ns, one.late) for one in record.answers]), most
-        elif isinstance(record, Afterthought) and record.trigger in seen:
+        elif isinstance(record, Afterthought) and record.trigger in numbers:
+            unanswered -= 1
             if best is not None and record.trigger == best.trigger:
                 best.answers.append((record.line, record.ns, True))
             if line in (None, record.line):

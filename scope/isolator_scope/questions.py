@@ -21,6 +21,7 @@ from .view import View, find, shape, told_rows, worst
 
 WIDEST = 4 * RING  # columns of an answer
 NEAR = 1_000_000  # ns around a trigger whose time is known
+LONGEST = BASE << 2 * (LEVELS - 1)  # ns in which a trigger is looked for: the longest column
 AROUND = 2_000_000_000  # ns around a trigger whose time is known by its mark only
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -174,7 +175,7 @@ class Questions:
             wall, around = instrument.index.triggered(number or 0), AROUND
         if wall is None:
             return None
-        line, until = whole(one.get("line")), wall + around
+        line, until = whole(one.get("line")), wall + min(around, LONGEST)
         if number is None:
             wall, until = past.narrowed(instrument.index, instrument.account.trail, wall, until,
                                         line)

@@ -3,6 +3,7 @@
 
 import asyncio
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ from isolator_scope import checkpoint, past
 from isolator_scope.index import COARSE, Index
 from isolator_scope.instrument import Instrument
 from isolator_scope.link import Target
+from isolator_scope.protocol import Packet
 from isolator_scope.questions import Questions
-from isolator_scope.recording import Reader
-from isolator_scope.trail import BASE, COUNT, MISSING, MOST
+from isolator_scope.recording import Entry, Reader
+from isolator_scope.trail import BASE, COUNT, LEVELS, MISSING, MOST, Row
 from isolator_scope.view import View
 from scope_runs import generator, measuring, record, whole
 from sim.model import Faults
@@ -91,14 +93,16 @@ def test_the_worst_of_more_than_is_read(long: Path, monkeypatch: pytest.MonkeyPa
     assert began is not None
     at = (began + 200 * 10**9) // each * each  # trigger 2000 is 200 s after the first
 
-    async def ask() -> dict[str, Any]:
-        with ThreadPoolExecutor(1) as threads:
-            asked = Questions(View(made), no_one)
-            return await asked._chain({"wall": at, "around": each, "line": 3}, threads)
-
-    found = asyncio.run(ask())["chain"]
+    found = asyncio.run(chain(made, at, each, 3))["chain"]
     assert found is not None and found["trigger"] == 2000
     made.close()
+
+
+async def chain(made: Instrument, wall: int, around: int, line: int | None) -> dict[str, Any]:
+    """What a click on a column shows."""
+    with ThreadPoolExecutor(1) as threads:
+        return await Questions(View(made), no_one)._chain(
+            {"wall": wall, "around": around, "line": line}, threads)
 
 
 async def no_one(_: dict[str, Any]) -> None:
@@ -121,6 +125,43 @@ def test_the_worst_may_be_late(tmp_path: Path) -> None:
         assert found is not None
         assert most == max(ns for of, ns, _ in found.answers if of == line)
         assert any(late for of, _, late in found.answers if of == line)
+    made.close()
+
+
+def test_a_click_reads_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes after the column only if it may have answers of it, and not more than asked."""
+    path = tmp_path / "a.scope"
+    late = Faults(planted={(1500, "user"): 2 * 10**9})
+    asyncio.run(record(path, 2000, faults=late))  # 10 s
+    made = indexed(path)
+    read, asked = [0], [0]
+    plain, columns = past.packet, Index.columns
+
+    def counting(entry: Entry) -> Packet | None:
+        read[0] += 1
+        return plain(entry)
+
+    def looking(self: Index, level: int, first: int, last: int) -> Iterator[tuple[int, Row]]:
+        asked[0] = max(asked[0], last - first)
+        return columns(self, level, first, last)
+
+    monkeypatch.setattr(past, "packet", counting)
+    monkeypatch.setattr(Index, "columns", looking)
+    each, began = BASE << 2 * COARSE, made.account.began
+    assert made.index is not None and began is not None
+    place = past.at(made.index, path, began)
+    assert place is not None
+    assert past.trigger(place, began, began + each) is not None
+    assert 0 < read[0] < 10  # of 20 packets
+    found = past.trigger(place, began, began + 10**10, number=1500)
+    assert found is not None
+    found = past.trigger(place, found.wall - BASE, found.wall + BASE)
+    assert found is not None and found.trigger == 1500
+    assert min(ns for _, ns, after in found.answers if after) == 2 * 10**9
+    asyncio.run(chain(made, began, 10**18, None))
+    assert 0 < asked[0] <= 1 << 2 * (LEVELS - 1 - COARSE)
+    # The generator's highest rate is 1 MHz.
+    assert each // 1000 < 2 * past.MOST_TRIGGERS
     made.close()
 
 

@@ -181,6 +181,11 @@ def test_6_a_figure_for_a_paper(hands: Hands) -> None:
         hands.page.click("#png")
     assert download.value.suggested_filename.endswith(".png")
     assert pixels(Path(download.value.path())) == twice(text)
+    # Whatever a name has.
+    odd = text.replace("night.scope", "night\1")
+    with hands.page.expect_download() as download:
+        hands.page.evaluate("text => saveFigure(text, 'odd', 'png')", odd)
+    assert odd != text and pixels(Path(download.value.path())) == twice(text)
     # Of the other views, too: what is no picture there is a table, and curves have a legend.
     for tab, images, shown in (("chain", 0, ("comes after", "bh-work", "Unusual: tasklet")),
                                ("long", 2, ("tasklet", "work-unbound", "UTC")),

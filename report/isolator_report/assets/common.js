@@ -41,7 +41,8 @@ function saveFile(blob, name) {
  * @param {string} text of an SVG that says its width and height @param {string} name without its ending
  * @param {"svg"|"png"} kind */
 function saveFigure(text, name, kind) {
-  const blob = new Blob([text], { type: "image/svg+xml" });
+  // A name may have what no XML can hold: the picture would not open.
+  const blob = new Blob([text.replaceAll(/[^\t\n\r\x20-\uFFFD]/g, "\uFFFD")], { type: "image/svg+xml" });
   if (kind === "svg") { saveFile(blob, `${name}.svg`); return; }
   const picture = new Image();
   picture.addEventListener("load", () => {
