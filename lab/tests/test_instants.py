@@ -138,6 +138,7 @@ VOID = [
     ("something else", trial("excluded"), seen(results={"excluded": 2, "queued": 0})),
     ("something else", trial("excluded"), seen(results={"excluded": 1, "queued": 1})),
     ("something else", trial(), seen(results={"excluded": 1})),
+    ("the stop found", trial("stop"), seen(ending="spins", results={"immediate": 1})),
 ]
 
 
@@ -157,6 +158,8 @@ SHOWS = [
     (trial("excluded"), seen(results={"queued": 1, "excluded": 0})),
     (trial("text"), seen(results={"queued": 1, "excluded": 1})),
     (trial(), seen(results={"queued": 2})),
+    # It came back: it left the CPU alone, or should have.
+    (trial("stop"), seen(ending="done", results={"immediate": 1, "queued": 0})),
 ]
 
 

@@ -9,7 +9,7 @@ isolated CPU.
 from dataclasses import dataclass
 from typing import Any
 
-from .plan import ENTRY, KINDS, NOTHING, PARKED_FIRST, TIMER, Kind, Trial
+from .plan import ENTRY, KINDS, NOTHING, PARKED_FIRST, STOP, TIMER, Kind, Trial
 
 Seen = dict[str, Any]
 # As enum result of lab/guest/instants/instants.c.
@@ -97,6 +97,10 @@ def void(trial: Trial, seen: Seen, rt: bool = False) -> str | None:
         return "it waited for the sender ahead of the instant"
     if order != PARKED_FIRST and not seen["held"]:
         return "the sender was not held"
+    parked = instant and seen["ending"] != DONE
+    if parked and KINDS[trial.cell.kind].by == STOP and result(seen).immediate:
+        # It looked four times, and then interrupts whoever is there.
+        return "the stop found the CPU in the kernel each time, for it stood there"
     if instant and noisy(trial, seen, rt):
         return "something else was requested meanwhile"
     return None
