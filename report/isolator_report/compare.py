@@ -305,8 +305,8 @@ def differences(a: Result, b: Result) -> list[str]:
     said = []
     for name, first, second in (
             ("kernel", a.data["kernel"], b.data["kernel"]),
-            *((key, a.data["machine"][key], b.data["machine"][key])
-              for key in ("cmdline", "clocksource", "cpu", "virtual", "online"))):
+            *((key, a.data["machine"].get(key), b.data["machine"].get(key))
+              for key in ("host", "cmdline", "clocksource", "cpu", "virtual", "online"))):
         if first != second:
             said.append(f"{name}: {first} | {second}")
     settings = [{row["name"]: row["got"] for row in one.data["settings"]} for one in (a, b)]

@@ -160,6 +160,16 @@ def _judged_limits(results: Sequence[Result], rows: list[dict[str, Any]]) -> lis
     return found
 
 
+def _machine(results: Sequence[Result]) -> dict[str, Any]:
+    """That of the first; words that are not the same of all are all there."""
+    found: dict[str, Any] = dict(results[0].data["machine"])
+    for key in ("host", "cmdline", "clocksource", "cpu"):
+        words = dict.fromkeys(one.data["machine"].get(key) or "not known" for one in results)
+        if len(words) > 1:
+            found[key] = ", ".join(words)
+    return found
+
+
 def merge(results: Sequence[Result]) -> Result:
     """In the order of their time.  The sums are checked as those of each run are."""
     results = sorted(results, key=lambda one: one.data["began"])
@@ -219,7 +229,7 @@ def merge(results: Sequence[Result]) -> Result:
         kernel=", ".join(kernels), began=first["began"],
         seconds=sum(one.data["seconds"] for one in results),
         early=any(one.data["early"] for one in results), settings=settings,
-        phase=(first["phase"]["kind"], None), machine=first["machine"], parts=parts, limits=judged,
+        phase=(first["phase"]["kind"], None), machine=_machine(results), parts=parts, limits=judged,
         clock=first["instrument"]["clock"], note=first["instrument"]["note"],
         resolution=max(one.data["instrument"]["resolution_ns"] for one in results),
         floor=(min(row["min"] for row in floors), max(row["p50"] for row in floors),

@@ -145,8 +145,10 @@ def test_a_machine_that_moves_by_itself() -> None:
 
 
 def test_differences_are_named() -> None:
-    """Kernel and settings that were not the same."""
+    """Machine, kernel and settings that were not the same."""
     one = documents.result([5000])
+    elsewhere = documents.result([5000], machine={**one.data["machine"], "host": "laptop"})
+    assert compare.differences(one, elsewhere) == ["host: box | laptop"]
     other = documents.result([5000], kernel="6.12.57", settings=[
         documents.build.setting("policy", "other")])
     assert compare.differences(one, other) == [

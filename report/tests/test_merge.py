@@ -44,6 +44,15 @@ def test_as_if_it_had_been_one() -> None:
     assert "3 runs" in whole.data["words"]
 
 
+def test_of_several_machines_none_is_left_out() -> None:
+    """A document that names one of them would say what is not so."""
+    there = {**hour(0).data["machine"], "cpu": None}
+    whole = merge([hour(0), hour(1, machine={**there, "host": "laptop"}), hour(2)])
+    assert whole.data["machine"]["host"] == "box, laptop"
+    assert whole.data["machine"]["cpu"] == "A & B <CPU>, not known"
+    assert merge([hour(0), hour(1)]).data["machine"] == hour(0).data["machine"]
+
+
 def test_largest_values_are_only_those_that_are_surely_the_largest() -> None:
     """One run kept down to 9 ms, another down to 5 us: below 9 ms some are not known."""
     large = documents.result([10_000_000 - i for i in range(2000)])

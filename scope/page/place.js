@@ -15,6 +15,7 @@ function words() {
   if (chosen.limit !== null) found.set("limit", String(chosen.limit));
   if (chosen.run !== null) found.set("run", String(chosen.run));
   if (chosen.rt) found.set("rt", "1");
+  if (chosen.larger) found.set("larger", "1");
   if (chosen.hidden.size) found.set("hidden", [...chosen.hidden].join("."));
   for (const [name, at] of Object.entries(chosen.markers)) if (at !== null) found.set(name, String(Math.round(at)));
   return found.toString();
@@ -43,6 +44,7 @@ export function restore(views) {
   chosen.limit = number(found.get("limit"));
   chosen.run = number(found.get("run"));
   chosen.rt = found.get("rt") === "1";
+  chosen.larger = found.get("larger") === "1";
   for (const line of (found.get("hidden") ?? "").split(".")) if (number(line) !== null) chosen.hidden.add(Number(line));
   for (const name of Object.keys(chosen.markers)) chosen.markers[name] = number(found.get(name));
   setInterval(keep, 500);

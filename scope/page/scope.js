@@ -175,6 +175,7 @@ function bindKeys() {
   keys.key("p", "snapshot beside the recording", () => { snapshot(); });
   keys.key("f", "fading in persistence", () => views.fade(1));
   keys.key("w", "forget the glow in persistence", () => views.overlay.clear());
+  keys.key("g", "in long term, how many answers take longer", () => views.larger(!chosen.larger));
   keys.key("l", "follow the last trigger in the chain", () => chain.ask({}, true));
   keys.key("r", "halt or play a replay", replay.pause);
   keys.key("d", "light or dark", views.theme);
@@ -188,7 +189,8 @@ function bindButtons() {
     calibrate: controls.calibrate, snapshot, png: () => views.everything().then(() => figures.save("png")),
     svg: () => views.everything().then(() => figures.save("svg")),
     markdown: figures.markdown, fade: () => views.fade(1),
-    wipe: () => views.overlay.clear(), "range-less": () => views.range(-1), "range-more": () => views.range(1),
+    wipe: () => views.overlay.clear(), larger: () => views.larger(!chosen.larger),
+    "range-less": () => views.range(-1), "range-more": () => views.range(1),
     "zoom-in": () => zoom(-1), "zoom-out": () => zoom(1), back: () => axis().pan(-0.5), forth: () => axis().pan(0.5),
     newest: () => axis().follow(), whole };
   for (const [id, act] of Object.entries(acts)) get(id).addEventListener("click", act);
@@ -242,7 +244,7 @@ if (chosen.limit !== null) {
 get("kernel").value = chosen.rt ? "rt" : "";
 views.bind(); chain.bind(); minimap.bind(); controls.bind(); replay.bind();
 bindKeys(); bindButtons(); bindTabs();
-views.range(0); views.fade(0);
+views.range(0); views.fade(0); views.larger(chosen.larger);
 views.pick(chosen.view);
 connect();
 requestAnimationFrame(views.draw);

@@ -46,6 +46,7 @@ export const chosen = {
   limit: /** @type {number|null} */ (null),
   armed: false, // hold at the first answer beyond the limit
   rt: false,
+  larger: false, // of the distribution, how many take longer
   markers: /** @type {Record<string, number|null>} */ ({ A: null, B: null }), // ns
   hidden: new Set(), // lines whose chart is folded away
   sort: { by: "", down: true },

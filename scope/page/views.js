@@ -88,6 +88,16 @@ export function pick(name) {
   rebuild();
 }
 
+/** The distribution: how many answers lie where, or how many take longer. @param {boolean} they */
+export function larger(they) {
+  chosen.larger = they;
+  const title = they ? "How many of the run's answers take longer" : "All answers of the run by time";
+  get("histogram-title").textContent = title;
+  get("histogram").dataset.title = title;
+  get("larger").setAttribute("aria-pressed", String(they));
+  touch(true);
+}
+
 /** Sizes or colours have changed. */
 export function rebuild() {
   for (const { chart, box } of charts) {

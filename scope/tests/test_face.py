@@ -161,6 +161,40 @@ def still(page: Any) -> bool:
     return bool(page.evaluate("scope.charts[0].chart.window.join()") == before)
 
 
+# Of the tasklet: places, ns, and the share that takes at least so long.
+CURVE = "[scope.histogram.plot.data[0], scope.histogram.plot.data[4]]"
+
+
+def test_how_many_take_longer(tmp_path: Path) -> None:
+    """A percentile can be read off; what is missing takes longer than all; a reload has it, too."""
+    path = tmp_path / "a.scope"
+    asyncio.run(record(path, 2000, faults=Faults(missing=0.01)))
+    with serving("--replay", str(path), "--speed", "0") as url, browser() as page:
+        page.goto(url)
+        wait(page, "scope.world.lines.length == 11 && scope.world.lines[3].triggers == 2000")
+        page.keyboard.press("3")
+        page.keyboard.press("g")
+        for _ in range(2):
+            wait(page, "scope.chosen.larger && scope.histogram.plot?.data[4]?.at(0) == 1")
+            at, shares = page.evaluate(CURVE)
+            line = page.evaluate("scope.world.lines[3]")
+            assert shares == sorted(shares, reverse=True)
+            assert line["missing"] > 5 and shares[-1] == line["missing"] / 2000
+            curve = list(zip(at, shares, strict=True))
+            # In the buckets of the least and of the largest answer, these are still counted.
+            assert [share for ns, share in curve if ns <= line["min"]][-1] == 1
+            assert [share for ns, share in curve if ns <= line["max"]][-1] > shares[-1]
+            p90 = line["percentiles"][1]  # in one of the buckets, each 1.6 % wide
+            assert max(ns for ns, share in curve if share > 0.1) <= p90
+            assert min(ns for ns, share in curve if share < 0.1) > p90 * 0.98
+            assert page.inner_text("#histogram-title").endswith("take longer")
+            wait(page, "location.hash.includes('larger=1')")
+            page.reload()
+        wait(page, "scope.chosen.larger && scope.histogram.plot?.data[4]?.at(0) == 1")
+        page.click("#larger")
+        wait(page, "!scope.chosen.larger && scope.histogram.plot?.data[4]?.at(0) == null")
+
+
 def test_by_keys_alone(recorded: Path) -> None:
     """Read a column, open its worst trigger's chain, put markers: no pointer."""
     most = "Math.max(...[...scope.axes.live.rows.get({}).values()].map(one => one[1]))"
