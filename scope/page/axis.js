@@ -100,16 +100,16 @@ export class TimeAxis {
     this.waiting = false;
     send({ [this.which]: level });
   }
-  /** What came by itself. @param {{level: number, rows: any[]}} words */
+  /** What came by itself. @param {{level: number, rows: import("./state.js").Rows}} words */
   add({ level, rows }) {
     if (level !== this.level) return;
     for (const [index, lines] of rows) this.put(index, lines);
-    const last = Math.max(this.streamed, rows.at(-1)[0]);
+    const last = Math.max(this.streamed, rows.at(-1)?.[0] ?? -1);
     this.cover(this.streamed < 0 ? last - world.ring + 1 : this.streamed, last);
     this.streamed = last;
     this.trim();
   }
-  /** What was asked for, as far as it was read. @param {any} words */
+  /** What was asked for, as far as it was read. @param {import("./state.js").Window} words */
   answer({ level, first, last, rows }) {
     this.waiting = false;
     if (level !== this.level) return;

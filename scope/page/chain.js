@@ -4,12 +4,15 @@ import { clock, count, date, element, get, lineColour, time } from "./format.js"
 import { receive, send } from "./link.js";
 import { chosen, isHeld, judged, on, tell, world } from "./state.js";
 
-let wanted = /** @type {any} */ ({}); // what was asked for
+/** @typedef {import("./state.js").Chain} Chain
+ * @typedef {{wall?: number, around?: number, line?: number, number?: number, worst?: number}} Question */
+
+let wanted = /** @type {Question} */ ({}); // what was asked for
 let following = true;
 let trigger = 0; // that is shown
-export const last = { chain: /** @type {any} */ (null) };
+export const last = { chain: /** @type {Chain|null} */ (null) };
 
-/** @param {any} one @param {boolean} [follow] */
+/** @param {Question} one @param {boolean} [follow] */
 export function ask(one, follow = false) {
   following = follow;
   wanted = one;
@@ -28,7 +31,7 @@ export function open(wall, around, line) {
   ask({ wall: Math.round(wall), around: Math.round(around), line });
 }
 
-/** Which trigger, and what is unusual. @param {any} chain */
+/** Which trigger, and what is unusual. @param {Chain} chain */
 export function headline(chain) {
   const words = `Trigger ${count(chain.trigger)}, ${date(chain.wall)} (${clock(chain.wall, 3).slice(6)} s), ` +
     `sent ${time(chain.jitter)} late.`;
@@ -39,7 +42,7 @@ export function headline(chain) {
 const HEAD = /** @type {[string, string][]} */ ([["answer", ""], ["after the trigger", "n"],
   ["comes after", ""], ["since that", "n"], ["usually", "n"], ["from that to its answer", "bars"]]);
 
-/** @param {any} chain */
+/** @param {Chain|null} chain */
 export function show(chain) {
   last.chain = chain;
   const holder = get("hops");
@@ -56,14 +59,14 @@ export function show(chain) {
     "aria-label": "hops of the chain" });
   for (const [name, kind] of HEAD) head.append(element("th", name, { scope: "col", class: kind }));
   table.append(head);
-  const end = Math.max(1, ...chain.hops.map((/** @type {any} */ hop) => hop.ns));
+  const end = Math.max(1, ...chain.hops.map((hop) => hop.ns));
   for (const hop of chain.hops) table.append(hopRow(hop, end, hop.name === chain.culprit));
   scroll.append(table);
   holder.append(scroll);
   for (const name of chain.missing) holder.append(element("p", `${name}: missing`, { class: "bad" }));
 }
 
-/** The bar reaches from the answer that it comes after to its own. @param {any} hop
+/** The bar reaches from the answer that it comes after to its own. @param {import("./state.js").Hop} hop
  * @param {number} end @param {boolean} culprit */
 function hopRow(hop, end, culprit) {
   const row = element("tr", "", { class: culprit ? "culprit" : hop.unusual ? "unusual" : "" });
@@ -82,7 +85,7 @@ function hopRow(hop, end, culprit) {
   return row;
 }
 
-/** @param {any[]} rows */
+/** @param {import("./state.js").Worst[]} rows */
 function worst(rows) {
   const body = get("worst-body"), key = JSON.stringify(rows);
   if (body.dataset.key === key) return;
@@ -108,12 +111,12 @@ export function bind() {
   get("follow").addEventListener("click", () => ask({}, true));
   get("previous").addEventListener("click", () => step(-1));
   get("next").addEventListener("click", () => step(1));
-  get("number").addEventListener("change", (/** @type {any} */ event) => ask({ number: Number(event.target.value) }));
-  get("worst").addEventListener("change", (/** @type {any} */ event) => {
-    if (event.target.value) ask({ worst: Number(event.target.value) });
+  get("number").addEventListener("change", () => ask({ number: Number(get("number").value) }));
+  get("worst").addEventListener("change", () => {
+    if (get("worst").value) ask({ worst: Number(get("worst").value) });
   });
-  get("kernel").addEventListener("change", (/** @type {any} */ event) => {
-    chosen.rt = Boolean(event.target.value);
+  get("kernel").addEventListener("change", () => {
+    chosen.rt = Boolean(get("kernel").value);
     again();
   });
   on("names", () => get("worst").replaceChildren(element("option", "…", { value: "" }),

@@ -7,25 +7,26 @@ import { chosen, world } from "./state.js";
 
 const EMPTY = [[0], [null], [null]];
 
-/** @param {any} [values] */
+/** @param {object} [values] how they are said */
 export function axisStyle(values) {
   return { stroke: colour("dim"), grid: { stroke: colour("line"), width: 1 },
     ticks: { stroke: colour("line"), width: 1 }, font: "11px system-ui", values };
 }
 
-/** All of 1, 2, 5 have a line; all are named while there are few, else the 1s. @param {any} say */
+/** All of 1, 2, 5 have a line; all are named while there are few, else the 1s.
+ * @param {(value: number) => string} say */
 export const logarithmic = (say) => ({
-  splits: (/** @type {any} */ _, /** @type {any} */ __, /** @type {number} */ low,
+  splits: (/** @type {uPlot} */ _, /** @type {number} */ __, /** @type {number} */ low,
     /** @type {number} */ high) => steps(low, high),
-  filter: (/** @type {any} */ _, /** @type {number[]} */ splits) => splits,
-  values: (/** @type {any} */ _, /** @type {number[]} */ splits) => splits.map((one) =>
+  filter: (/** @type {uPlot} */ _, /** @type {number[]} */ splits) => splits,
+  values: (/** @type {uPlot} */ _, /** @type {number[]} */ splits) => splits.map((one) =>
     splits.length <= 7 || String(one).match(/^0?\.?0*1/) ? say(one) : ""),
 });
 
 /** UTC, as all times of the page. @param {number} seconds */
 const utc = (seconds) => uPlot.tzDate(new Date(seconds * 1e3), "Etc/UTC");
 
-/** As fine as the ticks are, and the date where it is another. @param {any} _ @param {number[]} splits */
+/** As fine as the ticks are, and the date where it is another. @param {uPlot} _ @param {number[]} splits */
 function clocks(_, splits) {
   const each = splits.length > 1 ? splits[1] - splits[0] : 1;
   return splits.map((at) => {
@@ -39,7 +40,8 @@ function clocks(_, splits) {
 export class TimeChart {
   /**
    * @param {HTMLElement} holder @param {number|null} line @param {number} height
-   * @param {import("./axis.js").TimeAxis} axis @param {any} hands what pointer and cursor do
+   * @param {import("./axis.js").TimeAxis} axis
+   * @param {ReturnType<import("./hands.js").hands>} hands what pointer and cursor do
    */
   constructor(holder, line, height, axis, hands) {
     this.holder = holder; this.line = line; this.height = height; this.axis = axis;
@@ -51,12 +53,19 @@ export class TimeChart {
     this.width = 0;
     this.window = [0, 1];
     this.range = [1, 10];
-    this.build();
+    this.hovered = false;
+    this.plot = this.made();
+    this.begin();
   }
   build() {
-    this.plot?.destroy();
+    this.plot.destroy();
+    this.plot = this.made();
+    this.begin();
+  }
+  begin() { this.hands.bind(this); this.fill(); }
+  made() {
     const sync = uPlot.sync("time");
-    this.plot = new uPlot({
+    return new uPlot({
       width: Math.max(this.holder.clientWidth, 200), height: this.height, legend: { show: false },
       cursor: { drag: { x: false, y: false, setScale: false }, points: { show: false },
         sync: { key: sync.key, setSeries: false }, y: false },
@@ -69,8 +78,6 @@ export class TimeChart {
           show: this.line !== null }],
       hooks: { draw: [() => this.paint()], setCursor: [() => this.hands.cursor(this)] },
     }, EMPTY, this.holder);
-    this.hands.bind(this);
-    this.fill();
   }
   /** The values of a column that this chart shows. @param {Map<number, number[]>} row */
   own(row) {
@@ -131,7 +138,7 @@ export class TimeChart {
     ctx.restore();
     if (this.fresh) { this.draws++; this.fresh = false; }
   }
-  /** @param {any} ctx what has been asked for: not blank, as it may have answers */
+  /** @param {CanvasRenderingContext2D} ctx what has been asked for: not blank, as it may have answers */
   unread(ctx) {
     const { plot, axis } = this, { top, height } = plot.bbox, ratio = devicePixelRatio;
     const place = (/** @type {number} */ index) => plot.valToPos(index * axis.each / 1e9, "x", true);
@@ -142,7 +149,7 @@ export class TimeChart {
       if (b - a > 90 * ratio) ctx.fillText("not read yet", Math.max(a, plot.bbox.left) + 4 * ratio, top + 28 * ratio);
     }
   }
-  /** @param {any} ctx stretches without records */
+  /** @param {CanvasRenderingContext2D} ctx stretches without records */
   gaps(ctx) {
     const { plot } = this, { top, height } = plot.bbox, ratio = devicePixelRatio;
     for (const [since, until, what] of world.gaps) {
@@ -170,7 +177,7 @@ export class TimeChart {
     const begin = Math.min(place(at), left + width - step);
     return [begin, Math.max(place(at + this.width), begin + step)];
   }
-  /** @param {any} ctx */
+  /** @param {CanvasRenderingContext2D} ctx */
   bars(ctx) {
     const { plot } = this, { top } = plot.bbox, ratio = devicePixelRatio, cap = Math.ceil(3 * ratio);
     // Columns that share pixels become one, with the extremes of all of them.
@@ -202,7 +209,7 @@ export class TimeChart {
     ctx.fillStyle = colour("bad");
     for (const [x, end] of missing) ctx.fillRect(x, top + 5 * ratio, end - x, 6 * ratio);
   }
-  /** Limit, markers, notes and where runs begin. @param {any} ctx */
+  /** Limit, markers, notes and where runs begin. @param {CanvasRenderingContext2D} ctx */
   lines(ctx) {
     const { plot } = this, { left, top, width, height } = plot.bbox, ratio = devicePixelRatio;
     ctx.lineWidth = ratio; ctx.font = `${11 * ratio}px system-ui`; ctx.textAlign = "left";

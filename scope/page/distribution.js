@@ -17,41 +17,42 @@ export class Distribution {
     this.height = height;
     this.draws = 0;
     this.names = "";
-    /** @type {any} */
-    this.plot = null;
+    this.plot = /** @type {uPlot|null} */ (null);
   }
+  /** @returns {uPlot} */
   build() {
     this.plot?.destroy();
     this.names = this.key();
-    const compared = chosen.baseline ? world.names.map((name, line) => ({
-      label: `${name}, ${chosen.baseline.title}`, stroke: lineColour(line), width: 1, dash: [4, 3],
+    const other = chosen.baseline, compared = other ? world.names.map((name, line) => ({
+      label: `${name}, ${other.title}`, stroke: lineColour(line), width: 1, dash: [4, 3],
       spanGaps: false, points: { show: false }, show: !chosen.hidden.has(line) })) : [];
-    this.plot = new uPlot({
+    return new uPlot({
       width: Math.max(this.holder.clientWidth, 200), height: this.height, legend: { show: false },
       cursor: { drag: { x: false, y: false }, y: false },
       scales: { x: { time: false, distr: 3 }, y: { distr: 3,
-        range: (/** @type {any} */ _, /** @type {number|null} */ low, /** @type {number|null} */ high) =>
+        range: (/** @type {uPlot} */ _, /** @type {number|null} */ low, /** @type {number|null} */ high) =>
           chosen.larger ? [Math.min(low ?? 0.1, 0.1) / 1.5, 1.3] : [0.7, Math.max(high ?? 1, 10) * 1.5] } },
       axes: [{ ...axisStyle(), ...logarithmic(time) },
         { ...axisStyle(), ...logarithmic(chosen.larger ? among : count), size: chosen.larger ? 96 : 58 }],
       series: [{}, ...world.names.map((name, line) => ({
         label: name, stroke: lineColour(line), width: 1.5, spanGaps: false,
         show: !chosen.hidden.has(line), points: { show: !chosen.larger, size: 3 } })), ...compared],
-      hooks: { draw: [() => this.limit()] },
+      hooks: { draw: [this.limit] },
     }, [[1], ...world.names.map(() => [null]), ...compared.map(() => [null])], this.holder);
   }
   key() { return `${world.names.join()}|${[...chosen.hidden].join()}|${chosen.baseline?.title}|${chosen.larger}`; }
-  limit() {
-    const { ctx, bbox } = this.plot;
+  /** @param {uPlot} plot */
+  limit(plot) {
+    const { ctx, bbox } = plot;
     if (chosen.limit === null) return;
-    const x = this.plot.valToPos(chosen.limit, "x", true);
+    const x = plot.valToPos(chosen.limit, "x", true);
     if (x < bbox.left || x > bbox.left + bbox.width) return;
     ctx.save(); ctx.strokeStyle = colour("bad"); ctx.setLineDash([6, 4]);
     ctx.beginPath(); ctx.moveTo(x, bbox.top); ctx.lineTo(x, bbox.top + bbox.height); ctx.stroke();
     ctx.restore();
   }
   update() {
-    if (!this.plot || this.names !== this.key()) this.build();
+    if (!this.plot || this.names !== this.key()) this.plot = this.build();
     const { bits } = world, { ever, lines } = shown(), base = chosen.baseline?.ever ?? [];
     const found = new Set();
     for (const counts of [...ever, ...base])

@@ -42,7 +42,7 @@ function rows() {
 /** @returns {[string[], string[][]]} */
 function table() {
   if (chosen.view !== "chain" || !last.chain) return [COLUMNS, rows()];
-  const hop = (/** @type {any} */ one) => [one.name, time(one.ns), one.after ?? "–",
+  const hop = (/** @type {import("./state.js").Hop} */ one) => [one.name, time(one.ns), one.after ?? "–",
     time(Math.abs(one.after_ns ?? 0)), one.usual === null ? "not known" : time(one.usual)];
   return [["answer", "after the trigger", "comes after", "since that", "usually"], last.chain.hops.map(hop)];
 }
@@ -73,7 +73,7 @@ function layout() {
       placed.push({ ...one, x: MARGIN + part * (wide + 12), y: y + LINE, wide, tall: tall[part] }));
     y += Math.max(...tall) + LINE + 8;
   }
-  const hops = /** @type {any[]} */ (chosen.view === "chain" && last.chain ? last.chain.hops : []), waterfall = y;
+  const hops = chosen.view === "chain" && last.chain ? last.chain.hops : [], waterfall = y;
   y += hops.length ? hops.length * LINE + 12 : 0;
   const legend = parts.some((one) => one.line < 0) && chosen.view === "long" ? y : 0;
   if (legend) y += LINE + 4;

@@ -33,7 +33,7 @@ export const worstOf = (own) => own.reduce((a, b) => b[MOST] > a[MOST] ? b : a);
 /** @param {(wall: number, around: number, line: number) => void} open a trigger's chain */
 export function hands(open) {
   return {
-    /** @param {any} chart */
+    /** @param {import("./charts.js").TimeChart} chart */
     cursor(chart) {
       const { left } = chart.plot.cursor;
       if (left < 0) {
@@ -43,7 +43,7 @@ export function hands(open) {
       const at = chart.plot.posToVal(left, "x");
       if (cursor.at !== at) { cursor.at = at; tell("cursor"); }
     },
-    /** @param {any} chart */
+    /** @param {import("./charts.js").TimeChart} chart */
     bind(chart) {
       const { over } = chart.plot;
       over.style.touchAction = "pan-y";
@@ -58,7 +58,7 @@ export function hands(open) {
 }
 
 /** Without a key it scrolls the page, which is full of charts.
- * @param {any} chart @param {HTMLElement} over */
+ * @param {import("./charts.js").TimeChart} chart @param {HTMLElement} over */
 function wheel(chart, over) {
   over.addEventListener("wheel", (event) => {
     const { axis, plot } = chart, zooms = event.ctrlKey || event.metaKey || event.altKey;
@@ -70,7 +70,8 @@ function wheel(chart, over) {
   }, { passive: false });
 }
 
-/** @param {any} chart @param {HTMLElement} over @param {any} open */
+/** @param {import("./charts.js").TimeChart} chart @param {HTMLElement} over
+ * @param {(wall: number, around: number, line: number) => void} open */
 function drag(chart, over, open) {
   /** @type {{x: number, end: number, moved: boolean}|null} */
   let from = null;
@@ -98,7 +99,7 @@ function drag(chart, over, open) {
 }
 
 /** The worst column within some pixels of a place: a spike is two pixels wide.
- * @param {any} chart @param {number} seconds */
+ * @param {import("./charts.js").TimeChart} chart @param {number} seconds */
 function nearest(chart, seconds) {
   const [from, to] = chart.window, reach = (to - from) / chart.plot.over.clientWidth * MOVED;
   const first = Math.floor((seconds - reach) * 1e9 / chart.axis.each);
@@ -113,7 +114,7 @@ function nearest(chart, seconds) {
   return best;
 }
 
-/** Where the cursor is. @param {any} axis */
+/** Where the cursor is. @param {import("./axis.js").TimeAxis} axis */
 export function where(axis) {
   if (cursor.at === null) return "";
   const begin = Math.floor(cursor.at * 1e9 / axis.each) * axis.each;

@@ -6,7 +6,7 @@ import { receive, send } from "./link.js";
 import { chosen, on, world } from "./state.js";
 
 const HEIGHT = 34, RENEW = 2000; // ms
-let all = /** @type {any} */ (null);
+let all = /** @type {{begin: number, each: number, cells: [number, number, number][]}|null} */ (null);
 let key = "";
 
 function span() {
@@ -34,7 +34,8 @@ export function draw() {
   canvas.setAttribute("aria-valuenow", String(Math.round(100 * (to - begin) / (end - begin))));
 }
 
-/** The maximum of all mechanisms in each piece, logarithmic. @param {any} ctx @param {(ns: number) => number} place */
+/** The maximum of all mechanisms in each piece, logarithmic.
+ * @param {CanvasRenderingContext2D} ctx @param {(ns: number) => number} place */
 function cells(ctx, place) {
   if (!all) return;
   let low = Infinity, high = 1;

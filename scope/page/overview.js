@@ -70,7 +70,7 @@ export function bar() {
     put(get(`${what}-value`), count(n), n ? (what === "late" ? "late" : "bad") : "");
   }
   put(get("floor-value"), status?.floor ? time(status.floor.p99) : "not measured", status?.floor ? "" : "mid");
-  put(get("why"), [isHeld() ? `held at ${clock(heldAt())} UTC; the recording goes on` : "", why,
+  put(get("why"), [isHeld() ? `held at ${clock(heldAt() ?? 0)} UTC; the recording goes on` : "", why,
     status?.synced !== null && status ? `${several(status.synced ?? 0, "byte")} on disk` : "",
     status ? `host: ${status.memory_mib} MiB of memory` : ""].filter(Boolean).join(" · "));
   doubts();
@@ -117,10 +117,13 @@ const COLUMNS = [
   { id: "strays", title: "strays", wide: true }, { id: "beyond", title: "beyond" },
 ];
 
-/** @param {any} row @param {string} id @returns {any} */
+/** @typedef {import("./state.js").Line} Line */
+
+/** What a cell says.  (To sort by it also the name, which is a word.)
+ * @param {Line} row @param {string} id @returns {number|null} */
 function value(row, id) {
   if (id.startsWith("p")) return row.percentiles[world.percents.indexOf(Number(id.slice(1)))] ?? null;
-  return row[id];
+  return row[/** @type {"min"|"max"|"late"|"missing"|"strays"|"beyond"} */ (id)];
 }
 
 /** One end for all strips, so that they can be compared. */
@@ -135,7 +138,7 @@ function scale() {
 
 export class Overview {
   constructor() {
-    this.rows = /** @type {any[]} */ ([]);
+    this.rows = /** @type {ReturnType<Overview["row"]>[]} */ ([]);
     this.names = "";
     on("limit", () => { this.names = ""; });
   }
@@ -178,9 +181,10 @@ export class Overview {
     });
     cells.name.append(button);
     const strip = element("td", "", { class: "strip" }), track = element("div", "", { class: "track" });
-    for (const part of ["all", "base", "most", "middle", "limit"]) track.append(element("i", "", { class: part }));
+    const parts = ["all", "base", "most", "middle", "limit"].map((part) => element("i", "", { class: part }));
+    track.append(...parts);
     strip.append(track); row.append(strip);
-    return { row, cells, button, track, line };
+    return { row, cells, button, track, parts, line };
   }
   update() {
     if (this.names !== this.key()) this.build();
@@ -201,30 +205,31 @@ export class Overview {
         button.dataset.sort !== by ? "none" : down ? "descending" : "ascending");
     for (const one of order) this.fill(one, lines[one.line], part);
   }
-  /** @param {any} one @param {any} row @param {(ns: number) => number} part */
-  fill({ cells, button, track, line }, row, part) {
+  /** @param {ReturnType<Overview["row"]>} one @param {Line} row
+   * @param {(ns: number) => number} part */
+  fill({ cells, button, track, parts, line }, row, part) {
     button.setAttribute("aria-pressed", String(!chosen.hidden.has(line)));
     for (const { id } of COLUMNS) {
       if (id === "name" || !cells[id]) continue;
       const found = value(row, id), counted = ["late", "missing", "strays", "beyond"].includes(id);
-      const bad = counted ? found > 0 && id !== "strays"
-        : found === -1 || (chosen.limit !== null && found > chosen.limit);
+      const bad = counted ? (found ?? 0) > 0 && id !== "strays"
+        : found === -1 || (chosen.limit !== null && (found ?? 0) > chosen.limit);
       const kind = bad ? id === "late" ? " late" : " bad" : "", wide = COLUMNS.find((two) => two.id === id)?.wide;
       put(cells[id], counted ? found === null ? "–" : count(found) : judged(found), `n${kind}${wide ? " wide" : ""}`);
     }
     track.style.setProperty("--chip", lineColour(line));
-    const [all, base, most, middle, limit] = track.children;
-    const span = (/** @type {any} */ bit, /** @type {number|null} */ from, /** @type {number|null} */ to) => {
+    const [all, base, most, middle, limit] = parts;
+    const span = (/** @type {HTMLElement} */ bit, /** @type {number|null} */ from, /** @type {number|null} */ to) => {
       bit.hidden = from === null || to === null;
       if (bit.hidden) return;
       bit.style.left = `${part(from ?? 0)}%`; bit.style.width = `${Math.max(part(to ?? 0) - part(from ?? 0), 0.4)}%`;
     };
-    const p50 = value(row, "p50"), p99 = value(row, "p99");
+    const p50 = value(row, "p50") ?? 0, p99 = value(row, "p99") ?? 0;
     span(all, row.min, row.max);
     span(middle, p50 > 0 ? p50 : null, p99 > 0 ? p99 : p50 > 0 ? row.max : null);
     span(most, row.max, row.max);
     span(limit, chosen.limit, chosen.limit);
-    const before = chosen.baseline?.lines.find((/** @type {any} */ two) => two.name === row.name);
+    const before = chosen.baseline?.lines.find((two) => two.name === row.name);
     span(base, before?.min ?? null, before?.max ?? null);
   }
 }

@@ -36,8 +36,7 @@ export class Persistence {
     this.last = 0;
     this.fresh = true;
     this.scheme = "";
-    /** @type {any} */
-    this.shades = null;
+    this.shades = new Uint8ClampedArray(0);
     this.strip = document.createElement("canvas");
   }
   /** @param {number} line @param {[number, number][]} changes */
@@ -72,8 +71,7 @@ export class Persistence {
     const fading = !isHeld() && this.glow.some((one) => one?.size) && FADES[this.fade] !== Infinity;
     if (!force && (now - this.last < EACH || !(this.fresh || fading))) return;
     const { canvas } = this, ratio = devicePixelRatio, width = Math.max(canvas.clientWidth, 300);
-    const rows = shown().lines.map((/** @type {any} */ row, /** @type {number} */ line) => [row, line])
-      .filter((/** @type {any} */ [row]) => row.triggers);
+    const rows = shown().lines.map((row, line) => ({ row, line })).filter(({ row }) => row.triggers);
     const lane = Math.max(34, Math.min(70, 560 / Math.max(rows.length, 1)));
     const height = TOP + BOTTOM + lane * Math.max(rows.length, 1);
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
@@ -84,8 +82,7 @@ export class Persistence {
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     ctx.fillStyle = colour("bg"); ctx.fillRect(0, 0, width, height);
     this.axis(ctx, width, height);
-    rows.forEach((/** @type {any} */ [row, line], /** @type {number} */ at) =>
-      this.lane(ctx, row, line, TOP + at * lane, lane, width));
+    rows.forEach(({ row, line }, at) => this.lane(ctx, row, line, TOP + at * lane, lane, width));
     this.limit(ctx, width, height);
     this.age(now);
     if (this.fresh) { this.draws++; this.fresh = false; }
@@ -169,7 +166,7 @@ export class Persistence {
     ctx.drawImage(this.strip, LEFT, high, wide, tall);
     return beyond;
   }
-  /** @param {CanvasRenderingContext2D} ctx @param {any} row @param {number} line
+  /** @param {CanvasRenderingContext2D} ctx @param {import("./state.js").Line} row @param {number} line
    * @param {number} top @param {number} lane @param {number} width */
   lane(ctx, row, line, top, lane, width) {
     const low = top + lane - 6, high = top + 6, middle = top + lane / 2;
@@ -177,30 +174,31 @@ export class Persistence {
     ctx.fillStyle = colour("fg"); ctx.textAlign = "right"; ctx.fillText(row.name, LEFT - 8, middle + 4);
     ctx.fillStyle = lineColour(line); ctx.fillRect(LEFT - 5, high, 3, low - high);
     ctx.textAlign = "left";
-    if (!row.count) {
+    const { min, max } = row;
+    if (min === null || max === null) {
       ctx.fillStyle = colour("bad");
       ctx.fillText(`no answer yet, ${row.missing} missing`, LEFT + 6, middle + 4);
       return;
     }
     const beyond = this.density(ctx, line, high, low - high, width);
-    this.edges(ctx, row, low, high, width);
+    this.edges(ctx, min, max, low, high, width);
     ctx.fillStyle = colour("fg");
-    ctx.fillText(time(row.min), width - RIGHT + 6, middle - 3);
-    ctx.fillText(time(row.max) + (row.max > this.end() ? ` ▸${beyond}` : ""), width - RIGHT + 6, middle + 11);
+    ctx.fillText(time(min), width - RIGHT + 6, middle - 3);
+    ctx.fillText(time(max) + (max > this.end() ? ` ▸${beyond}` : ""), width - RIGHT + 6, middle + 11);
   }
   /** The line is low until its earliest answer and high from its latest one on.
-   * @param {CanvasRenderingContext2D} ctx @param {any} row @param {number} low @param {number} high
-   * @param {number} width */
-  edges(ctx, row, low, high, width) {
+   * @param {CanvasRenderingContext2D} ctx @param {number} min ns @param {number} max ns
+   * @param {number} low @param {number} high @param {number} width */
+  edges(ctx, min, max, low, high, width) {
     const end = this.end(), place = this.scale(width);
-    const first = place(Math.min(row.min, end)), last = place(Math.min(row.max, end));
+    const first = place(Math.min(min, end)), last = place(Math.min(max, end));
     ctx.strokeStyle = colour("fg"); ctx.lineWidth = 1.2; ctx.beginPath();
     ctx.moveTo(LEFT, low); ctx.lineTo(first, low);
-    if (row.max <= end) { ctx.moveTo(last, high); ctx.lineTo(width - RIGHT, high); }
+    if (max <= end) { ctx.moveTo(last, high); ctx.lineTo(width - RIGHT, high); }
     ctx.stroke();
     ctx.fillStyle = colour("edge");
-    if (row.min <= end) ctx.fillRect(first - 1, high - 4, 2, low - high + 8);
-    if (row.max <= end) { ctx.fillRect(last - 1, high - 4, 3, low - high + 8); return; }
+    if (min <= end) ctx.fillRect(first - 1, high - 4, 2, low - high + 8);
+    if (max <= end) { ctx.fillRect(last - 1, high - 4, 3, low - high + 8); return; }
     const x = width - RIGHT; // beyond the view: an arrow, never nothing
     ctx.beginPath(); ctx.moveTo(x - 9, high); ctx.lineTo(x, (high + low) / 2); ctx.lineTo(x - 9, low); ctx.fill();
   }

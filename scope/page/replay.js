@@ -15,7 +15,7 @@ export function report() {
   if (!moving) get("replay-place").value = String(Math.round(1000 * replay.place));
   if (document.activeElement !== get("replay-speed")) {
     const speed = String(replay.speed);
-    if (![...get("replay-speed").options].some((/** @type {any} */ one) => one.value === speed))
+    if (![...get("replay-speed").options].some((/** @type {HTMLOptionElement} */ one) => one.value === speed))
       get("replay-speed").add(new Option(`${+Number(speed).toPrecision(3)}×`, speed));
     get("replay-speed").value = speed;
   }
@@ -32,11 +32,10 @@ export function pause() {
 export function bind() {
   get("replay-pause").addEventListener("click", pause);
   get("replay-step").addEventListener("click", () => set({ steps: 1 }));
-  get("replay-speed").addEventListener("change", (/** @type {any} */ event) =>
-    set({ speed: Number(event.target.value) }));
+  get("replay-speed").addEventListener("change", () => set({ speed: Number(get("replay-speed").value) }));
   get("replay-place").addEventListener("input", () => { moving = true; });
-  get("replay-place").addEventListener("change", async (/** @type {any} */ event) => {
-    await set({ place: Number(event.target.value) / 1000 });
+  get("replay-place").addEventListener("change", async () => {
+    await set({ place: Number(get("replay-place").value) / 1000 });
     moving = false;
   });
 }

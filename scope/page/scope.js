@@ -57,15 +57,18 @@ receive("tick", (words) => {
   if (words.lines) figuresChanged();
 });
 
+/** Whose window it is. @param {string} which */
+const asked = (which) => which === "live" || which === "long" ? axes[which] : undefined;
+
 receive("window", (words) => {
-  (/** @type {any} */ (axes))[words.of]?.answer(words);
+  asked(words.of)?.answer(words);
   views.touch(true);
 });
 
-fails((words) => { if (words.type === "window") (/** @type {any} */ (axes))[words.of]?.failed(); });
+fails((words) => { if (words.type === "window") asked(words.of)?.failed(); });
 
 receive("baseline", (words) => {
-  chosen.baseline = words.lines.length ? { ...words, ever: words.coarse.map((/** @type {any} */ row) => {
+  chosen.baseline = words.lines.length ? { ...words, ever: words.coarse.map((/** @type {[number, number][]} */ row) => {
     const counts = /** @type {number[]} */ ([]);
     for (const [index, n] of row) counts[index] = n;
     return counts;
@@ -74,7 +77,8 @@ receive("baseline", (words) => {
   views.touch(true);
 });
 
-/** Hold at the first answer beyond the limit. @param {import("./axis.js").TimeAxis} one @param {any[]} rows */
+/** Hold at the first answer beyond the limit.
+ * @param {import("./axis.js").TimeAxis} one @param {import("./state.js").Rows} rows */
 function look(one, rows) {
   if (!chosen.armed || chosen.limit === null || one !== axes.live || isHeld()) return;
   for (const [index, lines] of rows)
@@ -200,13 +204,13 @@ function bindButtons() {
     if (most) chain.ask({ worst: most.line });
   });
   get("limit").addEventListener("change", limit);
-  get("armed").addEventListener("change", (/** @type {any} */ event) => arm(event.target.checked));
-  get("run").addEventListener("change", (/** @type {any} */ event) => {
-    chosen.run = event.target.value ? Number(event.target.value) : null;
+  get("armed").addEventListener("change", () => arm(get("armed").checked));
+  get("run").addEventListener("change", () => {
+    chosen.run = get("run").value ? Number(get("run").value) : null;
     send({ run: chosen.run });
   });
-  get("baseline").addEventListener("change", (/** @type {any} */ event) =>
-    send({ baseline: event.target.value === "" ? {} : { run: Number(event.target.value) } }));
+  get("baseline").addEventListener("change", () =>
+    send({ baseline: get("baseline").value === "" ? {} : { run: Number(get("baseline").value) } }));
 }
 
 function bindTabs() {

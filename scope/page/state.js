@@ -23,6 +23,18 @@ import { apart, time } from "./format.js";
  *   runs: Run[], marks: [number, string][], gaps: [number, number, string, number][],
  *   events: [number, string, string][]}} Status
  */
+/** An answer of a trigger, in ns.
+ * @typedef {{name: string, line: number, ns: number, step_ns: number, after: string|null, after_ns: number|null,
+ *   late: boolean, against: boolean, usual: number|null, unusual: boolean}} Hop
+ * @typedef {{trigger: number, wall: number, jitter: number, run: string, hops: Hop[], known: boolean,
+ *   culprit: string|null, missing: string[]}} Chain
+ * @typedef {{trigger: number, ns: number, line: number, name: string, wall: number, others: number}} Worst
+ */
+/** Columns of a level, each with its number and its lines.
+ * @typedef {[number, number[][]][]} Rows
+ * @typedef {{level: number, first: number, last: number, rows: Rows}} Window
+ */
+/** What it is compared with. @typedef {{title: string, lines: Line[], ever: number[][]}} Baseline */
 
 /** As the server reports it. */
 export const world = {
@@ -50,12 +62,12 @@ export const chosen = {
   markers: /** @type {Record<string, number|null>} */ ({ A: null, B: null }), // ns
   hidden: new Set(), // lines whose chart is folded away
   sort: { by: "", down: true },
-  baseline: /** @type {any} */ (null),
+  baseline: /** @type {Baseline|null} */ (null),
 };
 
 /** Distributions when time was halted; null: it goes on.  The server holds the figures, and
  * so can judge them by another limit, or show another run. */
-let held = /** @type {any} */ (null);
+let held = /** @type {{at: number, ever: number[][]}|null} */ (null);
 
 /** Figures as they are shown: now, or when time was halted. */
 export const shown = () => held ? { lines: world.lines, ever: held.ever } : world;
@@ -63,7 +75,7 @@ export const isHeld = () => held !== null;
 
 /** @param {boolean} halt @param {number} at ns */
 export function setHeld(halt, at) {
-  held = halt ? { at } : null;
+  held = halt ? { at, ever: [] } : null;
   keepEver();
   tell("held");
 }
