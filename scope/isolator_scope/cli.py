@@ -181,9 +181,11 @@ def serve(arguments: argparse.Namespace) -> int:
     options = Options(host, port, given, arguments.parts)
     if options.local and not given:  # other users of this machine reach it, too
         options = Options(host, port, secrets.token_urlsafe(24), arguments.parts, secret=False)
+    if arguments.compare is not None and not arguments.compare.is_file():
+        raise ScopeError(f"{arguments.compare}: no such recording")
     if arguments.replay:
-        return run(options, arguments.replay, None, arguments.speed)
-    return run(options, arguments.output, target(arguments), 0.0)
+        return run(options, arguments.replay, None, arguments.speed, arguments.compare)
+    return run(options, arguments.output, target(arguments), 0.0, arguments.compare)
 
 
 def _number(kind: Callable[[str], float], least: float, most: float) -> Callable[[str], float]:
@@ -237,6 +239,8 @@ def parser() -> Parser:
     made.add_argument("-o", "--output", metavar="RECORDING", type=Path,
                       default=Path("isolator.scope"),
                       help="the recording; appended to if it exists (default %(default)s)")
+    made.add_argument("--compare", metavar="RECORDING", type=Path,
+                      help="the page can show the runs of this one beside its own")
     made.add_argument("--listen", metavar="HOST[:PORT]", default="127.0.0.1:8350",
                       help="address of the page (default %(default)s); one that other machines "
                       "reach needs --page-token-file")

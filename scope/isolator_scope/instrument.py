@@ -13,7 +13,7 @@ from typing import Any
 from . import checkpoint
 from .account import Account
 from .bounds import read, whole
-from .errors import ScopeError
+from .errors import ScopeError, reason
 from .frame import HEAD
 from .index import Index
 from .link import Link, Target
@@ -99,6 +99,7 @@ class Instrument:
         self.replayed = 0  # bytes of the recording that are accounted for
         self.ready = not (live and indexed)  # all of the recording is accounted for
         self.playing: Player | None = None
+        self.other: Instrument | None = None  # a recording that it can be compared with
         self.saved = 0.0  # when the last checkpoint was
         self._half = False  # a frame is accounted for in part: an error ended it
         self._started = False  # as far as is known triggers come
@@ -168,6 +169,18 @@ class Instrument:
             self._opened()
         self.ready = True
         self.save()
+
+    async def compare(self, path: Path) -> None:
+        """With the runs of that recording, once it is read; why not is an event."""
+        other = Instrument(path, live=False, indexed=True)
+        other.ready = False
+        try:
+            await other.catch_up()
+            self.other = other
+        except (ScopeError, OSError) as problem:
+            self.events.append(Event(time.time_ns(), "not compared", reason(problem)))
+        finally:
+            other.close()
 
     def forget(self) -> None:
         """From the beginning of the recording again."""

@@ -85,10 +85,13 @@ class Questions:
 
     async def _baseline(self, one: dict[str, Any], _: ThreadPoolExecutor) -> dict[str, Any]:
         instrument, number = self.view.instrument, whole(one.get("run"))
-        found = next((run for run in instrument.account.runs if run.number == number), None)
+        other = instrument.other if one.get("other") is True else None
+        runs = (instrument if other is None else other).account.runs
+        found = next((run for run in runs if run.number == number), None)
         if found is None:
             return {"type": "baseline", "title": "", "lines": [], "coarse": []}
-        return {"type": "baseline", **shape(found, found.title)}
+        return {"type": "baseline", **shape(
+            found, found.title if other is None else f"{other.path.name}: {found.title}")}
 
     async def _window(self, one: dict[str, Any], threads: ThreadPoolExecutor
                       ) -> dict[str, Any]:

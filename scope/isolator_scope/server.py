@@ -332,8 +332,9 @@ async def serve(options: Options, instrument: Instrument, task: asyncio.Task[Non
         await runner.cleanup()
 
 
-def run(options: Options, path: Path, target: Target | None, speed: float) -> int:
-    """isolator-scope serve: a generator, or with no target a recording."""
+def run(options: Options, path: Path, target: Target | None, speed: float,
+        compare: Path | None = None) -> int:
+    """isolator-scope serve: a generator, or with no target a recording; beside it another one."""
     if not options.local and not options.token:
         raise ScopeError(f"{options.host} can be reached from other machines: say with "
                          "--page-token-file who may see the page")
@@ -353,12 +354,15 @@ def run(options: Options, path: Path, target: Target | None, speed: float) -> in
             instrument.forget()  # from its beginning
         if target is not None:
             instrument.connect(target)
-        task = asyncio.create_task(work(instrument))
+        tasks = [asyncio.create_task(work(instrument))]
+        if compare is not None:
+            tasks.append(asyncio.create_task(instrument.compare(compare)))
         try:
-            return await serve(options, instrument, task)
+            return await serve(options, instrument, tasks[0])
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             instrument.close()
 
     try:

@@ -109,7 +109,11 @@ def status(instrument: Instrument) -> dict[str, Any]:
             "rounds": floor.rounds, "resolution_ns": floor.resolution_ns,
             "p50": floor.loopback_p50_ns, "p99": floor.loopback_p99_ns,
             "max": floor.loopback_max_ns, "jitter_max": floor.jitter_max_ns},
-        "runs": runs(account), "marks": [list(one) for one in instrument.marks],
+        "runs": runs(account),
+        "others": [] if instrument.other is None else [
+            {"number": run.number, "title": f"{instrument.other.path.name}: {run.title}"}
+            for run in instrument.other.account.runs],
+        "marks": [list(one) for one in instrument.marks],
         "gaps": [[gap.since, gap.until, gap.what, gap.count]
                  for gap in list(account.gaps)[-SEEN:]],
         "events": [[one.at, one.event, one.words] for one in list(instrument.events)[-SEEN:]],

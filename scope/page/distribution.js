@@ -60,8 +60,8 @@ export class Distribution {
         n && [index - 1, index, index + 1].forEach((one) => one > 0 && found.add(one)));
     const places = [...found].sort((a, b) => a - b);
     if (!places.length) return;
-    const all = { ever, lines }, other = { ever: base, lines: chosen.baseline?.lines ?? [] };
-    const curve = (/** @type {typeof all} */ of, /** @type {number} */ line) => chosen.larger
+    const all = { title: "", ever, lines }, other = chosen.baseline ?? { title: "", ever: [], lines: [] };
+    const curve = (/** @type {import("./state.js").Baseline} */ of, /** @type {number} */ line) => chosen.larger
       ? larger(of.ever[line], of.lines[line], places) : places.map((index) => of.ever[line]?.[index] || null);
     this.plot.setData([places.map((index) => Math.max(lowest(index, bits), 1)),
       ...world.names.map((_, line) => curve(all, line)),

@@ -71,7 +71,7 @@ export function bar() {
   }
   put(get("floor-value"), status?.floor ? time(status.floor.p99) : "not measured", status?.floor ? "" : "mid");
   put(get("why"), [isHeld() ? `held at ${clock(heldAt() ?? 0)} UTC; the recording goes on` : "", why,
-    status?.synced !== null && status ? `${several(status.synced ?? 0, "byte")} on disk` : "",
+    status?.synced !== null && status ? `${several(status.synced ?? 0, "byte")} on disk in ${status.recording}` : "",
     status ? `host: ${status.memory_mib} MiB of memory` : ""].filter(Boolean).join(" · "));
   doubts();
 }
@@ -90,15 +90,19 @@ export const run = () => {
 
 export function runs() {
   const all = world.status?.runs ?? [], one = run();
-  const key = JSON.stringify(all.map((each) => [each.number, each.title]));
+  const others = world.status?.others ?? [];
+  const key = JSON.stringify([...all, ...others].map((each) => [each.number, each.title]));
   if (get("run").dataset.key !== key) {
     get("run").dataset.key = key;
     const title = (/** @type {import("./state.js").Run} */ each) =>
       each.why && each.title === `run ${each.number}` ? `${each.title}: ${each.why}` : each.title;
     get("run").replaceChildren(element("option", "the last run", { value: "" }),
       ...all.map((each) => element("option", title(each), { value: each.number })));
+    const compared = get("baseline").value;
     get("baseline").replaceChildren(element("option", "nothing", { value: "" }),
-      ...all.map((each) => element("option", title(each), { value: each.number })));
+      ...all.map((each) => element("option", title(each), { value: each.number })),
+      ...others.map((each) => element("option", each.title, { value: `other ${each.number}` })));
+    get("baseline").value = compared;
     get("run").value = chosen.run ?? "";
   }
   put(get("run-words"), !one ? "" : one.began === null ? `${one.title}: no trigger yet`
@@ -129,7 +133,7 @@ function value(row, id) {
 /** One end for all strips, so that they can be compared. */
 function scale() {
   let most = 1e6;
-  for (const row of [...shown().lines, ...(chosen.baseline?.lines ?? [])]) most = Math.max(most, row.max ?? 0);
+  for (const row of [...shown().lines, ...(chosen.baseline?.lines ?? [])]) most = Math.max(most, row?.max ?? 0);
   const end = 10 ** Math.ceil(Math.log10(Math.max(most, chosen.limit ?? 0)));
   const part = (/** @type {number} */ ns) =>
     100 * Math.min(Math.max(Math.log10(Math.max(ns, FLOOR) / FLOOR) / Math.log10(end / FLOOR), 0), 1);
@@ -229,7 +233,7 @@ export class Overview {
     span(middle, p50 > 0 ? p50 : null, p99 > 0 ? p99 : p50 > 0 ? row.max : null);
     span(most, row.max, row.max);
     span(limit, chosen.limit, chosen.limit);
-    const before = chosen.baseline?.lines.find((two) => two.name === row.name);
+    const before = chosen.baseline?.lines.find((two) => two?.name === row.name);
     span(base, before?.min ?? null, before?.max ?? null);
   }
 }

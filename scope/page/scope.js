@@ -68,11 +68,15 @@ receive("window", (words) => {
 fails((words) => { if (words.type === "window") asked(words.of)?.failed(); });
 
 receive("baseline", (words) => {
-  chosen.baseline = words.lines.length ? { ...words, ever: words.coarse.map((/** @type {[number, number][]} */ row) => {
+  const lines = /** @type {import("./state.js").Line[]} */ (words.lines);
+  // Another recording may have other lines: a mechanism is compared with its own.
+  const places = world.names.map((name) => lines.findIndex((one) => one.name === name));
+  const ever = places.map((at) => {
     const counts = /** @type {number[]} */ ([]);
-    for (const [index, n] of row) counts[index] = n;
+    for (const [index, n] of words.coarse[at] ?? []) counts[index] = n;
     return counts;
-  }) } : null;
+  });
+  chosen.baseline = lines.length ? { title: words.title, lines: places.map((at) => lines[at]), ever } : null;
   figuresChanged();
   views.touch(true);
 });
@@ -187,6 +191,10 @@ function bindKeys() {
   keys.bind();
 }
 
+/** What is asked for. @param {string} value of the option: a run's number, that of another recording, or nothing */
+const baseline = (value) => !value ? {}
+  : { run: Number(value.replace("other ", "")), other: value.startsWith("other ") };
+
 function bindButtons() {
   /** @type {Record<string, () => void>} */
   const acts = { hold: () => views.hold(), theme: views.theme, start: controls.start, stop: () => { command("stop"); },
@@ -210,7 +218,7 @@ function bindButtons() {
     send({ run: chosen.run });
   });
   get("baseline").addEventListener("change", () =>
-    send({ baseline: get("baseline").value === "" ? {} : { run: Number(get("baseline").value) } }));
+    send({ baseline: baseline(get("baseline").value) }));
 }
 
 function bindTabs() {

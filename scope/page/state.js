@@ -20,7 +20,8 @@ import { apart, time } from "./format.js";
  *   state: {millihertz: number, duty_ppm: number, packet: number, phase: number, seed: string, mask: string,
  *     patience_ns: number, burst: number, gap_ns: number, running: boolean, triggers: number}|null,
  *   floor: {rounds: number, resolution_ns: number, p50: number, p99: number, max: number, jitter_max: number}|null,
- *   runs: Run[], marks: [number, string][], gaps: [number, number, string, number][],
+ *   runs: Run[], others: {number: number, title: string}[],
+ *   marks: [number, string][], gaps: [number, number, string, number][],
  *   events: [number, string, string][]}} Status
  */
 /** An answer of a trigger, in ns.
@@ -34,7 +35,8 @@ import { apart, time } from "./format.js";
  * @typedef {[number, number[][]][]} Rows
  * @typedef {{level: number, first: number, last: number, rows: Rows}} Window
  */
-/** What it is compared with. @typedef {{title: string, lines: Line[], ever: number[][]}} Baseline */
+/** What it is compared with, by line.
+ * @typedef {{title: string, lines: (Line|undefined)[], ever: number[][]}} Baseline */
 
 /** As the server reports it. */
 export const world = {

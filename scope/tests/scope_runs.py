@@ -12,7 +12,7 @@ from isolator_scope.link import Target as Address
 from isolator_scope.protocol import Packet, Record, SetPacket, Start, State, Welcome, encode
 from isolator_scope.recording import Kind, Recording
 from sim.generator import Generator, Link, told
-from sim.model import Faults, Target
+from sim.model import OFFERED, Faults, Target
 
 
 async def until(true: Callable[[], bool], seconds: float = 300.0) -> None:
@@ -89,13 +89,13 @@ async def record(path: Path, triggers: int, seed: int = 1, faults: Faults | None
 
 
 def write(path: Path, triggers: int, seed: int = 1, faults: Faults | None = None,
-          packet: int = 100, millihertz: int = 200_000, began: int = 1_000_000_000_000_000_000
-          ) -> Target:
+          packet: int = 100, millihertz: int = 200_000, began: int = 1_000_000_000_000_000_000,
+          names: tuple[str, ...] = OFFERED) -> Target:
     """A recording as of a run, without a link between, and so sooner.
 
     Its times are the target's own, from `began` on, ns since 1970.
     """
-    target = Target(seed, faults=faults)
+    target = Target(seed, names, faults)
     target.settings.millihertz, target.settings.packet = millihertz, packet
     recording = Recording(path)
     sequence = number = now = 0

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from isolator_report import duration
 from isolator_report.shell import shell
+from isolator_scope.cli import main
+from isolator_scope.errors import ERROR
 from isolator_scope.instrument import Instrument
 from isolator_scope.link import Target
 from scope_browser import axe, axe_source, browser, serving, shown, wait
-from scope_runs import record
+from scope_runs import record, write
 from scope_simulated import simulated
 from sim.model import Faults
 from steps import ROOT
@@ -193,6 +195,34 @@ def test_how_many_take_longer(tmp_path: Path) -> None:
         wait(page, "scope.chosen.larger && scope.histogram.plot?.data[4]?.at(0) == 1")
         page.click("#larger")
         wait(page, "!scope.chosen.larger && scope.histogram.plot?.data[4]?.at(0) == null")
+
+
+def test_beside_another_recording(recorded: Path, tmp_path: Path,
+                                  capsys: pytest.CaptureFixture[str]) -> None:
+    """Each mechanism beside the one of its name there, whatever its line; junk is an event."""
+    other, junk = tmp_path / "stock.scope", tmp_path / "junk.scope"
+    write(other, 500, names=("irq", "softirq", "tasklet"))
+    junk.write_bytes(bytes(1000))
+    with serving("--replay", str(recorded), "--speed", "0", "--compare", str(other)) as url, \
+            browser() as page:
+        page.goto(url)
+        wait(page, "scope.world.lines.length == 11 && scope.world.status.others.length == 1")
+        page.select_option("#baseline", label="stock.scope: run 1")
+        wait(page, "scope.chosen.baseline?.title == 'stock.scope: run 1'")
+        found = page.evaluate("scope.chosen.baseline.lines.map(one => one?.name ?? null)")
+        assert found == ["irq", "softirq", None, "tasklet", *[None] * 7]
+        wait(page, "[...document.querySelectorAll('.track .base')].filter(one => !one.hidden)"
+                   ".length == 3")
+        assert "stock.scope: run 1" in page.inner_text("#strip-scale")
+        page.keyboard.press("3")
+        wait(page, "scope.histogram.plot?.data.length == 23 && "
+                   "scope.histogram.plot.data[15].some(one => one > 0)")
+        assert not page.evaluate("scope.histogram.plot.data[14].some(one => one > 0)")
+    assert main(["serve", "--replay", str(recorded), "--compare", str(tmp_path / "no")]) == ERROR
+    assert "no such recording" in capsys.readouterr().err
+    instrument = Instrument(recorded, live=False)
+    asyncio.run(instrument.compare(junk))
+    assert instrument.other is None and instrument.events[-1].event == "not compared"
 
 
 def test_by_keys_alone(recorded: Path) -> None:

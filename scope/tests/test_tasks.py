@@ -246,6 +246,13 @@ def test_9_before_and_after(hands: Hands) -> None:
     wait(hands.page, "[...document.querySelectorAll('.track .base')].every(one => !one.hidden)")
     assert "line below: before" in hands.text("#strip-scale")
     hands.done(9)
+    hands.says("#why", "on disk in live.scope")
+    # It stays chosen when there is another run.
+    there = hands.page.evaluate("scope.world.status.runs.length")
+    hands.page.click("#new-run")
+    wait(hands.page, f"document.getElementById('baseline').options.length == 1 + {there + 1}")
+    assert hands.page.evaluate("document.getElementById('baseline').selectedOptions[0].text") \
+        == "before"
 
 
 def test_10_catch_the_first_beyond_a_limit(hands: Hands) -> None:
