@@ -2,7 +2,7 @@
 // The chain of one trigger: who answered when, from what it comes after; and the worst triggers.
 import { clock, count, date, element, get, lineColour, time } from "./format.js";
 import { receive, send } from "./link.js";
-import { chosen, isHeld, judged, on, tell, world } from "./state.js";
+import { chosen, isHeld, judged, on, tell, there, world } from "./state.js";
 
 /** @typedef {import("./state.js").Chain} Chain
  * @typedef {{wall?: number, around?: number, line?: number, number?: number, worst?: number}} Question */
@@ -119,8 +119,12 @@ export function bind() {
     chosen.rt = Boolean(get("kernel").value);
     again();
   });
-  on("names", () => get("worst").replaceChildren(element("option", "…", { value: "" }),
-    ...world.names.map((name, line) => element("option", name, { value: line }))));
+  on("there", () => {
+    const { value } = get("worst");
+    get("worst").replaceChildren(element("option", "…", { value: "" }),
+      ...there().map((line) => element("option", world.names[line], { value: line })));
+    get("worst").value = value;
+  });
   setInterval(() => {
     if (chosen.view === "chain" && following && !isHeld()) ask({}, true);
     if (chosen.view === "chain" || chosen.view === "worst") send({ worst: {} });

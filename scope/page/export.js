@@ -5,7 +5,7 @@ import { headline, last } from "./chain.js";
 import { clock, colour, count, date, exact, lineColour, time } from "./format.js";
 import { say } from "./link.js";
 import { run, verdict } from "./overview.js";
-import { chosen, shown, world } from "./state.js";
+import { chosen, shown, there, world } from "./state.js";
 
 const MARGIN = 24, LINE = 18, WIDE = 1100;
 const TITLES = /** @type {Record<string, string>} */ ({ live: "Answers over time", overlay: "All answers",
@@ -77,7 +77,8 @@ function layout() {
   y += hops.length ? hops.length * LINE + 12 : 0;
   const legend = parts.some((one) => one.line < 0) && chosen.view === "long" ? y : 0;
   if (legend) y += LINE + 4;
-  return { placed, lines, hops, waterfall, columns, body, legend, below: y,
+  const curves = there().filter((line) => !chosen.hidden.has(line));
+  return { placed, lines, hops, waterfall, columns, body, legend, curves, below: y,
     height: y + (body.length + 1) * LINE + MARGIN };
 }
 
@@ -116,9 +117,9 @@ function compose() {
     ...all.placed.map((one) => text(one.x, one.y - 5, one.title, one.line >= 0 ? lineColour(one.line) : ink, 13) +
       `<image href="${one.canvas.toDataURL("image/png")}" x="${one.x}" y="${one.y}" width="${one.wide}" ` +
       `height="${one.tall}"/>`),
-    ...(all.legend ? world.names : []).map((one, line) => {
-      const x = MARGIN + line * (WIDE - 2 * MARGIN) / world.names.length;
-      return box(x, all.legend, 10, 10, lineColour(line)) + text(x + 13, all.legend + 9, one, ink, 11);
+    ...(all.legend ? all.curves : []).map((line, at) => {
+      const x = MARGIN + at * (WIDE - 2 * MARGIN) / all.curves.length;
+      return box(x, all.legend, 10, 10, lineColour(line)) + text(x + 13, all.legend + 9, world.names[line], ink, 11);
     }),
     ...bars(all),
     ...[all.columns, ...all.body].flatMap((row, line) => row.map((cell, at) =>

@@ -12,7 +12,7 @@ import * as minimap from "./minimap.js";
 import * as overview from "./overview.js";
 import * as place from "./place.js";
 import * as replay from "./replay.js";
-import { chosen, isHeld, keepEver, on, tell, world, worst } from "./state.js";
+import { chosen, isHeld, keepEver, on, tell, there, world, worst } from "./state.js";
 import * as views from "./views.js";
 
 // What a canvas has drawn does not follow the system's theme.
@@ -122,7 +122,10 @@ function told(status) {
   }
 }
 
+let lines = ""; // of which something came
 function figuresChanged() {
+  const now = JSON.stringify(there().map((line) => [line, world.names[line]]));
+  if (now !== lines) { lines = now; tell("there"); }
   overview.bar();
   overview.runs();
   table.update();

@@ -73,6 +73,8 @@ let held = /** @type {{at: number, ever: number[][]}|null} */ (null);
 
 /** Figures as they are shown: now, or when time was halted. */
 export const shown = () => held ? { lines: world.lines, ever: held.ever } : world;
+/** Lines of which something came: a generator has more than are used. */
+export const there = () => shown().lines.flatMap((row, line) => row.triggers || row.strays ? [line] : []);
 export const isHeld = () => held !== null;
 
 /** @param {boolean} halt @param {number} at ns */

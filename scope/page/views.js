@@ -8,7 +8,7 @@ import { clock, element, get, length, lineColour, repaint } from "./format.js";
 import { cursor, hands, reading, where, worstOf } from "./hands.js";
 import * as minimap from "./minimap.js";
 import { FADES, Persistence, RANGES } from "./persistence.js";
-import { chosen, isHeld, on, setHeld, shown, tell, world } from "./state.js";
+import { chosen, isHeld, on, setHeld, shown, tell, there, world } from "./state.js";
 
 export const VIEWS = ["live", "overlay", "long", "chain", "worst"];
 const SHORT = 150, TALL = 320, EACH = 30; // pixels, and ms between draws
@@ -36,7 +36,7 @@ export function touch(all = false) { dirty = true; forced ||= all; }
 function height() {
   const across = Math.max(Math.floor(get("charts").clientWidth / 390), 1);
   const room = innerHeight - get("charts").getBoundingClientRect().top - scrollY;
-  const rows = Math.ceil(Math.max(world.names.length - chosen.hidden.size, 1) / across);
+  const rows = Math.ceil(Math.max(there().filter((line) => !chosen.hidden.has(line)).length, 1) / across);
   return Math.round(Math.min(Math.max(room / rows - 48, SHORT), TALL));
 }
 
@@ -64,8 +64,9 @@ export function build() {
 }
 
 function legend() {
-  get("legend").replaceChildren(...world.names.map((name, line) => {
-    const chip = element("button", name, { class: "plain chip", "aria-pressed": String(!chosen.hidden.has(line)) });
+  get("legend").replaceChildren(...there().map((line) => {
+    const chip = element("button", world.names[line], { class: "plain chip",
+      "aria-pressed": String(!chosen.hidden.has(line)) });
     chip.style.setProperty("--chip", lineColour(line));
     chip.addEventListener("click", () => { if (!chosen.hidden.delete(line)) chosen.hidden.add(line); tell("hidden"); });
     return chip;
@@ -226,6 +227,7 @@ export function theme() {
 export function bind() {
   for (const event of ["moved", "markers", "hidden", "limit", "held"]) on(event, () => touch(true));
   on("hidden", () => { legend(); rebuild(); });
+  on("there", legend);
   on("cursor", readings);
   on("open chain", () => pick("chain"));
   let wide = 0;

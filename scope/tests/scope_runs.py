@@ -90,13 +90,14 @@ async def record(path: Path, triggers: int, seed: int = 1, faults: Faults | None
 
 def write(path: Path, triggers: int, seed: int = 1, faults: Faults | None = None,
           packet: int = 100, millihertz: int = 200_000, began: int = 1_000_000_000_000_000_000,
-          names: tuple[str, ...] = OFFERED) -> Target:
+          names: tuple[str, ...] = OFFERED, mask: int = 0) -> Target:
     """A recording as of a run, without a link between, and so sooner.
 
     Its times are the target's own, from `began` on, ns since 1970.
     """
     target = Target(seed, names, faults)
     target.settings.millihertz, target.settings.packet = millihertz, packet
+    target.settings.mask = mask
     recording = Recording(path)
     sequence = number = now = 0
 

@@ -201,7 +201,7 @@ def test_beside_another_recording(recorded: Path, tmp_path: Path,
                                   capsys: pytest.CaptureFixture[str]) -> None:
     """Each mechanism beside the one of its name there, whatever its line; junk is an event."""
     other, junk = tmp_path / "stock.scope", tmp_path / "junk.scope"
-    write(other, 500, names=("irq", "softirq", "tasklet"))
+    write(other, 500, names=("irq", "softirq", "tasklet", *[""] * 21))
     junk.write_bytes(bytes(1000))
     with serving("--replay", str(recorded), "--speed", "0", "--compare", str(other)) as url, \
             browser() as page:
@@ -223,6 +223,26 @@ def test_beside_another_recording(recorded: Path, tmp_path: Path,
     instrument = Instrument(recorded, live=False)
     asyncio.run(instrument.compare(junk))
     assert instrument.other is None and instrument.events[-1].event == "not compared"
+
+
+def test_lines_that_are_not_used(tmp_path: Path) -> None:
+    """A generator has 32 of them: they are in no legend, also not in a figure's, and no choice."""
+    path = tmp_path / "a.scope"
+    target = write(path, 500, names=("irq", "softirq", "", "tasklet", *[""] * 28), mask=0b1011)
+    assert len(target.names) == 32
+    with serving("--replay", str(path), "--speed", "0") as url, browser() as page:
+        page.goto(url)
+        wait(page, "scope.world.lines[0]?.count == 500")
+        page.keyboard.press("3")
+        used = ["irq", "softirq", "tasklet"]
+        until(lambda: page.locator("#legend button").all_inner_texts() == used,
+              lambda: page.inner_text("#legend"))
+        assert page.locator("#worst option").all_text_contents() == ["…", *used]
+        page.click("summary:has-text('export')")
+        with page.expect_download() as download:
+            page.click("#svg")
+        text = Path(download.value.path()).read_text()
+        assert "line 2" not in text and text.count('width="10" height="10"') == 3
 
 
 def test_by_keys_alone(recorded: Path) -> None:
