@@ -13,6 +13,7 @@ from isolator_scope.trail import BASE
 from scope_browser import browser, serving, shown, wait
 from scope_runs import write
 from scope_served import served, stand_in, told
+from waiting import until
 
 TRIGGERS = 2600
 LONG = 72 * 3600e9  # ns: 2600 triggers of 10 mHz, one in each column of 164 s or in its neighbour
@@ -64,11 +65,12 @@ def test_what_is_not_read_is_not_blank(seen: str) -> None:
     """While the answer is on its way, or is none, the time is shaded."""
     with browser() as page:
         page.goto(f"{seen}#view=long")
-        wait(page, f"scope.world.lines[0]?.count == {TRIGGERS} && !scope.axes.long.lacks().length")
-        shown(page)
+        wait(page, f"scope.world.lines[0]?.count == {TRIGGERS} && !scope.axes.long.lacks().length"
+                   f" && {KNOWN} > 1500")
         ink = """() => { const {plot} = scope.maxima.chart, {left, top, height} = plot.bbox;
             return [...plot.ctx.getImageData(left + 40, top + height - 4, 1, 1).data].join(); }"""
-        read = page.evaluate(ink)
+        read = "0,0,0,0"  # below all answers
+        until(lambda: page.evaluate(ink) == read, lambda: str(page.evaluate(ink)))
         draws = page.evaluate("""() => { const one = scope.axes.long; one.failed();
             one.later = Infinity; one.rows = new Map(); one.known = []; scope.touch(true);
             return scope.maxima.chart.draws; }""")
