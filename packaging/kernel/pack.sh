@@ -190,11 +190,11 @@ pack_headers() {
 	more=''
 	if [ -n "$cross" ]; then
 		foreign bookworm libssl libssl-dev libssl3
-		more="-I$beside/usr/include -I$beside/usr/include/aarch64-linux-gnu"
+		more="-I$beside/usr/include -I$beside/usr/include/${cross%-}"
 	fi
 	(cd "$objects" && srctree=$tree SRCARCH=$source_arch CC=${cross}gcc HOSTCC=gcc MAKE=make \
 		ARCH=$arch CROSS_COMPILE=$cross HOSTCFLAGS=$more \
-		HOSTLDFLAGS="-Wl,--build-id=none ${cross:+-L$beside/usr/lib/aarch64-linux-gnu}" \
+		HOSTLDFLAGS="-Wl,--build-id=none ${cross:+-L$beside/usr/lib/${cross%-}}" \
 		sh "$tree/scripts/package/install-extmod-build" "$to") >>"$objects/install.log" 2>&1 ||
 		die "the headers failed; see $objects/install.log"
 	cp "$objects/.config" "$to/.config"

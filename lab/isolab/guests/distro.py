@@ -155,13 +155,9 @@ def with_job(
             initramfs.cross_compiler(of)
         initramfs.make(LAB / "guest" / "agent", agent, "the guest agent", of=of)
         initramfs.make(LAB / "guest", guest, "the isolator command", isolator, of=of)
-    archive = initramfs.Archive()
-    for name in ("bin", "dev", "root", "disk"):
+    archive = initramfs.scripted(of, FILES / "init")
+    for name in ("root", "disk"):
         archive.directory(name)
-    archive.device("dev/console", 5, 1)
-    archive.file("bin/busybox", initramfs.busybox(of).read_bytes(), 0o755)
-    archive.link("bin/sh", "busybox")
-    archive.file("init", (FILES / "init").read_bytes(), 0o755)
     archive.file("isolab.service", (FILES / "isolab.service").read_bytes())
     _modules(archive, which)
     archive.file("job/job", job.encode())

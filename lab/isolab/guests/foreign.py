@@ -25,13 +25,8 @@ def sources() -> list[str]:
 
 
 def _archive(kernel: Path, of: Machine) -> bytes:
-    archive = initramfs.Archive()
-    for name in ("bin", "dev", "root"):
-        archive.directory(name)
-    archive.device("dev/console", 5, 1)
-    archive.file("bin/busybox", initramfs.busybox(of).read_bytes(), 0o755)
-    archive.link("bin/sh", "busybox")
-    archive.file("init", (FILES / "configure-init").read_bytes(), 0o755)
+    archive = initramfs.scripted(of, FILES / "configure-init")
+    archive.directory("root")
     archive.file("second-stage", (FILES / "second-stage").read_bytes(), 0o755)
     archive.tree(kernel / "modules", "")
     return archive.bytes()

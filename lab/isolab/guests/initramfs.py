@@ -159,6 +159,18 @@ def libraries(root: Path, program: Path, triplet: str) -> list[Path]:
     return list(found.values())
 
 
+def scripted(of: machine.Machine, init: Path) -> Archive:
+    """What a guest begins with whose process 1 is the shell script @init."""
+    archive = Archive()
+    for name in ("bin", "dev"):
+        archive.directory(name)
+    archive.device("dev/console", 5, 1)
+    archive.file("bin/busybox", busybox(of).read_bytes(), 0o755)
+    archive.link("bin/sh", "busybox")
+    archive.file("init", init.read_bytes(), 0o755)
+    return archive
+
+
 def cross_compiler(of: machine.Machine) -> None:
     done = subprocess.run(
         [TOP / "tools" / "install-packages", "--optional", of.name], stdout=2, check=False
@@ -190,7 +202,7 @@ def _base(kernel: Kernel) -> Path:
     make(LAB / "guest" / "causes", programs, "the guest's causes", of=of)
     if native:  # what parks a CPU knows the ways into the kernel of that machine only
         make(LAB / "guest" / "instants", programs, "the guest's requests")
-    own_shell = busybox(of)
+    shell = busybox(of)
     load = load_tree(of)
     key = hashlib.sha256()
     parts = [agent / "agent", *sorted(p for p in (guest / "root").rglob("*") if p.is_file())]
@@ -204,9 +216,9 @@ def _base(kernel: Kernel) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     for old in target.parent.glob(f"{kernel.name}-*.cpio"):
         old.unlink()
-    own = busybox(machine.X86_64)
-    applets = subprocess.run([own, "--list"], capture_output=True, text=True, check=True)
-    archive = skeleton(agent / "agent", own_shell, tuple(applets.stdout.split()))
+    here = busybox(machine.X86_64)
+    applets = subprocess.run([here, "--list"], capture_output=True, text=True, check=True)
+    archive = skeleton(agent / "agent", shell, tuple(applets.stdout.split()))
     loader = Path(of.loader)
     real = load / "lib" / of.triplet / loader.name
     archive.file(of.loader, real.read_bytes(), 0o755)

@@ -34,10 +34,10 @@ def _way(trial: Trial, seen: Seen) -> tuple[int, ...]:
     return path[: len(path) - seen["rounds"]] if seen["loops"] else path
 
 
-def _decided_once(cell: Cell) -> bool:
+def _decided_once(kind: str, order: str) -> bool:
     """Do all kinds of such cells agree where the CPU is in user mode?"""
-    kind = plan.KINDS[cell.kind]
-    return cell.order == plan.PARKED_FIRST and kind.most == 1 and kind.by != plan.TIMER
+    of = plan.KINDS[kind]
+    return order == plan.PARKED_FIRST and of.most == 1 and of.by != plan.TIMER
 
 
 def _where(trial: Trial) -> tuple[Any, ...]:
@@ -104,10 +104,12 @@ class Run:
         wanted = [*self.trials, *(again for _, again in self.planted)]
         self.seen, self.voids = self.lab.until_tried(wanted, self.shows_nothing, self.judged)
         for _ in range(MORE_LOOKS):
-            if odd := self.odd():
-                seen, voids = self.lab.until_tried(odd, self.shows_nothing, self.judged)
-                self.seen |= seen
-                self.voids |= voids
+            odd = self.odd()
+            if not odd:
+                break
+            seen, voids = self.lab.until_tried(odd, self.shows_nothing, self.judged)
+            self.seen |= seen
+            self.voids |= voids
 
     def odd(self) -> list[Trial]:
         """Trials that were counted as queued where kinds that are avoided find the kernel.
@@ -115,7 +117,8 @@ class Run:
         What is avoided is counted by nobody else; a thread of that CPU that wakes up counts as
         queued, too.
         """
-        once = [t for t in self.trials if _decided_once(t.cell) and t.number in self.seen]
+        once = [t for t in self.trials
+                if _decided_once(t.cell.kind, t.cell.order) and t.number in self.seen]
         users: dict[tuple[Any, ...], set[bool]] = {}
         for t in once:
             if plan.KINDS[t.cell.kind].treated != "queued":
@@ -302,8 +305,7 @@ def _disagree(report: dict[str, Any]) -> list[str]:
     found: dict[tuple[str, str], dict[str, int]] = {}
     for cell in report["cells"]:
         whole = cell["tried"] == cell["instructions"]
-        if whole and _decided_once(
-                Cell(cell["path"], cell["side"], cell["kind"], cell["order"])):
+        if whole and _decided_once(cell["kind"], cell["order"]):
             place = found.setdefault((cell["path"], cell["side"]), {})
             place[cell["kind"]] = cell["in_user_mode"]
     return [

@@ -125,27 +125,29 @@ def _took(configs: dict[str, dict[str, Any]]) -> dict[str, float]:
     return longest
 
 
-def _again(c: dict[str, Any]) -> list[str]:
-    """What must hold of a boot in which some triggers were made once more, beside their times."""
+def _boot(c: dict[str, Any], took: dict[str, float], again: dict[str, Any] | None) -> list[str]:
+    """What must hold of each window and trigger, and between the windows.
+
+    @took: by trigger, without isolation; its time is judged.  @again: the boot that made some
+    once more.
+    """
     bad = [text for name, window in _windows(c) for text in _window(name, window)]
+    more = {t["name"]: t for t in again["triggers"]} if again else {}
     for t in c["triggers"]:
-        bad += _trigger(t, None, None) + _fired(t, "")
+        bad += _trigger(t, took.get(t["name"]), more.get(t["name"])) + _fired(t, "")
     bad += [f"between the windows: {line}" for line in c["deliveries"]]
-    return bad + attempt.broken(c["attempts"])
+    return bad
 
 
 def _isolator(c: dict[str, Any], took: dict[str, float]) -> list[str]:
-    bad = [text for name, window in _windows(c) for text in _window(name, window)]
-    more = c.get("again")
-    again = {t["name"]: t for t in more["triggers"]} if more else {}
-    for t in c["triggers"]:
-        bad += _trigger(t, took.get(t["name"]), again.get(t["name"])) + _fired(t, "")
-    if more:
-        bad += [f"once more: {text}" for text in _again(more)]
+    again = c.get("again")
+    bad = _boot(c, took, again)
+    if again:
+        more = _boot(again, {}, None) + attempt.broken(again["attempts"])
+        bad += [f"once more: {text}" for text in more]
     for t in c["no_tick"]["triggers"]:
         bad += _fired(t, " in the no-tick window")
     bad += _treated(c["triggers"], c.get("arch", "x86_64"))
-    bad += [f"between the windows: {line}" for line in c["deliveries"]]
     if len(c["triggers"]) < MIN_TRIGGERS:
         bad.append(f"only {len(c['triggers'])} triggers, not {MIN_TRIGGERS}")
     if c["no_tick"]["window_s"] < MIN_NO_TICK_S:
