@@ -164,6 +164,12 @@ const zoom = (/** @type {number} */ step) => chosen.view === "overlay" ? views.r
 const sideways = (/** @type {number} */ step) => chosen.view === "chain" ? chain.step(step) : axis().pan(step / 4);
 const whole = () => { const one = axis(); one.fit = true; one.end = null; one.moved(); };
 
+/** What has no key, each by its button. */
+const MORE = [["a new run", "new-run"], ["save the figure as PNG", "png"], ["save the figure as SVG", "svg"],
+  ["copy the figures as Markdown", "markdown"], ["the report", "report"], ["the figures as JSON", "json"],
+  ["the columns as CSV", "csv"], ["connect to the generator", "connect"], ["disconnect", "disconnect"],
+  ["one step of a replay", "replay-step"]];
+
 function bindKeys() {
   views.VIEWS.forEach((name, at) =>
     keys.key(String(at + 1), `view: ${get(`tab-${name}`).textContent}`, () => views.pick(name)));
@@ -190,7 +196,8 @@ function bindKeys() {
   keys.key("l", "follow the last trigger in the chain", () => chain.ask({}, true));
   keys.key("r", "halt or play a replay", replay.pause);
   keys.key("d", "light or dark", views.theme);
-  keys.key("?", "these keys", keys.help);
+  keys.key("?", "these commands", keys.open, "?, Ctrl+K");
+  for (const [words, id] of MORE) keys.button(words, id);
   keys.bind();
 }
 

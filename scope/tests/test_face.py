@@ -390,6 +390,9 @@ def test_accessible(recorded: Path) -> None:
                 page.keyboard.press(view)
                 shown(page)
                 assert axe(page) == [], view
+            page.keyboard.press("?")
+            assert axe(page) == [], "commands"
+            page.keyboard.press("Escape")
             page.keyboard.press("d")
 
 
