@@ -26,10 +26,11 @@ progress() {
 		now=$(date +%s)
 		[ $((now - said)) -ge 30 ] || continue
 		said=$now
-		eta=''
+		of='' eta=''
 		left=$((expected - before - n))
+		[ $left -lt 0 ] || of=" of about $expected"
 		[ $n -lt 20 ] || [ $left -lt 0 ] ||
 			eta=", about $(((now - begin) * left / n / 60 + 1)) min left"
-		say "$name: $((before + n)) of about $expected objects$eta"
+		say "$name: $((before + n))$of objects$eta"
 	done
 }

@@ -74,6 +74,10 @@ def test_progress_goes_on_where_it_was(tmp_path: Path) -> None:
                            check=True)
     assert again.stdout.splitlines() == [
         "test: 31 of about 100 objects", "x.c:1: error: no such thing", "make: *** Error 2"]
+    (tmp_path / "deb/objects-test").write_text("10\n")
+    more = subprocess.run(["sh", "-euc", script], input="  CC      c/1.o\n", capture_output=True,
+                          text=True, check=True)
+    assert more.stdout == "test: 32 objects\n"
 
 
 def test_programs_do_not_tell_where_they_were_built(tmp_path: Path) -> None:
