@@ -85,7 +85,8 @@ ARM64 = Machine(
     name="arm64", target="aarch64", package="qemu-system-arm", unpacked="qemu10-arm",
     cpus=("cortex-a72", "cortex-a57", "neoverse-n1", "max,pauth-impdef=on"), image="Image",
     boards={"3": "virt,gic-version=3", "2": "virt,gic-version=2"},
-    parameters=f"console=ttyAMA0 {_EVERY}", separate="kpti=on",
+    # earlycon: a kernel that ends before it has a console says why.
+    parameters=f"console=ttyAMA0 earlycon {_EVERY}", separate="kpti=on",
     debian="arm64", triplet="aarch64-linux-gnu", loader="lib/ld-linux-aarch64.so.1",
     cross="aarch64-linux-gnu-",
     kinds={
