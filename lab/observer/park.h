@@ -15,7 +15,7 @@
 
 #define MAX_TRACE	16384
 #define MAX_EVENTS	512
-#define MAX_ENTRIES	64
+#define MAX_ENTRIES	256
 
 /* What the isolated vCPU does, in a trial. */
 enum place {

@@ -273,5 +273,5 @@ def test_what_is_wrong(what: str, of: Trial, shown: dict[str, Any]) -> None:
 
 
 def test_a_verdict_says_whether_the_request_found_user_mode() -> None:
-    assert judge.judge(trial(), seen(), SYSCALL) == judge.Verdict("waits", True, ())
+    assert judge.judge(trial(), seen(), SYSCALL) == judge.Verdict("waits", True, (), "", 3.0, 0)
     assert not judge.judge(trial(), seen(results={"queued": 0}), SYSCALL).user

@@ -186,7 +186,7 @@ def test_faults_are_planted_into_their_own_kinds_only() -> None:
 
 
 def spoil(run: check.Run, number: int, *bad: str, user: bool = False) -> None:
-    run.seen[number] = judge.Verdict("done", user, bad, "|SK")
+    run.seen[number] = judge.Verdict("done", user, bad, "|SK", 7.5, 2)
 
 
 def _violation(run: check.Run) -> None:
@@ -337,6 +337,19 @@ def test_enough_is_enough() -> None:
     boots = Boots([{0: {"void": None, "value": 1}}])
     tried(boots, enough=True)
     assert boots.asked == [3]
+
+
+def test_a_guest_begins_with_trials_that_it_makes_again() -> None:
+    """As many for one trial as for many; none with a fault planted."""
+    cell = Cell("syscall", ENTRY, "call", PARKED_FIRST)
+    trials = [Trial(n, cell, Instant(n, n, 0)) for n in range(30)]
+    planted = Trial(30, cell, Instant(0, 0, 0), "drop_queued")
+    for wanted in (trials[:1], trials):
+        made = rounds.warmed_up([*wanted, planted])
+        assert len(made) == rounds.WARM_UP + len(wanted) + 1
+        assert made[rounds.WARM_UP :] == [*wanted, planted]
+        assert planted not in made[: rounds.WARM_UP]
+    assert rounds.warmed_up([planted]) == [planted]
 
 
 def test_many_trials_are_shared_among_guests(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@
 #define NOT_SEEN	0xffffffffu
 #define FAULTS		"/proc/isolator/fault"
 #define NO_FAULT	"none"
-enum { CPU = 1, NONE = -1, PATIENCE_MS = 300, TICK_MS = 5, TICKS = 40 };
+enum { CPU = 1, NONE = -1, PATIENCE_MS = 300, LENT_MS = 800, TICK_MS = 5, TICKS = 40 };
 
 /* How the isolated task gets into the kernel, and what waits for it there. */
 enum path {
@@ -235,16 +235,19 @@ static void prepare(enum path path)
 
 /*
  * It may be a timer's turn, or a thread's of the isolated CPU: the task ticks as long as one is
- * due, as it has promised.  So many ticks it has, however long they take: where a host stands
- * still between them, the trial is void by its time.
+ * due, as it has promised.  A thread that needs longer than one tick lends it has all of them up
+ * to the deadline, and so many ticks however long they take: where a host stands still between
+ * them, the trial is void by its time.
  */
 static void wait_for_it(int kind, unsigned int before)
 {
-	uint64_t end = now_ns() + PATIENCE_MS * MS, next = now_ns() + TICK_MS * MS;
+	uint64_t begin = now_ns(), next = begin + TICK_MS * MS;
+	uint64_t end = begin + PATIENCE_MS * MS, last = begin + LENT_MS * MS;
 	bool waits = kind != NONE && kind >= INSTANTS_CALL;
 
 	while (((waits && has_run(kind) == before) || iso.page->due) &&
-	       (now_ns() < end || (iso.page->due && trial->results[R_MORE_TICKS] < TICKS))) {
+	       (now_ns() < (iso.page->due ? last : end) ||
+		(iso.page->due && trial->results[R_MORE_TICKS] < TICKS))) {
 		if (!iso.page->due || now_ns() < next)
 			continue;
 		trial->results[R_MORE_TICKS]++;

@@ -150,7 +150,7 @@ class Run:
             if trial.number in self.seen and self.seen[trial.number].bad:
                 one = self.seen[trial.number]
                 found.append({**self.place(trial), "what": list(one.bad), "ending": one.ending,
-                              "events": one.events})
+                              "events": one.events, "ms": one.ms, "ticks": one.ticks})
         return found
 
     def place(self, trial: Trial) -> dict[str, Any]:

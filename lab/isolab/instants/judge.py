@@ -196,16 +196,23 @@ def doubt(trial: Trial, seen: Seen, syscall: int, rt: bool = False) -> str | Non
 
 @dataclass(frozen=True)
 class Verdict:
-    """@ending: how the sender ended meanwhile; @user: it found the CPU in user mode, as counted."""
+    """@ending: how the sender ended meanwhile; @user: it found the CPU in user mode, as counted.
+
+    @ms: how long it took; @ticks: how many the task made beside the first.
+    """
 
     ending: str
     user: bool
     bad: tuple[str, ...]
     events: str = ""
+    ms: float = 0.0
+    ticks: int = 0
 
 
 def judge(trial: Trial, seen: Seen, syscall: int, rt: bool = False) -> Verdict:
     """Of a trial that is not void."""
-    user = treated(KINDS[trial.cell.kind], result(seen)) > 0
+    r = result(seen)
+    user = treated(KINDS[trial.cell.kind], r) > 0
     bad = tuple(violations(trial, seen, syscall, rt))
-    return Verdict(seen["ending"], user, bad, seen["events"] if bad else "")
+    return Verdict(seen["ending"], user, bad, seen["events"] if bad else "", seen["ms"],
+                   r.more_ticks)
