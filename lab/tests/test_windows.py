@@ -4,6 +4,8 @@
 import json
 from typing import Any
 
+import pytest
+from isolab.guests.kernel import KICK
 from isolab.judge import windows
 
 OWN = {"entry_SYSCALL_64": 7, "exc_page_fault": 2}
@@ -48,12 +50,12 @@ def test_each_guard() -> None:
     (text,) = broken(out=claim(1, by="sysvec_call_function_single"))
     assert "other than sysvec_call_function_single: {'sysvec_reschedule_ipi': 3}" in text
     # Those that were planned but found a system call do not pay for as many that were not.
-    kick = claim(1, by=windows.KICK, most=101)
-    kicked = {**OWN, windows.KICK: 3}
+    kick = claim(1, by=KICK, most=101)
+    kicked = {**OWN, KICK: 3}
     assert broken(out=kick, entries_by_vector=kicked) == []
     (text,) = broken(out=kick, entries_by_vector=kicked, kicks_of_others=1)
-    assert text == "p1: 1 of sysvec_call_function_single that Isolator did not send, not 0"
-    assert "None of sysvec" in broken(out=kick, entries_by_vector=kicked, kicks_of_others=None)[0]
+    assert text == "p1: 1 calls of other CPUs that Isolator did not send, not 0"
+    assert "None calls of" in broken(out=kick, entries_by_vector=kicked, kicks_of_others=None)[0]
     assert broken(out=claim(1), kicks_of_others=7) == []
     control = claim(1, least_others=1)
     assert broken(out=control, kicks_of_others=1) == []
@@ -71,3 +73,16 @@ def test_each_guard() -> None:
     assert "1 windows, not 2" in broken(expected=2)[0]
     assert "0 windows, not 1" in broken(out="ok 1 - fine\n")[0]
     assert "saw no window 2" in broken(out=claim(2))[0]
+
+
+@pytest.mark.parametrize("own", [OWN, {"el0_svc": 7, "el0_da": 1, "el0_ia": 1}])
+def test_each_machine_has_entries_that_the_program_makes_itself(own: dict[str, int]) -> None:
+    """Also where a test says nothing of who may interrupt, as that of the packages."""
+    out = claim(1, most=0)
+    said = json.loads(out.removeprefix("# window "))
+    del said["by"]
+    out = f"# window {json.dumps(said)}\n"
+    rows, bad = windows.judge(1, out, {1: window(entries_by_vector=own)}, None)
+    assert not bad
+    assert (rows[0]["interruptions"], rows[0]["system_calls"], rows[0]["page_faults"]) == (0, 7, 2)
+    assert broken(out=out, entries_by_vector={**own, "ipi_handler": 1})
