@@ -53,6 +53,7 @@ def test_a_race_of_linux_is_none_of_its_callers(pair: frozenset[str]) -> None:
         ("__queue_work", "queue_work_on"),
         ("cpu_stop_queue_two_works", "stop_two_cpus"),
         ("__se_sys_perf_event_open", "x64_sys_call"),
+        ("__arm64_sys_perf_event_open", "invoke_syscall"),
         # Functions of Isolator whose names do not say so.
         ("reap", "process_one_work"),
         ("kick", "irq_work_single"),

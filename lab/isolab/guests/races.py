@@ -127,7 +127,7 @@ def patched() -> frozenset[str]:
 
 def _base(symbol: str) -> str:
     """As the source calls it: without what the compiler and the system calls' macros add."""
-    return re.sub(r"^__(?:do|se|x64|ia32)_sys_", "sys_", symbol.partition(".")[0])
+    return re.sub(r"^__(?:do|se|x64|ia32|arm64)_sys_", "sys_", symbol.partition(".")[0])
 
 
 def _racing(report: str) -> set[str]:

@@ -7,6 +7,9 @@ from .. import header
 from ..guests import machine, observer
 from ..header import GuestTest
 
+# What the observer was not asked for is not 0 of it.
+NOT_COUNTED = -1
+
 
 def misplaced(end: observer.Window | None) -> list[str]:
     """A way from user mode into the kernel that is no entry by the rules of its machine."""
@@ -17,7 +20,8 @@ def misplaced(end: observer.Window | None) -> list[str]:
 def of(window: observer.Window, what: str) -> int:
     """@what: all entries, calls of others, a kind or a vector."""
     if what in header.COUNTERS:
-        return int(window[header.COUNTERS[what]] or 0)
+        counted = window[header.COUNTERS[what]]
+        return NOT_COUNTED if counted is None else int(counted)
     by_vector = window["entries_by_vector"]
     if what in machine.KINDS or what == machine.UNKNOWN:
         return machine.count(by_vector, what)
