@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from . import catalogue, header, record, stressors, term
-from .guests import dmesg, kernel, machine, selftests
+from .guests import dmesg, initramfs, kernel, machine, selftests
 from .guests.guest import Event, Guest, Outcome, back, boot
 from .guests.kernel import Kernel
 from .guests.machine import Machine
@@ -278,6 +278,8 @@ def _hunt(
 ) -> tuple[list[dict[str, Any]], list[attempt.Record]]:
     found: list[dict[str, Any]] = []
     attempts: list[attempt.Record] = []
+    if built.machine is not machine.X86_64:
+        initramfs.cross_compiler(built.machine)
     extra = selftests.directory(built.machine)
     source, spoilt, begin = slices(seed, built.machine), 0, time.monotonic()
     batch: list[Slice] = []

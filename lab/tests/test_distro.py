@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The disk of the distribution guest, and what is brought to it."""
 
+import os
 import re
 import subprocess
 import sys
@@ -69,7 +70,7 @@ def test_a_disk_of_another_machine_is_installed_there(
     (call,) = (tmp_path / "log").read_text().splitlines()
     assert "--arch arm64" in call and "cloud=linux-image-6.12-cloud-arm64" in call
     # Who installs it belongs to the recipe.
-    monkeypatch.setattr(foreign, "sources", lambda: ["another"])
+    monkeypatch.setattr(foreign, "recipe", lambda: ["another"])
     assert distro.image((), stock, machine.ARM64) != of_arm and len(installed) == 2
     assert distro.image((), stock) != of_arm and len(installed) == 2
 
@@ -105,7 +106,7 @@ def test_a_disk_that_failed_is_made_again(maker: Path, tmp_path: Path) -> None:
     maker.write_text(good)
     # The recipe is another one now, and so is its place; nothing half-made is taken for whole.
     assert (distro.image() / "root.ext2").exists()
-    assert [p.name for p in (tmp_path / "cache").glob("distro-*") if p.suffix != ".partial"] == [
+    assert [p.name for p in (tmp_path / "cache").glob("distro-*") if not p.suffix] == [
         distro.image().name
     ]
 
@@ -157,6 +158,7 @@ def test_what_comes_along_with_our_kernel(tmp_path: Path, monkeypatch: pytest.Mo
     module = tmp_path / "built" / "modules" / "lib" / "modules" / "6" / "dummy.ko"
     module.parent.mkdir(parents=True)
     module.write_text("module")
+    (tmp_path / "built" / "config").write_text("CONFIG_ISOLATOR=y\n")
     ours = Kernel("distro-isolator-rt", tmp_path / "built")
     found = unpack(distro.with_job(ours, "", tmp_path / "initrd").read_bytes())
     # Nothing is loaded before the disk; the modules go there.
@@ -192,3 +194,18 @@ def test_nothing_runs_outside_of_a_guest(test: str) -> None:
     done = subprocess.run([sys.executable, DISTRO_TESTS / test], capture_output=True, text=True,
                           check=False, env={"PYTHONPATH": str(DISTRO_TESTS.parent)})
     assert done.returncode == 1 and "only in a guest of the lab" in done.stderr
+
+
+def test_disks_that_nobody_uses_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(distro, "DISKS", 2)
+    for at, key in enumerate("abcd"):
+        disk = tmp_path / f"distro-{key * 12}"
+        disk.mkdir()
+        disk.with_suffix(".lock").touch()
+        os.utime(disk, (at, at))
+    (tmp_path / "distro-aaaaaaaaaaaa.partial").mkdir()
+    os.utime(tmp_path / "distro-aaaaaaaaaaaa", (9, 9))  # used
+    distro._prune(tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "distro-aaaaaaaaaaaa", "distro-aaaaaaaaaaaa.lock", "distro-aaaaaaaaaaaa.partial",
+        "distro-dddddddddddd", "distro-dddddddddddd.lock"]

@@ -99,3 +99,36 @@ def test_a_disk_with_room(tmp_path: Path) -> None:
     assert blocks["Block count"] * blocks["Block size"] > packaged.ROOM_MIB << 20
     before = roomy.stat().st_mtime_ns
     assert packaged._roomy(disk) == roomy and roomy.stat().st_mtime_ns == before
+
+
+def test_a_packaged_kernel_is_judged_as_ours(
+    debs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By its own symbols and configuration, though Debian's kernel is booted first."""
+    monkeypatch.setattr(packaged, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(packaged, "_roomy", lambda disk: disk)
+    beside = tmp_path / "disk"
+    (beside / packaged.STOCK / "modules").mkdir(parents=True)
+    (beside / packaged.STOCK / "config").write_text("")
+
+    def pack(name: str) -> None:
+        root = tmp_path / "root"
+        for part, text in (
+            ("DEBIAN/control", f"Package: linux-image-{RELEASE}\nVersion: 1\n"
+             "Architecture: amd64\nMaintainer: x <x@y.example>\nDescription: x\n"),
+            (f"boot/System.map-{RELEASE}", f"ffffffff81000000 T {name}\n"),
+            (f"boot/config-{RELEASE}", "CONFIG_ISOLATOR=y\n"),
+        ):
+            (root / part).parent.mkdir(parents=True, exist_ok=True)
+            (root / part).write_text(text)
+        deb = debs / f"linux-image-{RELEASE}_1_amd64.deb"
+        subprocess.run(["dpkg-deb", "--build", root, deb], check=True, capture_output=True)
+
+    pack("first")
+    one = packaged.kernel("deb-cloud", "distro-deb-cloud", beside)
+    assert one.ours and one.symbols[1] == ["first"]
+    assert packaged.kernel("deb-cloud", "distro-deb-cloud", beside).path == one.path
+    pack("second")
+    other = packaged.kernel("deb-cloud", "distro-deb-cloud", beside)
+    assert other.path != one.path and other.symbols[1] == ["second"]
+    assert [p for p in one.path.parent.iterdir() if p.is_dir()] == [other.path]

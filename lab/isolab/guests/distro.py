@@ -4,6 +4,7 @@
 import fcntl
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,8 @@ PACKAGES = (
 APPEND = ("systemd.show_status=0 systemd.mask=serial-getty@ttyS0.service"
           " systemd.mask=serial-getty@ttyAMA0.service")
 MAKE = LAB / "host" / "distro-image"
+# Each of half a gigabyte or more.
+DISKS = 5
 FILES = LAB / "distro"
 # What the command says is held against them in the guest, each whole in itself.
 SCHEMAS = TOP / "cli" / "schema"
@@ -45,11 +48,18 @@ def image(more: Sequence[str] = (), debian: Mapping[str, str] = KERNELS,
     native = of is machine.X86_64
     include = [*PACKAGES, *more]
     recipe = [MAKE.read_text(), *include, *(f"{name}={k}" for name, k in debian.items())]
-    recipe += [] if native else [of.debian, *foreign.sources()]
+    recipe += [] if native else [of.debian, *foreign.recipe()]
     key = hashlib.sha256("\n".join(recipe).encode()).hexdigest()[:12]
     into = cache() / f"distro-{key}"
-    with open(cache() / "distro.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    if into.is_dir():
+        os.utime(into)
+        return into
+    with open(into.with_suffix(".lock"), "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            term.say("waiting: another makes the disk of the distribution guest")
+            fcntl.flock(lock, fcntl.LOCK_EX)
         if into.is_dir():
             return into
         partial = into.with_suffix(".partial")
@@ -66,7 +76,17 @@ def image(more: Sequence[str] = (), debian: Mapping[str, str] = KERNELS,
         if not native:
             foreign.install(partial, partial / next(iter(debian)), of)
         partial.rename(into)
+        _prune(into.parent)
     return into
+
+
+def _prune(where: Path) -> None:
+    """Of the disks of all checkouts those stay that were used last."""
+    disks = [d for d in where.glob(f"distro-{'[0-9a-f]' * 12}") if d.is_dir()]
+    for disk in sorted(disks, key=lambda d: d.stat().st_mtime)[:-DISKS]:
+        term.say(f"removing {disk}, which was not used for longest")
+        shutil.rmtree(disk)
+        disk.with_suffix(".lock").unlink(missing_ok=True)
 
 
 def kernel(name: str) -> Kernel:
@@ -85,11 +105,6 @@ def kernel(name: str) -> Kernel:
         raise term.LabError(f"no kernel {PREFIX}{name}; there are {', '.join(known)}")
     where = image()
     return Kernel(PREFIX + name, where / name, disk=where / "root.ext2")
-
-
-def is_ours(which: Kernel) -> bool:
-    name = which.name.removeprefix(PREFIX)
-    return name in OURS or name.startswith(packaged.PREFIX)
 
 
 def _modules(archive: initramfs.Archive, which: Kernel) -> None:
@@ -173,7 +188,7 @@ def with_job(
         archive.file(name, program, 0o755)
     for path in packaged.debs(which.name.removeprefix(PREFIX)):
         archive.file(f"lab/debs/{path.name}", path.read_bytes())
-    if is_ours(which):
+    if which.ours:
         _programs(archive, guest, built / "programs", of)
         if not native:
             _kexec(archive, of)

@@ -19,9 +19,10 @@ PATIENCE_S = 3600
 ROOM_MIB = 300
 
 
-def sources() -> list[str]:
+def recipe() -> list[str]:
     """What a disk is made by, for its key."""
-    return [(FILES / name).read_text() for name in ("configure-init", "second-stage")]
+    scripts = [(FILES / name).read_text() for name in ("configure-init", "second-stage")]
+    return [*scripts, f"room: {ROOM_MIB} MiB"]
 
 
 def _archive(kernel: Path, of: Machine) -> bytes:

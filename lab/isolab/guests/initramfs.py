@@ -19,6 +19,7 @@ from .kernel import Kernel
 
 LOAD_PACKAGES = ("stress-ng", "rt-tests")
 LOAD_PROGRAMS = ("usr/bin/stress-ng", "usr/bin/hackbench", "usr/bin/cyclictest")
+KEY = 12  # hexadecimal digits
 DIRECTORIES = (
     "bin", "dev", "etc", "job", "lab", "lib", "proc", "root", "run", "sbin", "sys", "tmp", "usr",
     "usr/bin", "usr/lib", "usr/sbin", "var",
@@ -105,9 +106,10 @@ def make(
     directory: Path, out: Path, what: str, *targets: Path, of: machine.Machine = machine.X86_64
 ) -> None:
     """Builds @what, the whole of @directory or only some @targets, in @out."""
-    compilers = (f"ARCH={of.name}", f"CC={of.cross}gcc", f"CXX={of.cross}g++") if of.cross else ()
+    compilers = (f"CC={of.cross}gcc", f"CXX={of.cross}g++") if of.cross else ()
     done = subprocess.run(
-        ["make", "-s", "-C", str(directory), f"O={out}", *compilers, *map(str, targets)],
+        ["make", "-s", "-C", str(directory), f"O={out}", f"ARCH={of.name}", *compilers,
+         *map(str, targets)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
     )
     if done.returncode:
@@ -210,11 +212,11 @@ def _base(kernel: Kernel) -> Path:
         key.update(str(path.relative_to(TOP)).encode() + path.read_bytes())
     for text in (kernel.path, (load / ".packages").read_text(), Path(__file__).read_text()):
         key.update(str(text).encode())
-    target = BUILD / "initramfs" / f"{kernel.name}-{key.hexdigest()[:12]}.cpio"
+    target = BUILD / "initramfs" / f"{kernel.name}-{key.hexdigest()[:KEY]}.cpio"
     if target.exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    for old in target.parent.glob(f"{kernel.name}-*.cpio"):
+    for old in target.parent.glob(f"{kernel.name}-{'[0-9a-f]' * KEY}.cpio"):
         old.unlink()
     here = busybox(machine.X86_64)
     applets = subprocess.run([here, "--list"], capture_output=True, text=True, check=True)

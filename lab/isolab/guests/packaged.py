@@ -2,13 +2,15 @@
 """Packages that `make deb` made, for a Debian that has only its own kernel yet."""
 
 import fcntl
+import hashlib
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from .. import term
 from ..paths import BUILD, OUT
-from . import foreign, machine
+from . import foreign, initramfs, machine
 from .kernel import Kernel
 from .machine import Machine
 
@@ -89,26 +91,39 @@ def debs(name: str) -> list[Path]:
     return found
 
 
+def _unpack(deb: Path, beside: Path, of: Machine, where: Path) -> None:
+    """Debian's image and modules, the symbols and the configuration of the packaged kernel."""
+    partial = where.with_suffix(".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    for part in (of.image, "modules"):
+        (partial / part).symlink_to(beside / STOCK / part)
+    with tempfile.TemporaryFile() as files:
+        subprocess.run(["dpkg-deb", "--fsys-tarfile", deb], stdout=files, check=True)
+        for part in ("System.map", "config"):
+            files.seek(0)
+            taken = subprocess.run(["tar", "-xO", "--wildcards", f"./boot/{part}-*"],
+                                   stdin=files, capture_output=True, check=True)
+            (partial / part).write_bytes(taken.stdout)
+    partial.rename(where)
+
+
 def kernel(name: str, called: str, beside: Path) -> Kernel:
     """Debian's kernel, which is booted first, on a disk with room; the symbols are of ours."""
-    deb = _image(name)
-    where = BUILD / "lab" / name
-    shutil.rmtree(where, ignore_errors=True)
-    where.mkdir(parents=True)
-    of = machine_of(name)
-    for part in (of.image, "config", "modules"):
-        (where / part).symlink_to(beside / STOCK / part)
-    taken = subprocess.run(
-        f"dpkg-deb --fsys-tarfile '{deb}' | tar -xO --wildcards './boot/System.map-*'", shell=True,
-        capture_output=True, check=True,
-    )
-    (where / "System.map").write_bytes(taken.stdout)
+    deb, of = _image(name), machine_of(name)
+    key = hashlib.sha256(deb.read_bytes() + str(beside).encode()).hexdigest()[:12]
+    where = BUILD / "lab" / f"{name}-{key}"
+    with initramfs.building(BUILD):
+        if not where.is_dir():
+            for old in where.parent.glob(f"{name}-{'[0-9a-f]' * len(key)}"):
+                shutil.rmtree(old)
+            _unpack(deb, beside, of, where)
     return Kernel(called, where, disk=_roomy(beside / "root.ext2"), arch=of.target)
 
 
 def _roomy(disk: Path) -> Path:
     """A copy of the disk, larger; holes take no place."""
-    larger = disk.with_name("roomy.ext2")
+    larger = disk.with_name(f"roomy-{ROOM_MIB}.ext2")
     with open(disk.with_name("roomy.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if larger.exists():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Debian packages unpacked beside the system, nothing installed."""
 
+import fcntl
 import subprocess
 from pathlib import Path
 
@@ -10,20 +11,17 @@ from ..paths import LAB, cache
 
 def unpack(name: str, suite: str, packages: tuple[str, ...], instead: str = "",
            options: tuple[str, ...] = ()) -> Path:
-    """The tree of @packages from Debian's @suite, below the cache as @name."""
+    """The tree of @packages from Debian's @suite, below the cache as @name.
+
+    All checkouts of this machine share it: one at a time makes it.
+    """
     into = cache() / name
-    done = subprocess.run(
-        [
-            str(LAB / "host" / "fetch-deb"),
-            "--suite",
-            suite,
-            "--into",
-            str(into),
-            *options,
-            *packages,
-        ],
-        check=False,
-    )
+    with open(cache() / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(
+            [LAB / "host" / "fetch-deb", "--suite", suite, "--into", into, *options, *packages],
+            check=False,
+        )
     if done.returncode == term.SKIPPED:
         raise term.LabError(
             f"Debian {suite} lacks some of {', '.join(packages)}", code=term.SKIPPED
