@@ -65,10 +65,6 @@ class Sites:
         return {k: sum(s.kind == k for s in self.sites) for k in (JUMP, CALL, TRACED, ALTERNATIVE)}
 
 
-def _signed(value: int, bits: int) -> int:
-    return value - (1 << bits) if value >> (bits - 1) else value
-
-
 class _Names:
     """Symbols by address: the nearest one below, and how far."""
 
