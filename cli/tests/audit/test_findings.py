@@ -61,6 +61,7 @@ class Fault:
 COVERED = ("info", "warning")
 INFO = ("info", "info")
 ERROR = ("error", "error")
+TRUSTED = "only if all programs on this machine are trusted: boot with"
 PREEMPT = "/sys/kernel/debug/sched/preempt"
 SWAPS = "Filename\tType\tSize\tUsed\tPriority\n/dev/sda2 partition 975868 0 -2\n"
 CONFIG = "/boot/config-6.12.117-isolator-cloud"
@@ -210,7 +211,10 @@ FAULTS = [
           "/sys/class/power_supply/BAT0/status"),
     Fault({"/dev/cpu/2/smi_count": "41\n"}, "machine.smi", "/dev/cpu/2/smi_count", INFO),
     Fault({f"{CPU}/vulnerabilities/meltdown": "Mitigation: PTI\n"}, "machine.mitigation",
-          f"{CPU}/vulnerabilities/meltdown", INFO),
+          f"{CPU}/vulnerabilities/meltdown", INFO, f"{TRUSTED} pti=off"),
+    Fault({f"{CPU}/vulnerabilities/meltdown": "Mitigation: PTI\n",
+           "/proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x41\n"}, "machine.mitigation",
+          f"{CPU}/vulnerabilities/meltdown", INFO, f"{TRUSTED} kpti=off"),
     Fault({f"{CPU}/vulnerabilities/mds": "Mitigation: Clear CPU buffers; SMT disabled\n"},
           "machine.mitigation", f"{CPU}/vulnerabilities/mds", INFO),
 ]
