@@ -19,8 +19,8 @@ help: ## this list
 	@echo
 	@echo 'Caches: $${ISOLATOR_CACHE:-~/.cache/isolator}; builds: build/; results: out/'
 
-run: ## stock, tuned and isolator side by side: table, out/run.json, out/run.html
-	@tools/isolab run $(if $(ARCH),--arch $(ARCH))
+run: ## stock, tuned and isolator side by side: make run ARCH=arm64 PREEMPTION=nort
+	@tools/isolab run $(if $(ARCH),--arch $(ARCH)) $(if $(PREEMPTION),--preemption $(PREEMPTION))
 
 check: ## linters, unit tests, the model, guest tests; closes with "N passed, N failed"
 	@tools/check
@@ -41,13 +41,15 @@ bench: ## what it costs: the kernel in instructions, channel, allocator and tick
 	@tools/bench
 
 deb: ## Debian packages, the kernel's too: make deb CONFIG=/boot/config-... RT=1
+	$(if $(ARCH),$(error make deb is for this machine; for another: make deb-kernel ARCH=$(ARCH), tools/cross-build))
 	@tools/deb $(if $(CONFIG),--config $(CONFIG)) $(if $(RT),--rt)
 
 campaign: ## what takes hours, resumable: make campaign HOURS=2
 	@tools/campaign --hours $(HOURS)
 
 deb-kernel: ## the kernel's packages alone, in out/deb/kernel: make deb-kernel RT=1 ARCH=arm64
-	@tools/deb-kernel $(if $(ARCH),--arch $(ARCH)) $(if $(CONFIG),--config $(CONFIG)) $(if $(RT),--rt)
+	@tools/deb-kernel $(if $(ARCH),--arch $(ARCH)) $(if $(CONFIG),--config $(CONFIG)) \
+		$(if $(FLAVOUR),--flavour $(FLAVOUR)) $(if $(RT),--rt)
 
 lint: ## the linters only
 	@tools/check --group prepare --group lint

@@ -30,7 +30,7 @@ template() {
 	sed -e "s|@RELEASE@|$release|g" -e "s|@SIGNED@|$signed|g" "$top/packaging/kernel/$1"
 }
 
-# documents ROOT PACKAGE: copyright and changelog, without which no package is complete.
+# documents ROOT PACKAGE WHAT: copyright and changelog, without which no package is complete.
 documents() {
 	doc=$1/usr/share/doc/$2
 	mkdir -p "$doc"
@@ -38,7 +38,7 @@ documents() {
 	{
 		echo "$2 ($deb_version) bookworm; urgency=medium"
 		echo
-		echo "  * Linux $release, with Isolator, from"
+		echo "  * $3, from"
 		echo "    $package $version."
 		echo
 		echo " -- $MAINTAINER  $(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")"
@@ -108,7 +108,7 @@ pack_image() {
 	fi
 	cp "$objects/System.map" "$root/boot/System.map-$release"
 	cp "$objects/.config" "$root/boot/config-$release"
-	documents "$root" "linux-image-$release"
+	documents "$root" "linux-image-$release" "Linux $release, with Isolator"
 	zipped "$doc/config.changes.gz" <"$objects/config.changes"
 	mkdir -p "$root/DEBIAN" "$root/usr/share/lintian/overrides"
 	template image.lintian >"$root/usr/share/lintian/overrides/linux-image-$release"
@@ -211,7 +211,7 @@ pack_headers() {
 	find "$to" -depth -type d -empty -delete
 	ln -s "/usr/src/linux-headers-$release" "$root/lib/modules/$release/build"
 	strip_programs "$to"
-	documents "$root" "linux-headers-$release"
+	documents "$root" "linux-headers-$release" "Linux $release, with Isolator"
 	mkdir -p "$root/DEBIAN" "$root/usr/share/lintian/overrides"
 	template headers.lintian >"$root/usr/share/lintian/overrides/linux-headers-$release"
 	template headers.postinst >"$root/DEBIAN/postinst"
@@ -240,7 +240,7 @@ pack_boot() {
 	zipped "$root/usr/share/man/man8/isolator-kernel-default.8.gz" \
 		<"$top/packaging/kernel/isolator-kernel-default.8"
 	cp "$top/packaging/kernel/boot.postrm" "$root/DEBIAN/postrm"
-	documents "$root" isolator-boot
+	documents "$root" isolator-boot "For Linux with Isolator"
 	chmod 755 "$root/usr/sbin/isolator-kernel-default"
 	finish "$root" isolator-boot all "$1" <<END
 Section: admin
