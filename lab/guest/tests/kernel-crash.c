@@ -9,6 +9,10 @@
  * ends: panic
  * dmesg: BUG: kernel NULL pointer dereference|Unable to handle kernel NULL pointer
  * dmesg: Oops: |Call [Tt]race:
+ * dmesg: RCU not watching for|suspicious RCU usage
+ * dmesg: WARNING: .* at (printk_sprint|lock_acquire|lock_release|notifier_call_chain)\+
+ *
+ * A debug kernel also says that what reports the fault runs where RCU does not watch.
  */
 #include "caller.h"
 

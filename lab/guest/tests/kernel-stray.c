@@ -8,6 +8,9 @@
  * alone: yes
  * section: stray _printk
  * about: the observer sees a call out of a quiet section of the kernel, and printk() in one
+ * dmesg: WARNING: .* at printk_sprint\+|RCU not watching for|Call [Tt]race:
+ *
+ * A debug kernel sees that printk(), too.
  */
 #include "caller.h"
 
