@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include "../modules.h"
 #include "../test.h"
+#include "counted.h"
 
 #define SAMPLE	"isolator_poll"
 #define CALLER	"lab_caller"
@@ -101,29 +102,6 @@ static inline void caller_stop(const char *module, const char *end)
 	ok(module_unload(module), "%s goes", module);
 	snprintf(line, sizeof(line), "cpu 1 ended %s", end);
 	ok(file_has("/proc/isolator/status", line, NULL), "status says %s", line);
-}
-
-/* The number behind @what, summed up over the lines of @path that begin with @begin. */
-static inline unsigned long long counted_in(const char *path, const char *begin, const char *what)
-{
-	FILE *f = fopen(path, "r");
-	unsigned long long count = 0;
-	char line[512];
-
-	while (f && fgets(line, sizeof(line), f)) {
-		const char *at = strncmp(line, begin, strlen(begin)) ? NULL : strstr(line, what);
-
-		if (at)
-			count += strtoull(at + strlen(what), NULL, 10);
-	}
-	if (f)
-		fclose(f);
-	return count;
-}
-
-static inline unsigned long long counted(const char *begin, const char *what)
-{
-	return counted_in("/proc/isolator/stats", begin, what);
 }
 
 /* How many deadline misses CPU 1 has counted since its last start. */

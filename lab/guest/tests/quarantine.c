@@ -21,12 +21,12 @@ static uint64_t number;
 /* The isolated thread takes part in nothing until it ticks. */
 static void big(uint64_t alone)
 {
-	uint64_t waited = waits(), deferred = counted("flush_tlb_removed", " deferred ");
+	uint64_t waited = waits(), deferred = counted(FLUSHED, " deferred ");
 	char *p = map_watched(BIG, ++number);
 	uint64_t took = unmap_ns(p, BIG), held = quarantined(), seen, reads;
 
 	ok(waits() == waited, "nobody waited for an munmap() of %d MiB", BIG >> 20);
-	ok(counted("flush_tlb_removed", " deferred ") > deferred, "its flush is the task's next entry");
+	ok(counted(FLUSHED, " deferred ") > deferred, "its flush is the task's next entry");
 	ok(held >= BIG && held < BIG + BIG / 16, "%lu MiB wait in the quarantine", held >> 20);
 	diag("it took %lu us, %lu us with no task isolated", took / 1000, alone / 1000);
 	seen = watched.faults;

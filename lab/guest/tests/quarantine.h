@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include "../test.h"
+#include "counted.h"
 
 #define LIMIT	"/proc/isolator/limits"
 
@@ -150,30 +151,13 @@ static inline char *limit_now(void)
 	return at;
 }
 
-/* A number of one callback of CPU 1 in stats, 0 if it is not there. */
-static inline uint64_t counted(const char *callback, const char *what)
-{
-	FILE *f = fopen("/proc/isolator/stats", "r");
-	char line[1024], name[80];
-	uint64_t n = 0;
-
-	snprintf(name, sizeof(name), "cpu 1 callback %s ", callback);
-	while (f && fgets(line, sizeof(line), f)) {
-		char *at = strstr(line, what);
-
-		if (!strncmp(line, name, strlen(name)) && at)
-			n = strtoull(at + strlen(what), NULL, 10);
-	}
-	if (f)
-		fclose(f);
-	return n;
-}
+#define FLUSHED	"cpu 1 callback flush_tlb_removed "
 
 /* How often somebody waited for the isolated CPU because of this memory. */
 static inline uint64_t waits(void)
 {
-	return counted("flush_tlb_func", " queued ") + counted("flush_tlb_removed", " queued ") +
-	       counted("isolator_entered", " queued ");
+	return counted("cpu 1 callback flush_tlb_func ", " queued ") + counted(FLUSHED, " queued ") +
+	       counted("cpu 1 callback isolator_entered ", " queued ");
 }
 
 static inline uint64_t quarantined(void)
