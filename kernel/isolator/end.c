@@ -37,6 +37,8 @@ static void isolator_local_off(void *info)
 	hot->ticks = false;
 	sched_isolator_fair_server(ic->cpu, true);
 	ct_isolator(false);
+	if (ARCH_ISOLATOR_SYNC_ENTRY)
+		hot->tracked = false;
 	vtime_isolator(false);
 }
 

@@ -335,14 +335,9 @@ void isolator_prepare_user(void)
 		hot->left = true;
 		return;
 	}
+	/* Senders read this line: it is written when it changes. */
 	if (hot->armed)
 		return;
-	/*
-	 * Until here it was an ordinary task's entry, which has not synchronised.  A sender that
-	 * saw that task in user mode may find this CPU armed from here on, and leave it out.
-	 */
-	if (ARCH_ISOLATOR_SYNC_ENTRY)
-		arch_isolator_sync_text();
 	hot->armed = true;
 }
 

@@ -184,15 +184,18 @@ void __init isolator_section_init(void)
 /* Can nothing at @ip be patched, as a probe or a traced function? */
 static bool isolator_is_noinstr(unsigned long ip)
 {
-	struct module *module;
-	bool is;
+	bool is = false;
 
 	if (ip >= (unsigned long)__noinstr_text_start && ip < (unsigned long)__noinstr_text_end)
 		return true;
+#ifdef CONFIG_MODULES
+	struct module *module;
+
 	preempt_disable();
 	module = __module_text_address(ip);
 	is = module && ip - (unsigned long)module->noinstr_text_start < module->noinstr_text_size;
 	preempt_enable();
+#endif
 	return is;
 }
 

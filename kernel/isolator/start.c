@@ -35,6 +35,9 @@ static void isolator_local_on(struct isolator_cpu *ic)
 	/* One from before the key was on is not heard; at worst one more is sent. */
 	atomic_set(&hot->kick, 0);
 	vtime_isolator(true);
+	/* Before: from there on user mode may be taken for a quiescent state. */
+	if (ARCH_ISOLATOR_SYNC_ENTRY)
+		hot->tracked = true;
 	ct_isolator(true);
 }
 

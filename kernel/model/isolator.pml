@@ -45,7 +45,7 @@
  * NO_EXIT_BARRIER (store buffer of the target's state), COUNT_FIRST,
  * CLEAR_AFTER, CLEAR_FIRST, NMI_USER_ONLY, QUEUE_AVOIDED, ARMED_FIRST, ARMED_TAKES,
  * IGNORE_GATE, OPEN_GATE, FENCE_KERNEL, KEEP_GATE, EARLY_GATE, SYNC_AT_EXCEPTION,
- * ISB_ONLY, ARM_UNSYNCED, WINDOW_ONLY, LEFT_ONLY, RAISE_TWO.
+ * ISB_ONLY, SYNC_ARMED, WINDOW_ONLY, LEFT_ONLY, RAISE_TWO.
  *
  * Left out: start and end, the bypass of panic and hot-plug, and two targets
  * (they share nothing but senders).  Memory is sequentially consistent but for

@@ -19,14 +19,16 @@ inline begin_body()
 }
 
 /*
- * SYNC_ENTRY: each entry from the isolated task's user mode synchronises, as arm64's does.
+ * SYNC_ENTRY: each entry of the isolated CPU synchronises, whose user mode it may be, as arm64's.
  * The state first reaches the others (DSB), then what was fetched is dropped (ISB).  The
  * exception that led here is a synchronisation too, but of before the state says kernel.
  */
 #ifdef SYNC_AT_EXCEPTION
 #define ENTRY_SYNCS	false
-#else
+#elif defined(SYNC_ARMED)
 #define ENTRY_SYNCS	armed
+#else
+#define ENTRY_SYNCS	true
 #endif
 
 #ifdef SYNC_ENTRY
@@ -47,22 +49,6 @@ inline sync_entry()
 	fi
 }
 
-/*
- * The isolated task comes back: its user mode is left out from here on, though the kernel
- * still runs.  An entry of another task did not synchronise.
- */
-inline arm()
-{
-	if
-	:: !armed ->
-#ifndef ARM_UNSYNCED
-		d_step { drain() };
-		d_step { synchronise() };
-#endif
-		armed = true
-	:: else
-	fi
-}
 #endif
 
 /* While the machine is stopped nobody comes in. */
@@ -424,7 +410,8 @@ quiet:	/* Make the CPU quiet again. */
 	local_state = false;
 #endif
 #if defined(SYNC_ENTRY) && defined(OTHER_TASK)
-	arm();
+	/* The isolated task comes back: left out from here on, though the kernel still runs. */
+	armed = true;
 #endif
 	/* Interrupts off, noinstr, to the return. */
 	atomic {

@@ -107,6 +107,7 @@ enum isolator_count {
  * @raised: an interrupt that this CPU sent to itself is under way, and may come late
  * @section: user mode is a quiet section of the kernel's: section.c; only this CPU writes
  *	it, and only while its state says kernel
+ * @tracked: the state of this CPU is kept, whatever task runs; only this CPU writes it
  * @flushed: the last removal, by its number, that had been made when this CPU flushed all
  *	user translations
  */
@@ -121,6 +122,7 @@ struct isolator_hot {
 	bool		pass;
 	bool		raised;
 	bool		section;
+	bool		tracked;
 	int		pending;
 	atomic_long_t	flushed;
 };
@@ -160,11 +162,11 @@ static __always_inline void isolator_kernel_enter(void)
 			     hot->pending))
 			__isolator_run_deferred();
 		/*
-		 * Where text changes without a work bit.  Armed, or nobody left this CPU out
-		 * since it was here last: @armed is still what it was in user mode, as only this
-		 * CPU writes it, and not before here.  So an entry of any other task pays nothing.
+		 * Where text changes without a work bit.  Also entries of a task that is not the
+		 * isolated one: RCU-tasks takes the user mode of each task on a CPU whose state
+		 * is kept for a quiescent state, and what patches text relies on that.
 		 */
-		if (ARCH_ISOLATOR_SYNC_ENTRY && hot->armed &&
+		if (ARCH_ISOLATOR_SYNC_ENTRY && hot->tracked &&
 		    !isolator_fault(ISOLATOR_FAULT_NO_ENTRY_SYNC))
 			arch_isolator_sync_text();
 	}
@@ -249,12 +251,11 @@ static __always_inline bool isolator_exit_raced(void)
  */
 static __always_inline bool isolator_raise_self(void)
 {
+	/* In one go: an NMI amid it would send one, too. */
+	bool raised = isolator_enabled() && this_cpu_xchg(isolator_hot.raised, true);
+
 	/* Of another CPU the note may be of one that was lost as the CPU went offline. */
-	if (isolator_cpu(raw_smp_processor_id()) && this_cpu_read(isolator_hot.raised))
-		return false;
-	if (isolator_enabled())
-		this_cpu_write(isolator_hot.raised, true);
-	return true;
+	return !raised || !isolator_cpu(raw_smp_processor_id());
 }
 
 /** isolator_self_arrived - it is here; called before what it is for is looked at */

@@ -56,11 +56,12 @@ static __always_inline void arch_isolator_take_irqs(void)
 	isb();
 }
 
-#define ISOLATOR_ISR_EL1_I	BIT(7)
+/* An IRQ, or an FIQ, as which some interrupt controllers bring timers and calls of CPUs. */
+#define ISOLATOR_ISR_EL1_IF	(BIT(7) | BIT(6))
 
 static __always_inline bool __arch_isolator_signalled(void)
 {
-	return read_sysreg(isr_el1) & ISOLATOR_ISR_EL1_I;
+	return read_sysreg(isr_el1) & ISOLATOR_ISR_EL1_IF;
 }
 
 /**
@@ -68,7 +69,8 @@ static __always_inline bool __arch_isolator_signalled(void)
  *
  * What the GIC has signalled by now, by whatever device; one on its way is not seen.
  *
- * On the way to user mode DAIF masks, and ISR_EL1 tells.  Before a quiet section the GIC's
+ * On the way to user mode DAIF masks, and ISR_EL1 tells, once the GIC has the priority mask
+ * that lets all through: nobody has waited for that since.  Before a quiet section the GIC's
  * priority mask may do it instead, where pseudo-NMIs are in use.  Then the GIC signals
  * nothing but these, and ISR_EL1 says 0 whatever waits.  So ordinary ones are let through to
  * DAIF for the look: nothing is taken meanwhile, a pseudo-NMI just after.
@@ -83,8 +85,11 @@ static __always_inline bool arch_isolator_irq_pending(void)
 	if (!system_uses_irq_prio_masking())
 		return __arch_isolator_signalled();
 	pmr = read_sysreg_s(SYS_ICC_PMR_EL1);
-	if (pmr != GIC_PRIO_IRQOFF)
+	if (pmr != GIC_PRIO_IRQOFF) {
+		pmr_sync();
+		isb();
 		return __arch_isolator_signalled();
+	}
 	daif = read_sysreg(daif);
 	asm volatile("msr daifset, #3" : : : "memory");
 	write_sysreg_s(GIC_PRIO_IRQON | GIC_PRIO_PSR_I_SET, SYS_ICC_PMR_EL1);
