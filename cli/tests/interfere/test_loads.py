@@ -146,7 +146,7 @@ def test_size_by_topology(interfere: Interfere) -> None:
     ("ipi:wakeup", "wake-ups of threads there")])
 def test_interrupts(interfere: Interfere, load: str, words: str) -> None:
     """Those that were asked for are made, and come where they shall."""
-    document = interfere(load, "--to", CPU, cpus=str(CPUS[0]), seconds=1)
+    document = interfere(load, "--to", CPU, cpus=str(CPUS[0]), seconds=4)
     [run] = document["loads"]
     [cpu] = run["cpus"]
     assert run["words"] == f"interrupts CPU {CPU} by {words}" and cpu["operations"] > 0
