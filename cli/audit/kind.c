@@ -211,15 +211,15 @@ static void find_smis(struct audit *audit)
 	}
 }
 
-#define PTI_OFF	"pti=off"	/* on arm64 with a k ahead */
-
 static void find_mitigations(struct audit *audit)
 {
+	const struct capture_file *cpuinfo = audit_file(audit, "/proc/cpuinfo");
+	bool arm64 = cpuinfo && strstr(cpuinfo->value, "CPU implementer");
 	/* Only those that do work at each entry or exit. */
-	static const struct {
+	const struct {
 		const char *file, *has, *parameter;
 	} costs[] = {
-		{ "meltdown", "PTI", PTI_OFF },
+		{ "meltdown", "PTI", arm64 ? "kpti=off" : "pti=off" },
 		{ "mds", "Clear CPU buffers", "mds=off" },
 		{ "tsx_async_abort", "Clear CPU buffers", "tsx_async_abort=off" },
 		{ "mmio_stale_data", "Clear CPU buffers", "mmio_stale_data=off" },
@@ -233,10 +233,6 @@ static void find_mitigations(struct audit *audit)
 		{ "spec_rstack_overflow", "Mitigation: IBPB", "spec_rstack_overflow=off" },
 	};
 
-	const struct capture_file *cpuinfo = audit_file(audit, "/proc/cpuinfo");
-	bool arm64 = cpuinfo && strstr(cpuinfo->value, "CPU implementer");
-	const char *parameter;
-
 	for (size_t i = 0; i < ARRAY_SIZE(costs); i++) {
 		const struct capture_file *file = audit_file(audit, CPU "/vulnerabilities/%s",
 							     costs[i].file);
@@ -246,10 +242,8 @@ static void find_mitigations(struct audit *audit)
 		if (!file || !strstr(file->value, costs[i].has))
 			continue;
 		finding = audit_find(audit, file->path, file->value);
-		parameter = arm64 && !strcmp(costs[i].parameter, PTI_OFF) ? "k" PTI_OFF :
-			    costs[i].parameter;
 		fix = text_format("only if all programs on this machine are trusted: boot with %s",
-				  parameter);
+				  costs[i].parameter);
 		audit_advise(finding, REMEDY_BOOT, fix, "boot without it");
 		free(fix);
 	}

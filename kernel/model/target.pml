@@ -48,7 +48,6 @@ inline sync_entry()
 		d_step { drain() }
 	fi
 }
-
 #endif
 
 /* While the machine is stopped nobody comes in. */

@@ -278,8 +278,7 @@ def _hunt(
 ) -> tuple[list[dict[str, Any]], list[attempt.Record]]:
     found: list[dict[str, Any]] = []
     attempts: list[attempt.Record] = []
-    if built.machine is not machine.X86_64:
-        initramfs.cross_compiler(built.machine)
+    initramfs.cross_compiler(built.machine)
     extra = selftests.directory(built.machine)
     source, spoilt, begin = slices(seed, built.machine), 0, time.monotonic()
     batch: list[Slice] = []

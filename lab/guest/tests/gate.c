@@ -30,13 +30,17 @@ static void call_and_go(struct worker *spins)
 }
 
 enum { STOPS_OF_ALL = 5 };
-/* Of the function that is run with the machine stopped: others may leave the task out meanwhile. */
-#define LEFT_OUT	"cpu 1 callback isolator_stop_and_change ", " excluded "
+
+/* Of what is run with the machine stopped: senders of other calls may leave the task out meanwhile. */
+static uint64_t left_out(void)
+{
+	return counted("cpu 1 callback isolator_stop_and_change ", " excluded ");
+}
 
 /* Some stop the machine for what user mode may access. */
 static void stop_everybody(struct worker *spins)
 {
-	uint64_t immediate = spins->iso.page->immediate, excluded = counted(LEFT_OUT);
+	uint64_t immediate = spins->iso.page->immediate, excluded = left_out();
 
 	for (int i = 0; i < STOPS_OF_ALL; i++) {
 		if (put_file(STOPS, "all 1"))
@@ -47,7 +51,7 @@ static void stop_everybody(struct worker *spins)
 	immediate = spins->iso.page->immediate - immediate;
 	ok(immediate >= STOPS_OF_ALL, "%d stops of everybody interrupted the task %lu times",
 	   STOPS_OF_ALL, immediate);
-	excluded = counted(LEFT_OUT) - excluded;
+	excluded = left_out() - excluded;
 	ok(!excluded, "and left it out of none: %lu", excluded);
 }
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The arm64 guest: Debian's own kernel, the cross-built library and command."""
 
-import fcntl
 import hashlib
 import inspect
 import shutil
 import subprocess
 from pathlib import Path
 
-from .. import term
+from .. import lock, term
 from ..paths import BUILD, LAB, TOP, cache
 from . import initramfs, packages
 from .kernel import Kernel
@@ -82,8 +81,7 @@ def kernel() -> Kernel:
     sources = inspect.getsource(_fetch) + inspect.getsource(_fetch_headers)
     recipe = "\n".join([*KERNEL, *BUSYBOX, sources])
     into = cache() / f"arm64-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
-    with open(cache() / "arm64.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with lock.held(cache() / "arm64.lock", "another fetches Debian's arm64 kernel"):
         if not into.is_dir():
             partial = into.with_suffix(".partial")
             shutil.rmtree(partial, ignore_errors=True)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The distribution guest: Debian 12 with systemd, on Debian's own kernels and on ours."""
 
-import fcntl
 import hashlib
 import json
 import os
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from isolator_report import schemafile
 
-from .. import header, term
+from .. import header, lock, term
 from ..paths import BUILD, LAB, TOP, cache
 from . import foreign, initramfs, machine, packaged, packages
 from . import kernel as kernels
@@ -54,12 +53,7 @@ def image(more: Sequence[str] = (), debian: Mapping[str, str] = KERNELS,
     if into.is_dir():
         os.utime(into)
         return into
-    with open(into.with_suffix(".lock"), "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            term.say("waiting: another makes the disk of the distribution guest")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with lock.held(into.with_suffix(".lock"), "another makes the disk of the distribution guest"):
         if into.is_dir():
             return into
         partial = into.with_suffix(".partial")
@@ -166,8 +160,7 @@ def with_job(
     guest, agent = built / "guest", built / "agent"
     isolator = guest / "root" / "lab" / "bin" / "isolator"
     with initramfs.building(BUILD):
-        if not native:
-            initramfs.cross_compiler(of)
+        initramfs.cross_compiler(of)
         initramfs.make(LAB / "guest" / "agent", agent, "the guest agent", of=of)
         initramfs.make(LAB / "guest", guest, "the isolator command", isolator, of=of)
     archive = initramfs.scripted(of, FILES / "init")

@@ -2,7 +2,6 @@
 """Boots one guest, follows its reports, and says how it ended."""
 
 import contextlib
-import fcntl
 import json
 import os
 import signal
@@ -10,12 +9,12 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .. import term
+from .. import lock, term
 from ..paths import BUILD, cache
 from . import arm64, distro, dmesg, initramfs, observer, qemu, stuck, wires
 from .kernel import Kernel
@@ -28,17 +27,9 @@ STOPPED = "it was told to end"
 ORDERS = "/dev/ttyS3"
 
 
-@contextlib.contextmanager
-def _alone(directory: Path, where: str) -> Iterator[None]:
+def _alone(directory: Path, where: str) -> contextlib.AbstractContextManager[None]:
     """One guest at a time of those that have @directory in common."""
-    directory.mkdir(exist_ok=True)
-    with open(directory / "guest.lock", "w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            term.say(f"waiting: another guest runs {where}")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    return lock.held(directory / "guest.lock", f"another guest runs {where}")
 
 
 @dataclass

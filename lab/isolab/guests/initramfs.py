@@ -2,7 +2,6 @@
 """Initramfs archives: a base that is made once, and a small one for each job."""
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import re
@@ -12,7 +11,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from .. import term
+from .. import lock, term
 from ..paths import BUILD, LAB, TOP
 from . import machine, packages, selftests
 from .kernel import Kernel
@@ -96,9 +95,7 @@ def skeleton(agent: Path, busybox: Path, applets: tuple[str, ...]) -> Archive:
 @contextlib.contextmanager
 def building(build: Path) -> Iterator[None]:
     """One at a time makes anything below @build, which a fresh clone has not yet."""
-    build.mkdir(exist_ok=True)
-    with open(build / "lab.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with lock.held(build / "lab.lock"):
         yield
 
 
@@ -174,6 +171,9 @@ def scripted(of: machine.Machine, init: Path) -> Archive:
 
 
 def cross_compiler(of: machine.Machine) -> None:
+    """What compiles for @of is installed, if that is another machine than this one."""
+    if not of.cross:
+        return
     done = subprocess.run(
         [TOP / "tools" / "install-packages", "--optional", of.name], stdout=2, check=False
     )
@@ -196,8 +196,7 @@ def _base(kernel: Kernel) -> Path:
     built = BUILD / "lab" if native else BUILD / "lab" / of.name
     guest, agent = built / "guest", built / "agent"
     programs = guest / "root" / "lab" / "bin"
-    if not native:
-        cross_compiler(of)
+    cross_compiler(of)
     make(LAB / "guest", guest, "the guest programs", of=of)
     make(LAB / "guest" / "agent", agent, "the guest agent", of=of)
     make(LAB / "guest" / "cost", programs, "what measures costs in a guest", of=of)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Packages that `make deb` made, for a Debian that has only its own kernel yet."""
 
-import fcntl
 import hashlib
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-from .. import term
+from .. import lock, term
 from ..paths import BUILD, OUT
 from . import foreign, initramfs, machine
 from .kernel import Kernel
@@ -124,8 +123,7 @@ def kernel(name: str, called: str, beside: Path) -> Kernel:
 def _roomy(disk: Path) -> Path:
     """A copy of the disk, larger; holes take no place."""
     larger = disk.with_name(f"roomy-{ROOM_MIB}.ext2")
-    with open(disk.with_name("roomy.lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with lock.held(disk.with_name("roomy.lock")):
         if larger.exists():
             return larger
         partial = larger.with_suffix(".partial")

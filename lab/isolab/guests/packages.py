@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Debian packages unpacked beside the system, nothing installed."""
 
-import fcntl
 import subprocess
 from pathlib import Path
 
@@ -11,17 +10,12 @@ from ..paths import LAB, cache
 
 def unpack(name: str, suite: str, packages: tuple[str, ...], instead: str = "",
            options: tuple[str, ...] = ()) -> Path:
-    """The tree of @packages from Debian's @suite, below the cache as @name.
-
-    All checkouts of this machine share it: one at a time makes it.
-    """
+    """The tree of @packages from Debian's @suite, below the cache as @name."""
     into = cache() / name
-    with open(cache() / f"{name}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        done = subprocess.run(
-            [LAB / "host" / "fetch-deb", "--suite", suite, "--into", into, *options, *packages],
-            check=False,
-        )
+    done = subprocess.run(
+        [LAB / "host" / "fetch-deb", "--suite", suite, "--into", into, *options, *packages],
+        check=False,
+    )
     if done.returncode == term.SKIPPED:
         raise term.LabError(
             f"Debian {suite} lacks some of {', '.join(packages)}", code=term.SKIPPED

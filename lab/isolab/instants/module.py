@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The module lab_instants, built for a kernel of kernel/build."""
 
-import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
-from .. import term
+from .. import lock, term
 from ..guests.kernel import Kernel
 from ..paths import LAB, TOP, cache
 
@@ -68,10 +67,8 @@ def build(kernel: Kernel, flavour: str) -> Path:
     for path in (*SOURCES, Path(__file__)):
         key.update(path.read_bytes())
     place = cache() / "instants"
-    place.mkdir(exist_ok=True)
     into = place / f"{kernel.path.name}-{key.hexdigest()[:12]}"
-    with open(place / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with lock.held(place / "lock"):
         if (into / NAME).exists():
             return into / NAME
         term.say("building the module lab_instants")
