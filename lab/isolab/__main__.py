@@ -25,6 +25,7 @@ EXAMPLES = """examples:
   tools/isolab scope-live                    isolator-scope's page, of a guest that answers
   tools/isolab scope-report                  the thesis' experiment: out/scope-report.json, .html
   tools/isolab cost kernel                   what it costs, in instructions
+  tools/isolab cost kernel --arch arm64      the same on arm64: out/bench-arm64.json
   tools/isolab cost sample                   what a sample costs: out/measure-cost.json
   tools/isolab live                          its latencies beside cyclictest's, no host in them
 
@@ -144,6 +145,9 @@ def _parser() -> argparse.ArgumentParser:
     cost = commands.add_parser("cost", help="instructions, counted from outside")
     cost.add_argument("what", choices=["kernel", "sample"],
                       help="kernel: its paths; sample: one of isolator measure, and of cyclictest")
+    cost.add_argument("--arch", default="x86_64", choices=("x86_64", "arm64"),
+                      help="of the guests (x86_64), for kernel; arm64: out/bench-arm64.json")
+    cost.add_argument("--preemption", default="rt", choices=("rt", "nort"), help="for kernel")
     commands.add_parser(
         "live", help="isolator measure latency and cyclictest in turn: out/measure-live.json"
     )
@@ -215,7 +219,9 @@ def main() -> int:
         from . import cost as kernel_cost
         from .rivals import cost as sample_cost
 
-        return kernel_cost.main() if arguments.what == "kernel" else sample_cost.main()
+        if arguments.what == "kernel":
+            return kernel_cost.main(arguments.arch, arguments.preemption)
+        return sample_cost.main()
     except term.LabError as e:
         term.die(str(e), e.code)
     except KeyboardInterrupt:

@@ -76,3 +76,15 @@ def test_a_look_of_a_quiet_section_is_told_from_its_loop(looks: float, met: bool
     found = kernel_cost.section(costs)
     assert found["enter_leave"] == 1500 and found["met"] is met
     assert found["look"] == (looks - 5000) / 1000
+
+
+@pytest.mark.parametrize("arch", kernel_cost.HEAVY)
+def test_a_goal_counts_what_is_costly_on_its_machine(arch: str) -> None:
+    """The observer counts nothing of the other machine's, and 0 against 0 would tell nothing."""
+    heavy = kernel_cost.HEAVY[arch]
+    case = {"kernel": {"median": 100.0, "least": 100.0}, **{k: {"median": 1.0} for k in heavy}}
+    names = ("getpid", "switch", "getpid-isolated", "flip", "flip-isolated")
+    costs = {boot.name: dict.fromkeys(names, case) for boot in kernel_cost.BOOTS}
+    for goal in kernel_cost._compare(costs, heavy):
+        assert set(goal["heavy"]) == set(heavy)
+        assert goal["ratio"] == 1 and goal["met"] in (None, True)
