@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where things lie."""
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -9,6 +10,14 @@ LAB = TOP / "lab"
 BUILD = TOP / "build"
 OUT = TOP / "out"
 SCHEMAS = LAB / "schema"
+
+
+def digest(*parts: str | bytes) -> str:
+    """The name of what was made from these, one behind the other."""
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(part.encode() if isinstance(part, str) else part)
+    return whole.hexdigest()[:12]
 
 
 def cache() -> Path:

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The arm64 guest: Debian's own kernel, the cross-built library and command."""
 
-import hashlib
 import inspect
 import shutil
 import subprocess
 from pathlib import Path
 
 from .. import lock, term
-from ..paths import BUILD, LAB, TOP, cache
+from ..paths import BUILD, LAB, TOP, cache, digest
 from . import initramfs, packages
 from .kernel import Kernel
 from .machine import ARM64
@@ -80,7 +79,7 @@ def kernel() -> Kernel:
     """Debian's own; downloaded if this recipe never was."""
     sources = inspect.getsource(_fetch) + inspect.getsource(_fetch_headers)
     recipe = "\n".join([*KERNEL, *BUSYBOX, sources])
-    into = cache() / f"arm64-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
+    into = cache() / f"arm64-{digest(recipe)}"
     with lock.held(cache() / "arm64.lock", "another fetches Debian's arm64 kernel"):
         if not into.is_dir():
             partial = into.with_suffix(".partial")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The distribution guest: Debian 12 with systemd, on Debian's own kernels and on ours."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -12,7 +11,7 @@ from pathlib import Path
 from isolator_report import schemafile
 
 from .. import header, lock, term
-from ..paths import BUILD, LAB, TOP, cache
+from ..paths import BUILD, LAB, TOP, cache, digest
 from . import foreign, initramfs, machine, packaged, packages
 from . import kernel as kernels
 from .kernel import Kernel
@@ -48,8 +47,7 @@ def image(more: Sequence[str] = (), debian: Mapping[str, str] = KERNELS,
     include = [*PACKAGES, *more]
     recipe = [MAKE.read_text(), *include, *(f"{name}={k}" for name, k in debian.items())]
     recipe += [] if native else [of.debian, *foreign.recipe()]
-    key = hashlib.sha256("\n".join(recipe).encode()).hexdigest()[:12]
-    into = cache() / f"distro-{key}"
+    into = cache() / ("distro-" + digest("\n".join(recipe)))
     if into.is_dir():
         os.utime(into)
         return into

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Packages that `make deb` made, for a Debian that has only its own kernel yet."""
 
-import hashlib
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
 from .. import lock, term
-from ..paths import BUILD, OUT
+from ..paths import BUILD, OUT, digest
 from . import foreign, initramfs, machine
 from .kernel import Kernel
 from .machine import Machine
@@ -110,7 +109,7 @@ def _unpack(deb: Path, beside: Path, of: Machine, where: Path) -> None:
 def kernel(name: str, called: str, beside: Path) -> Kernel:
     """Debian's kernel, which is booted first, on a disk with room; the symbols are of ours."""
     deb, of = _image(name), machine_of(name)
-    key = hashlib.sha256(deb.read_bytes() + str(beside).encode()).hexdigest()[:12]
+    key = digest(deb.read_bytes(), str(beside))
     where = BUILD / "lab" / f"{name}-{key}"
     with initramfs.building(BUILD):
         if not where.is_dir():

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The module lab_instants, built for a kernel of kernel/build."""
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -9,7 +8,7 @@ from pathlib import Path
 
 from .. import lock, term
 from ..guests.kernel import Kernel
-from ..paths import LAB, TOP, cache
+from ..paths import LAB, TOP, cache, digest
 
 SOURCES = (
     LAB / "guest" / "instants" / "instants.h",
@@ -63,11 +62,9 @@ def _objects(tree: Path, flavour: str, kernel: Kernel) -> Path:
 
 def build(kernel: Kernel, flavour: str) -> Path:
     """The module's file; built once for each kernel."""
-    key = hashlib.sha256(kernel.path.name.encode())
-    for path in (*SOURCES, Path(__file__)):
-        key.update(path.read_bytes())
+    sources = (path.read_bytes() for path in (*SOURCES, Path(__file__)))
     place = cache() / "instants"
-    into = place / f"{kernel.path.name}-{key.hexdigest()[:12]}"
+    into = place / f"{kernel.path.name}-{digest(kernel.path.name, *sources)}"
     with lock.held(place / "lock"):
         if (into / NAME).exists():
             return into / NAME

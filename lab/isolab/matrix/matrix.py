@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isolab matrix: every row of the catalogue against every configuration."""
 
-import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from ..guests.kernel import Kernel
 from ..guests.machine import Machine
 from ..header import Trigger
 from ..judge import attempt, campaign
-from ..paths import LAB, OUT, SCHEMAS, TOP
+from ..paths import LAB, OUT, SCHEMAS, TOP, digest
 from . import cells, markdown
 from . import claims as matrixclaims
 from . import page as matrixpage
@@ -66,7 +65,7 @@ def _source(trigger: Trigger) -> str:
     """What a cell was measured with: it is worth nothing once the trigger has changed."""
     files = (LAB / "triggers").glob(f"{trigger.name}.*")
     path = next(p for p in files if p.suffix in (".c", ".sh"))
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    return digest(path.read_bytes())
 
 
 class Matrix:
