@@ -137,6 +137,7 @@ class GuestTest:
     smt: int = 1  # CPUs a core
     doorbell: bool = False  # of a generator, for the driver of isolator-scope
     wires: str = ""  # a generator on its GPIO lines, the driver's device in the tree or not
+    coverage: bool = False  # what of Isolator's code it has executed is told
     section: str = ""  # of the kernel, quiet: nothing else ran in it; stray NAME...: that did
     arch: tuple[str, ...] = machine.NAMES  # machines that have what it needs
 
@@ -257,6 +258,7 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             smt=int(_one(keys, path, "smt", "1")),
             doorbell=_one(keys, path, "doorbell", "no") == "yes",
             wires=_choice(_one(keys, path, "wires", ""), ("", *WIRES), path),
+            coverage=_one(keys, path, "coverage", "no") == "yes",
             section=_section(_one(keys, path, "section", ""), path),
             arch=_arch(keys, path),
         )

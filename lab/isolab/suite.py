@@ -19,7 +19,7 @@ from . import header, term
 from .guests import arm64, distro, dmesg, kernel, machine, packaged, qemu
 from .guests.guest import ENDED, Event, Guest, Outcome, boot
 from .header import GuestTest
-from .judge import attempt, campaign, counted, sections, windows
+from .judge import attempt, campaign, counted, coverage, sections, windows
 from .paths import OUT
 from .scope import generator as scopegenerator
 
@@ -95,6 +95,7 @@ class Result:
     out: str = ""
     log: list[str] = field(default_factory=list)  # the kernel's, where it has what must not be
     windows: list[dict[str, Any]] = field(default_factory=list)
+    covered: list[coverage.File] = field(default_factory=list)
 
     def blame(self, log: str, found: list[dmesg.Finding]) -> None:
         """It failed by what the kernel's @log has that must not be there, if it has anything."""
@@ -102,11 +103,18 @@ class Result:
         if found:
             self.log = dmesg.around(log, found[0])
 
+    def cover(self, functions: list[coverage.Function], outcome: Outcome) -> None:
+        self.covered = coverage.files(functions, outcome.covered)
+        if bad := coverage.judge(self.covered, outcome.dropped):
+            self.why += bad
+            self.status = "failed"
+
     def json(self) -> dict[str, Any]:
         return {
             "name": self.test.name, "kernel": self.kernel, "status": self.status,
             "seconds": round(self.seconds, 3), "why": self.why, "out": self.out,
             "windows": self.windows,
+            **({"coverage": [f.json() for f in self.covered]} if self.covered else {}),
         }
 
 
@@ -192,7 +200,8 @@ def _show(result: Result) -> None:
     )
     for why in result.why:
         print(f"        {why}", flush=True)
-    for line in windows.table(result.windows) if result.windows else ():
+    told = windows.table(result.windows) if result.windows else []
+    for line in (*told, *(coverage.lines(result.covered) if result.covered else ())):
         print(f"        {line}", flush=True)
 
 
@@ -245,7 +254,7 @@ def _batches(tests: list[GuestTest]) -> list[list[GuestTest]]:
         if test.alone:
             alone.append([test])
         else:
-            lines = (test.doorbell, test.wires, test.section)
+            lines = (test.doorbell, test.wires, test.section, test.coverage)
             faults = test.kernel == "isolator-faults"
             cpus = (test.cpus, test.smt)
             key = (cpus, test.memory, test.observed, bool(test.mores), test.icount, test.append,
@@ -287,6 +296,8 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
         now = left[:1] if threads else left
         slower = normal * attempt.slower(threads)
         longest = max(_timeout(t, slower, window_s) for t in now)
+        functions = (coverage.functions(which, coverage.sources())
+                     if left[0].coverage else [])
         guest = Guest(
             which,
             _job(
@@ -303,6 +314,7 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
             icount=left[0].icount,
             wires=left[0].wires,
             section=bool(left[0].section),
+            ranges=coverage.ranges(functions),
             boot_s=(240 if which.disk else 40) * slower,
             silence_s=longest + 30,
             total_s=sum(_timeout(t, slower, window_s) for t in now) + 120,
@@ -326,6 +338,8 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
         for test in ran:
             result = Result(test, which.name)
             _judge(test, result, outcome, done.get(test.name))
+            if test.coverage and result.status != "skipped":
+                result.cover(functions, outcome)
             _show(result)
             results.append(result)
         mine[-1]["ended_in"] = next((t.name for t in now if t.name not in done), None)
@@ -473,15 +487,9 @@ def write(
     results: list[Result], attempts: list[attempt.Record], suite_name: str, seconds: float
 ) -> None:
     """out/test.json."""
+    report = {
+        "schema": "isolab.test", "version": 1, "suite": suite_name, "seconds": round(seconds, 1),
+        "attempts": attempts, "results": [r.json() for r in results],
+    }
     OUT.mkdir(exist_ok=True)
-    (OUT / "test.json").write_text(
-        json.dumps(
-            {
-                "schema": "isolab.test", "version": 1, "suite": suite_name,
-                "seconds": round(seconds, 1), "attempts": attempts,
-                "results": [r.json() for r in results],
-            },
-            indent=1,
-        )
-        + "\n"
-    )
+    (OUT / "test.json").write_text(json.dumps(report, indent=1) + "\n")

@@ -6,6 +6,7 @@
  * timeout: 4500
  * about: an hour of fuzz, on the kernels with every check
  * alone: yes
+ * coverage: yes
  * long: hour
  */
 #include "fuzz.h"

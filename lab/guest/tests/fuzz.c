@@ -6,6 +6,7 @@
  * timeout: 60
  * once: yes
  * alone: yes
+ * coverage: yes
  * about: hostile requests beside everything that ends an isolation leave nothing behind
  */
 #include "fuzz.h"

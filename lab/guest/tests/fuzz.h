@@ -2,7 +2,8 @@
 /*
  * Hostile use of /dev/isolator and /proc/isolator: all requests with sizes, flags and
  * pointers that are right, nearly right and not at all, beside tasks that are isolated
- * and stopped, traced, killed and replaced by others, cpuset changes and hot-plug.
+ * and stopped, traced, killed and replaced by others, cpuset changes, hot-plug, and what
+ * fuzz-beside.h has.
  *
  * It begins from a seed that it prints; SEED repeats the choices, though not how the
  * threads meet.  It counts what was asked, and with what answer.
@@ -12,52 +13,12 @@
 
 #include <sys/ptrace.h>
 #include "../machine.h"
-#include "../test.h"
+#include "fuzz-beside.h"
 
-enum { FUZZERS = 4, VICTIMS = 6, ANSWERS = 134 };
-
-#define GROUP	"/sys/fs/cgroup/lab-fuzz"
-
-/* What is counted: a row for each request or file, a column for each errno. */
-static const char *const fuzz_names[] = {
-	"no ioctl", "START", "TICK", "STOP", "START_TASK", "STOP_TASK", "mmap", "madvise",
-	"start", "tick", "stop", "cpus", "limits", "stats", "status", "deliveries", "senders",
-	"cpuset", "hot-plug", "ptrace", "fork", "signal", "pin",
-};
-enum {
-	NO_IOCTL, FIRST_IOCTL, MMAP = 6, MADVISE, FIRST_FILE, CPUSET = 17, HOTPLUG, PTRACE,
-	FORK, SIGNAL, PIN, ROWS,
-};
-
-static _Atomic uint64_t answers[ROWS][ANSWERS];
 static _Atomic bool fuzz_stop;
 static _Atomic int victims[VICTIMS], fuzzer_tid[FUZZERS], fuzzers_left;
 static pid_t fuzz_guard;
-static uint64_t fuzz_seed;
-static int fuzz_cpus, device;
-static __thread uint64_t rng;
-
-static inline uint32_t pick(uint32_t below)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return (uint32_t)(rng >> 16) % below;
-}
-
-static inline void seeded(uint64_t stream)
-{
-	rng = (fuzz_seed + stream + 1) * 0x9e3779b97f4a7c15ULL | 1;
-}
-
-/* @result: what a system call returned, errno with it, or -errno. */
-static inline int answered(int row, long result)
-{
-	int error = result >= 0 ? 0 : result == -1 ? errno : (int)-result;
-
-	answers[row][error < ANSWERS ? error : ANSWERS - 1]++;
-	return error;
-}
+static int device;
 
 /* Mostly what is nearly right, sometimes what is not at all. */
 static inline void fill(void *buf, size_t size)
@@ -106,7 +67,7 @@ static inline void good_start(struct isolator_start_args *start)
 	static const uint64_t times[] = { 0, 1000000, 20000000, 300000000, SEC, ~0ULL };
 
 	start->mask = 1 + pick(7);
-	start->flags = pick(4) ? 0 : pick(4);
+	start->flags = pick(2) ? ISOLATOR_START_QUARANTINE * pick(2) : pick(ISOLATOR_START_FLAGS + 1);
 	start->deadline_ns = times[pick(6)];
 	start->spin_ns = times[pick(3)];
 	start->batch_ns = pick(4) ? 0 : times[pick(4)];
@@ -232,6 +193,8 @@ static inline void __attribute__((noreturn)) victim(uint64_t stream)
 	seeded(stream);
 	good_start(&start);
 	snprintf(self, sizeof(self), "%ld", syscall(SYS_getpid));
+	if (pick(2))
+		begin_neighbour(stream);
 	if (pick(4))
 		put_file(GROUP "/cgroup.procs", self);
 	if (!iso_pin(1 + (int)pick((uint32_t)fuzz_cpus - 1)) && pick(4))
@@ -326,6 +289,9 @@ static inline void any_event(uint64_t *stream)
 			 2 + pick((uint32_t)fuzz_cpus - 2));
 		answered(HOTPLUG, put_file(path, pick(2) ? "1" : "0"));
 		break;
+	case 22: case 23: case 24: case 25:
+		any_request(pid);
+		break;
 	default:	/* who waits for a start is woken */
 		answered(SIGNAL, syscall(SYS_tgkill, getpid(), fuzzer_tid[pick(FUZZERS)], SIGUSR1));
 	}
@@ -380,6 +346,7 @@ static inline void clear_away(pthread_t *threads)
 	kill(fuzz_guard, SIGKILL);
 	waitpid(fuzz_guard, NULL, 0);
 	rmdir(GROUP);
+	end_requests();
 	for (int cpu = 2; cpu < fuzz_cpus; cpu++) {
 		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
 		put_file(path, "1");
@@ -438,6 +405,8 @@ static inline int fuzz(unsigned int seconds)
 	char text[4096];
 
 	iso_require(2);
+	answers = shared_memory(sizeof(*answers) * ROWS);
+	begin_requests();
 	fuzz_cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
 	fuzz_seed = given ? strtoull(given, NULL, 0) : now_ns() ^ cycles();
 	diag("seed %lu", fuzz_seed);

@@ -60,6 +60,7 @@ class Guest:
     extra: Path | None = None  # the kernel's selftests, for those guests that run them
     files: dict[str, bytes] = field(default_factory=dict)  # programs for a distribution's guest
     section: bool = False  # blocks of quiet sections of the kernel are counted
+    ranges: str = ""  # of text that the plugin coverage looks at; none: it is not loaded
     park: str = ""  # options of the plugin that parks the isolated CPU; none: it is not loaded
 
 
@@ -75,6 +76,8 @@ class Outcome:
     ours: bool = False  # its kernel has Isolator
     # Which CPU executed a breakpoint of the kernel that memory did not hold, and where: name+0xN.
     stale: frozenset[tuple[int, str]] = frozenset()
+    covered: list[tuple[int, int]] = field(default_factory=list)  # observer.covered()
+    dropped: int | None = None  # of those; None: it has not told
     sections: list[dict[str, Any]] = field(default_factory=list)  # observer.sections()
     qemu_log: str = ""
     findings: list[dmesg.Finding] = field(default_factory=list)
@@ -100,7 +103,7 @@ def monitor() -> Path:
 def _threads(guest: Guest, emulator: qemu.Emulator) -> str:
     """Of its emulation: not one where a plugin would then count what other CPUs do."""
     threads = guest.threads or emulator.threads
-    watched = guest.observe or guest.section or guest.park
+    watched = guest.observe or guest.section or guest.ranges or guest.park
     return "multi" if threads == qemu.SINGLE and watched and emulator.misnames else threads
 
 
@@ -188,6 +191,9 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         command += observer.arguments(guest.kernel, where / "observer.json", guest.heavy)
     if guest.section:
         command += observer.section_arguments(where / "section.json")
+    if guest.ranges:
+        (where / "ranges").write_text(guest.ranges)
+        command += observer.coverage_arguments(where / "coverage.json", where / "ranges")
     if guest.park:
         command += observer.park_arguments(where / "park.json", guest.park)
     how = "single,icount" if guest.icount else threads
@@ -322,7 +328,8 @@ def boot(
 
 def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) -> Outcome:
     where.mkdir(parents=True, exist_ok=True)
-    for name in ("console", "report", "observer.json", "stale.json", "section.json", "park.json"):
+    for name in ("console", "report", "observer.json", "stale.json", "section.json",
+                 "coverage.json", "park.json"):
         (where / name).unlink(missing_ok=True)
     outcome = Outcome(ours=guest.kernel.ours)
     command, outcome.accel = _command(guest, where)
@@ -343,6 +350,7 @@ def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) ->
     outcome.findings = dmesg.scan(outcome.console)
     outcome.qemu_log = text
     outcome.stale = observer.stale(guest.kernel, where / "stale.json")
+    outcome.covered, outcome.dropped = observer.covered(where / "coverage.json")
     outcome.sections = observer.sections(guest.kernel, where / "section.json")
     if guest.observe:
         outcome.windows, outcome.observer_end = observer.read(guest.kernel, where / "observer.json")

@@ -51,6 +51,10 @@ def section_arguments(out: Path) -> list[str]:
     return ["-plugin", f"{_built() / 'section.so'},out={out}"]
 
 
+def coverage_arguments(out: Path, ranges: Path) -> list[str]:
+    return ["-plugin", f"{_built() / 'coverage.so'},out={out},ranges={ranges}"]
+
+
 def park_arguments(out: Path, options: str) -> list[str]:
     return ["-plugin", f"{_built() / 'park.so'},out={out},{options}"]
 
@@ -80,6 +84,17 @@ def sections(kernel: Kernel, path: Path) -> list[dict[str, Any]]:
             block["pc"] = int(block["pc"], 16)
             block["name"] = kernel.symbol_at(block["pc"])
     return found
+
+
+def covered(path: Path) -> tuple[list[tuple[int, int]], int | None]:
+    """Begin and end of the blocks that were executed; how many had no place, None: not told."""
+    blocks, dropped = [], None
+    for item in _items(path):
+        if item["schema"] == "isolator.observer.block":
+            blocks.append((int(item["begin"], 16), int(item["end"], 16)))
+        if item["schema"] == "isolator.observer.blocks":
+            dropped = item["dropped"]
+    return blocks, dropped
 
 
 def parked(path: Path) -> dict[int, dict[str, Any]]:

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of fuzz share: choices from a seed, and what was asked with what answer. */
+#ifndef LAB_FUZZ_COMMON_H
+#define LAB_FUZZ_COMMON_H
+
+#include "../test.h"
+
+enum { FUZZERS = 4, VICTIMS = 6, ANSWERS = 134 };
+
+#define GROUP	"/sys/fs/cgroup/lab-fuzz"
+
+/* What is counted: a row for each request or file, a column for each errno. */
+static const char *const fuzz_names[] = {
+	"no ioctl", "START", "TICK", "STOP", "START_TASK", "STOP_TASK", "mmap", "madvise",
+	"start", "tick", "stop", "cpus", "limits", "stats", "status", "deliveries", "senders",
+	"cpuset", "hot-plug", "ptrace", "fork", "signal", "pin", "memory", "perf", "msr",
+	"clocksource", "static key", "trace", "affinity",
+};
+enum {
+	NO_IOCTL, FIRST_IOCTL, MMAP = 6, MADVISE, FIRST_FILE, CPUSET = 17, HOTPLUG, PTRACE,
+	FORK, SIGNAL, PIN, MEMORY, PERF, MSR, CLOCK, KEY, TRACE, AFFINITY, ROWS,
+};
+
+/* Shared with the processes that it makes. */
+static _Atomic uint64_t (*answers)[ANSWERS];
+static uint64_t fuzz_seed;
+static int fuzz_cpus;
+static __thread uint64_t rng;
+
+static inline uint32_t pick(uint32_t below)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return (uint32_t)(rng >> 16) % below;
+}
+
+static inline void seeded(uint64_t stream)
+{
+	rng = (fuzz_seed + stream + 1) * 0x9e3779b97f4a7c15ULL | 1;
+}
+
+/* @result: what a system call returned, errno with it, or -errno. */
+static inline int answered(int row, long result)
+{
+	int error = result >= 0 ? 0 : result == -1 ? errno : (int)-result;
+
+	answers[row][error < ANSWERS ? error : ANSWERS - 1]++;
+	return error;
+}
+
+#endif
