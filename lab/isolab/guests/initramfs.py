@@ -19,6 +19,10 @@ from .kernel import Kernel
 LOAD_PACKAGES = ("stress-ng", "rt-tests")
 LOAD_PROGRAMS = ("usr/bin/stress-ng", "usr/bin/hackbench", "usr/bin/cyclictest")
 KEY = 12  # hexadecimal digits
+# Of these a guest has only what it needs: all are far more than the rest, and each boot unpacks
+# what it has.
+CHOSEN = ("lab/tests", "lab/triggers")
+_NAMED = re.compile(rb"/(lab/(?:tests|triggers))/([\w-]*)")
 DIRECTORIES = (
     "bin", "dev", "etc", "job", "lab", "lib", "proc", "root", "run", "sbin", "sys", "tmp", "usr",
     "usr/bin", "usr/lib", "usr/sbin", "var",
@@ -59,8 +63,11 @@ class Archive:
     def device(self, name: str, major: int, minor: int) -> None:
         self._entry(name, stat.S_IFCHR | 0o600, b"", (major, minor))
 
-    def tree(self, root: Path, at: str) -> None:
+    def tree(self, root: Path, at: str, but: tuple[str, ...] = ()) -> None:
+        """@root as it is, but for the folders @but in it."""
         for path in sorted(root.rglob("*")):
+            if path.relative_to(root).as_posix().startswith(but):
+                continue
             name = f"{at}/{path.relative_to(root)}".lstrip("/")
             if path.is_symlink():
                 self.link(name, os.readlink(path))
@@ -190,10 +197,14 @@ def base(kernel: Kernel) -> Path:
         return _base(kernel)
 
 
+def _built(of: machine.Machine) -> Path:
+    return BUILD / "lab" if of is machine.X86_64 else BUILD / "lab" / of.name
+
+
 def _base(kernel: Kernel) -> Path:
     of = kernel.machine
     native = of is machine.X86_64
-    built = BUILD / "lab" if native else BUILD / "lab" / of.name
+    built = _built(of)
     guest, agent = built / "guest", built / "agent"
     programs = guest / "root" / "lab" / "bin"
     cross_compiler(of)
@@ -206,7 +217,9 @@ def _base(kernel: Kernel) -> Path:
     shell = busybox(of)
     load = load_tree(of)
     key = hashlib.sha256()
-    parts = [agent / "agent", *sorted(p for p in (guest / "root").rglob("*") if p.is_file())]
+    root = guest / "root"
+    parts = [agent / "agent", *sorted(p for p in root.rglob("*") if p.is_file()
+                                      and not p.relative_to(root).as_posix().startswith(CHOSEN))]
     for path in parts:
         key.update(str(path.relative_to(TOP)).encode() + path.read_bytes())
     for text in (kernel.path, (load / ".packages").read_text(), Path(__file__).read_text()):
@@ -230,7 +243,7 @@ def _base(kernel: Kernel) -> Path:
             if library.name not in seen:
                 seen.add(library.name)
                 archive.file(f"lib/{of.triplet}/{library.name}", library.read_bytes(), 0o755)
-    archive.tree(guest / "root", "")
+    archive.tree(root, "", CHOSEN)
     modules = kernel.path / "modules" / "lib" / "modules" / kernel.version
     if modules.is_dir():
         for path in sorted(modules.rglob("*")):
@@ -244,10 +257,28 @@ def _base(kernel: Kernel) -> Path:
     return target
 
 
-def overlay(job: str, extra: Path | None = None) -> bytes:
-    """What is laid over the base: the job of one boot, and @extra as the kernel's selftests."""
+def named(job: str, root: Path) -> list[Path]:
+    """Of CHOSEN below @root what the job names, and what that names itself; a folder: all of it."""
+    found: set[Path] = set()
+    texts = [job.encode()]
+    while texts:
+        for folder, name in _NAMED.findall(texts.pop()):
+            place = root / folder.decode()
+            for path in (place / name.decode(),) if name else place.iterdir():
+                if path.is_file() and path not in found:
+                    found.add(path)
+                    texts.append(path.read_bytes())
+    return sorted(found)
+
+
+def overlay(job: str, root: Path, extra: Path | None = None) -> bytes:
+    """What is laid over the base: the job of one boot, what it needs of @root, and @extra as the
+    kernel's selftests."""
     archive = Archive()
     archive.file("job/job", job.encode())
+    for path in named(job, root):
+        archive.file(str(path.relative_to(root)), path.read_bytes(),
+                     stat.S_IMODE(path.stat().st_mode))
     if extra:
         archive.tree(extra, selftests.GUEST)
     return archive.bytes()
@@ -257,5 +288,5 @@ def with_job(kernel: Kernel, job: str, target: Path, extra: Path | None = None) 
     """The base and, laid over it, what one boot has besides."""
     with open(target, "wb") as out, open(base(kernel), "rb") as first:
         shutil.copyfileobj(first, out)
-        out.write(overlay(job, extra))
+        out.write(overlay(job, _built(kernel.machine) / "guest" / "root", extra))
     return target
