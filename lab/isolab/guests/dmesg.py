@@ -34,24 +34,28 @@ HARMLESS = re.compile(
 _SPLAT = re.compile(r"^[^\n]*\[ cut here \]-+\n(?:(?!\[ cut here \]).)*?end trace [0-9a-f]+ \]---$",
                     re.MULTILINE | re.DOTALL)
 _SELFTEST = ("rt_mutex_pre_schedule", "locking_selftest+")
+# The last line of a kernel thread's trace; arm64 has no mark behind it.
+_END = r"(?:</TASK>|ret_from_fork\+0x[\da-f]+/0x[\da-f]+)$"
 # On PREEMPT_RT scftorture itself allocates and frees with preemption disabled (mended in
 # Linux 6.13).  Passed over only where scftorture is what had disabled it.
 _SCFTORTURE = re.compile(
     r"^[^\n]*BUG: (?:sleeping function called|scheduling while atomic: scftorture_)"
     r"(?:(?!BUG: ).)*?Preemption disabled at:\n"
-    r"[^\n]*scftorture_invoker\+(?:(?!BUG: ).)*?</TASK>$",
+    r"[^\n]*scftorture_invoker\+(?:(?!BUG: ).)*?" + _END,
     re.MULTILINE | re.DOTALL,
 )
 # Where two of its threads want one lock of the allocator, one does sleep there, and its count of
 # preemption is wrong from then on.  Passed over only behind that, in the same thread.
 _SLEPT = re.compile(r"BUG: scheduling while atomic: scftorture_\w*/(\d+)/")
 _MISCOUNTED = "DEBUG_LOCKS_WARN_ON(val > preempt_count())\n"
-_CALLER = re.compile(r"<TASK>\n[^\n]*?\b([a-z_]\w*)\+")
+# arm64's traces begin with the function itself.
+_CALLER = re.compile(
+    r"(?:<TASK>|Call trace:\n[^\n]* preempt_count_sub\+[^\n]*)\n[^\n]*?\b([a-z_]\w*)\+")
 # On PREEMPT_RT, with a CPU of rcu_nocbs= or nohz_full= and lockdep, a stock kernel's own RCU thread
 # is taken for one that may be migrated.  Passed over only where that thread is who looks.
 _NOCB = re.compile(
     r"^[^\n]*WARNING: suspicious RCU usage\n(?:(?!WARNING: ).)*?Unsafe read of RCU_NOCB offloaded "
-    r"state!(?:(?!WARNING: ).)*? rcu_cpu_kthread\+(?:(?!WARNING: ).)*?</TASK>$",
+    r"state!(?:(?!WARNING: ).)*? rcu_cpu_kthread\+(?:(?!WARNING: ).)*?" + _END,
     re.MULTILINE | re.DOTALL,
 )
 # A stock kernel warns where SIGKILL meets a task that makes a cpuset partition: it wants a new
