@@ -40,12 +40,24 @@ static uint64_t free_bytes(void)
 	return pages * PAGE;
 }
 
+/* What this process has mapped of memory that is there. */
+static uint64_t resident_bytes(void)
+{
+	unsigned long pages = 0;
+	char text[64];
+
+	if (get_file("/proc/self/statm", text, sizeof(text)) ||
+	    sscanf(text, "%*u %lu", &pages) != 1)
+		bail_out("/proc/self/statm");
+	return pages * PAGE;
+}
+
 /* The isolation ends while a sibling unmaps memory: is that free afterwards? */
 static bool all_is_freed(void)
 {
 	struct worker *w = reader(0);
 	char *p = map_watched(BIG, 1);
-	uint64_t before = free_bytes();
+	uint64_t before = free_bytes(), resident = resident_bytes();
 	pthread_t sibling;
 	bool freed;
 
@@ -53,8 +65,12 @@ static bool all_is_freed(void)
 	if (pthread_create(&sibling, NULL, unmaps, p))
 		bail_out("pthread_create");
 	until(begun);
-	/* It is in munmap(): a planted fault stays there long. */
-	sleep_ms(200);	/* sleep: whoever unmaps tells nobody how far it is */
+	/* More than half goes before anything is listed: there a planted fault stays long. */
+	until(resident_bytes() < resident - BIG / 2);
+	do {
+		resident = resident_bytes();
+		sleep_ms(50);	/* sleep: between two looks */
+	} while (resident_bytes() < resident);
 	worker_end(w);
 	pthread_join(sibling, NULL);
 	/*

@@ -32,13 +32,20 @@ static inline void stops_require(void)
 		skip_all("no " STOPS ": wants CONFIG_ISOLATOR_FLOOD");
 }
 
-/* Runs kernel code that a stop must not meet halfway; data is the open file. */
+/*
+ * Runs kernel code that a stop must not meet halfway; data is the open file.  Then it is in
+ * user mode for as long, whatever the kernel: a stop leaves out only whom it finds there.
+ */
 static inline void stops_look(struct worker *w)
 {
+	uint64_t before = now_ns(), after;
 	char text[128];
 
 	if (pread(*(int *)w->data, text, sizeof(text), 0) < 0)
 		w->stop = true;
+	after = now_ns();
+	while (now_ns() - after < after - before)
+		;
 }
 
 /* So many stops beside such a task; what was seen meanwhile. */
@@ -143,9 +150,10 @@ static inline struct worker *stops_alone(int hotplugs, int switches, int stops)
 {
 	struct worker *spins = worker_new(1);
 
-	spins->deadline_ns = 600 * SEC;
+	/* Both longer than any kernel takes: it never ticks, and is told when to end. */
+	spins->deadline_ns = 3600 * SEC;
 	spins->spin_ns = SEC;
-	spins->life_s = 500;
+	spins->life_s = 3600;
 	need_worker(worker_thread(spins));
 	alone(spins, "a CPU goes and comes", hotplug, hotplugs);
 	if (two_clocks())

@@ -8,7 +8,7 @@
  * about: a quiet section that breaks its promise is reported once a stay, with the place
  * dmesg: isolator: CPU 1 is overdue
  * dmesg: Call [Tt]race:
- * dmesg: a quiet section at .*which can be patched|WARNING: .*isolator_quiet_enter
+ * dmesg: a quiet section at .*which can be patched|WARNING: .*isolator_(quiet_enter|section_allowed)
  */
 #include "caller.h"
 

@@ -4,7 +4,7 @@
  * cpus: 2
  * kernel: isolator
  * arch: x86_64
- * timeout: 120
+ * timeout: 300
  * dmesg: Call Trace:
  * about: a full cgroup gets back what its own quarantine holds before it kills, or lets wait
  */
@@ -86,7 +86,7 @@ static pid_t begin(const char *group)
 	pid = fork();
 	if (!pid)
 		member(group);
-	if (ok(comes(shared->removed, 30000) && shared->held >= HELD, "%lu MiB of its group wait",
+	if (ok(comes(shared->removed, 120000) && shared->held >= HELD, "%lu MiB of its group wait",
 	       shared->held >> 20))
 		return pid;
 	kill(pid, SIGKILL);
