@@ -56,6 +56,7 @@ def test_what_a_guest_needs_is_built_while_another_runs(
         ("10.0.13", "single", {"observe": True}, "multi"),
         ("10.0.13", "single", {"observe": False, "section": True}, "multi"),
         ("10.0.13", "single", {"observe": False, "park": "code=1-2"}, "multi"),
+        ("10.0.13", "single", {"observe": False, "ranges": "1 2\n"}, "multi"),
         ("10.0.13", "single", {"observe": False}, "single"),
         ("7.2.22", "single", {"observe": True}, "single"),
         ("10.0.13", "", {"observe": True}, "multi"),
@@ -96,3 +97,17 @@ def test_a_guest_without_a_cpu_is_waited_for(
                       guest._Reports(tmp_path / "report"), outcome, lambda event: None)
     assert outcome.seconds >= stuck.PATIENCE * 0.1
     assert outcome.died and "no agent within 0 s of boot, besides" in outcome.died
+
+
+@pytest.mark.parametrize(("config", "patient"), [
+    ("CONFIG_ISOLATOR=y\nCONFIG_CSD_LOCK_WAIT_DEBUG=y\n", True),
+    ("CONFIG_ISOLATOR=y\n# CONFIG_CSD_LOCK_WAIT_DEBUG is not set\n", False),
+    ("CONFIG_CSD_LOCK_WAIT_DEBUG=y\n", False),
+    ("", False),
+])
+def test_a_kernel_with_every_check_has_more_time_for_a_call(
+    config: str, patient: bool, tmp_path: Path
+) -> None:
+    if config:
+        (tmp_path / "config").write_text(config)
+    assert bool(guest._patience(Kernel("x", tmp_path))) is patient

@@ -107,6 +107,12 @@ def _threads(guest: Guest, emulator: qemu.Emulator) -> str:
     return "multi" if threads == qemu.SINGLE and watched and emulator.misnames else threads
 
 
+def _patience(kernel: Kernel) -> str:
+    """A kernel with every check is slow: who waits for another CPU's call waits for long there."""
+    slow = kernel.ours and kernel.has("CONFIG_CSD_LOCK_WAIT_DEBUG")
+    return "smp.csd_lock_timeout=20000" if slow else ""
+
+
 def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
     machine = guest.kernel.machine
     arm = machine is ARM64
@@ -144,7 +150,7 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         "-initrd",
         str(initrd),
         "-append",
-        f"{machine.parameters} {guest.append}".strip(),
+        " ".join(filter(None, (machine.parameters, _patience(guest.kernel), guest.append))),
         "-serial",
         f"file:{where / 'console'}",
         "-qmp",
