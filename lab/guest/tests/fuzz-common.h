@@ -14,11 +14,11 @@ static const char *const fuzz_names[] = {
 	"no ioctl", "START", "TICK", "STOP", "START_TASK", "STOP_TASK", "mmap", "madvise",
 	"start", "tick", "stop", "cpus", "limits", "stats", "status", "deliveries", "senders",
 	"cpuset", "hot-plug", "ptrace", "fork", "signal", "pin", "memory", "perf", "msr",
-	"clocksource", "static key", "trace", "affinity",
+	"clocksource", "affinity",
 };
 enum {
 	NO_IOCTL, FIRST_IOCTL, MMAP = 6, MADVISE, FIRST_FILE, CPUSET = 17, HOTPLUG, PTRACE,
-	FORK, SIGNAL, PIN, MEMORY, PERF, MSR, CLOCK, KEY, TRACE, AFFINITY, ROWS,
+	FORK, SIGNAL, PIN, MEMORY, PERF, MSR, CLOCK, AFFINITY, ROWS,
 };
 
 /* Shared with the processes that it makes. */
