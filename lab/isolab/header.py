@@ -138,6 +138,7 @@ class GuestTest:
     doorbell: bool = False  # of a generator, for the driver of isolator-scope
     wires: str = ""  # a generator on its GPIO lines, the driver's device in the tree or not
     coverage: bool = False  # what of Isolator's code it has executed is told
+    ways: int = 0  # the window in which all that runs on the ways in and out is looked at
     section: str = ""  # of the kernel, quiet: nothing else ran in it; stray NAME...: that did
     arch: tuple[str, ...] = machine.NAMES  # machines that have what it needs
 
@@ -259,6 +260,7 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             doorbell=_one(keys, path, "doorbell", "no") == "yes",
             wires=_choice(_one(keys, path, "wires", ""), ("", *WIRES), path),
             coverage=_one(keys, path, "coverage", "no") == "yes",
+            ways=int(_one(keys, path, "ways", "0")),
             section=_section(_one(keys, path, "section", ""), path),
             arch=_arch(keys, path),
         )

@@ -19,6 +19,7 @@ from . import header, term
 from .guests import arm64, distro, dmesg, kernel, machine, packaged, qemu
 from .guests.guest import ENDED, Event, Guest, Outcome, boot
 from .header import GuestTest
+from .instants import ways
 from .judge import attempt, campaign, counted, coverage, sections, windows
 from .paths import OUT
 from .scope import generator as scopegenerator
@@ -103,10 +104,9 @@ class Result:
         if found:
             self.log = dmesg.around(log, found[0])
 
-    def cover(self, functions: list[coverage.Function], outcome: Outcome) -> None:
-        self.covered = coverage.files(functions, outcome.covered)
-        if bad := coverage.judge(self.covered, outcome.dropped):
-            self.why += bad
+    def fail(self, why: list[str]) -> None:
+        self.why += why
+        if why:
             self.status = "failed"
 
     def json(self) -> dict[str, Any]:
@@ -254,7 +254,8 @@ def _batches(tests: list[GuestTest]) -> list[list[GuestTest]]:
         if test.alone:
             alone.append([test])
         else:
-            lines = (test.doorbell, test.wires, test.section, test.coverage)
+            lines = (test.doorbell, test.wires, test.section, test.coverage,
+                     test.ways)
             faults = test.kernel == "isolator-faults"
             cpus = (test.cpus, test.smt)
             key = (cpus, test.memory, test.observed, bool(test.mores), test.icount, test.append,
@@ -296,8 +297,8 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
         now = left[:1] if threads else left
         slower = normal * attempt.slower(threads)
         longest = max(_timeout(t, slower, window_s) for t in now)
-        functions = (coverage.functions(which, coverage.sources())
-                     if left[0].coverage else [])
+        functions = coverage.functions(which, coverage.sources()) if left[0].coverage else []
+        way = left[0].ways
         guest = Guest(
             which,
             _job(
@@ -315,6 +316,7 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
             wires=left[0].wires,
             section=bool(left[0].section),
             ranges=coverage.ranges(functions),
+            ways=ways.plan(which).options(way) if way else "",
             boot_s=(240 if which.disk else 40) * slower,
             silence_s=longest + 30,
             total_s=sum(_timeout(t, slower, window_s) for t in now) + 120,
@@ -339,7 +341,10 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
             result = Result(test, which.name)
             _judge(test, result, outcome, done.get(test.name))
             if test.coverage and result.status != "skipped":
-                result.cover(functions, outcome)
+                result.covered = coverage.files(functions, outcome.covered)
+                result.fail(coverage.judge(result.covered, outcome.dropped))
+            if way and result.status == "passed":
+                result.fail(ways.complaints(ways.plan(which), outcome, ways.least(test)))
             _show(result)
             results.append(result)
         mine[-1]["ended_in"] = next((t.name for t in now if t.name not in done), None)

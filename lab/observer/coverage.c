@@ -10,15 +10,12 @@
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 
+#include "blocks.h"
 #include "plugin.h"
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
-
-/* Blocks of the few hundred functions that anybody asks for; a power of two. */
-#define MAX_BLOCKS	(1 << 17)
 
 static FILE *out;
 static struct range {
@@ -26,18 +23,10 @@ static struct range {
 } *ranges;
 static size_t nr_ranges;
 
-/* A place is taken under the lock; whoever executes the block writes one word of it. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t dropped;
-static struct block {
-	uint64_t begin, end;
-	uint64_t executed;
-} blocks[MAX_BLOCKS];
-
 static void on_block(unsigned int vcpu, void *block)
 {
 	(void)vcpu;
-	__atomic_store_n(&((struct block *)block)->executed, 1, __ATOMIC_RELAXED);
+	block_executed(block);
 }
 
 static int compare(const void *key, const void *range)
@@ -48,39 +37,15 @@ static int compare(const void *key, const void *range)
 	return pc < r->begin ? -1 : pc >= r->end;
 }
 
-/* The same text is translated again whenever something near it was patched: one place for all. */
-static struct block *place(uint64_t begin, uint64_t end)
-{
-	size_t at = (begin * 31 + end) * 0x9e3779b97f4a7c15ULL >> 47;
-	struct block *found = NULL;
-
-	pthread_mutex_lock(&lock);
-	for (size_t i = 0; i < MAX_BLOCKS && !found; i++) {
-		struct block *block = &blocks[(at + i) % MAX_BLOCKS];
-
-		if (!block->end) {
-			block->begin = begin;
-			block->end = end;
-		}
-		if (block->begin == begin && block->end == end)
-			found = block;
-	}
-	dropped += !found;
-	pthread_mutex_unlock(&lock);
-	return found;
-}
-
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
-	uint64_t begin = qemu_plugin_tb_vaddr(tb), end = begin;
+	uint64_t begin = qemu_plugin_tb_vaddr(tb);
 	struct block *block;
 
 	(void)id;
 	if (!bsearch(&begin, ranges, nr_ranges, sizeof(*ranges), compare))
 		return;
-	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++)
-		end += qemu_plugin_insn_size(qemu_plugin_tb_get_insn(tb, i));
-	block = place(begin, end);
+	block = block_place(begin, block_end(tb));
 	if (block)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, block);
 }
@@ -89,11 +54,7 @@ static void on_exit_qemu(qemu_plugin_id_t id, void *userdata)
 {
 	(void)id;
 	(void)userdata;
-	for (size_t i = 0; i < MAX_BLOCKS; i++)
-		if (blocks[i].executed)
-			fprintf(out, "{\"schema\": \"isolator.observer.block\", \"version\": 1, "
-				"\"begin\": \"0x%" PRIx64 "\", \"end\": \"0x%" PRIx64 "\"}\n",
-				blocks[i].begin, blocks[i].end);
+	blocks_write(out);
 	fprintf(out, "{\"schema\": \"isolator.observer.blocks\", \"version\": 1, \"dropped\": %"
 		PRIu64 "}\n", dropped);
 	fclose(out);

@@ -11,6 +11,7 @@
  * observe: 2 syscalls 1000
  * observe: 2 any 1000
  * more: 1 2 sync 1000
+ * ways: 2
  */
 #include "entry-sync.h"
 

@@ -61,6 +61,7 @@ class Guest:
     files: dict[str, bytes] = field(default_factory=dict)  # programs for a distribution's guest
     section: bool = False  # blocks of quiet sections of the kernel are counted
     ranges: str = ""  # of text that the plugin coverage looks at; none: it is not loaded
+    ways: str = ""  # options of the plugin that tells what ran on these; none: it is not loaded
     park: str = ""  # options of the plugin that parks the isolated CPU; none: it is not loaded
 
 
@@ -78,6 +79,7 @@ class Outcome:
     stale: frozenset[tuple[int, str]] = frozenset()
     covered: list[tuple[int, int]] = field(default_factory=list)  # observer.covered()
     dropped: int | None = None  # of those; None: it has not told
+    ways: dict[str, int] = field(default_factory=dict)  # observer.ways()
     sections: list[dict[str, Any]] = field(default_factory=list)  # observer.sections()
     qemu_log: str = ""
     findings: list[dmesg.Finding] = field(default_factory=list)
@@ -103,7 +105,7 @@ def monitor() -> Path:
 def _threads(guest: Guest, emulator: qemu.Emulator) -> str:
     """Of its emulation: not one where a plugin would then count what other CPUs do."""
     threads = guest.threads or emulator.threads
-    watched = guest.observe or guest.section or guest.ranges or guest.park
+    watched = guest.observe or guest.section or guest.ranges or guest.ways or guest.park
     return "multi" if threads == qemu.SINGLE and watched and emulator.misnames else threads
 
 
@@ -200,6 +202,8 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
     if guest.ranges:
         (where / "ranges").write_text(guest.ranges)
         command += observer.coverage_arguments(where / "coverage.json", where / "ranges")
+    if guest.ways:
+        command += observer.ways_arguments(where / "ways.json", guest.ways)
     if guest.park:
         command += observer.park_arguments(where / "park.json", guest.park)
     how = "single,icount" if guest.icount else threads
@@ -335,7 +339,7 @@ def boot(
 def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) -> Outcome:
     where.mkdir(parents=True, exist_ok=True)
     for name in ("console", "report", "observer.json", "stale.json", "section.json",
-                 "coverage.json", "park.json"):
+                 "coverage.json", "ways.json", "park.json"):
         (where / name).unlink(missing_ok=True)
     outcome = Outcome(ours=guest.kernel.ours)
     command, outcome.accel = _command(guest, where)
@@ -356,7 +360,9 @@ def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) ->
     outcome.findings = dmesg.scan(outcome.console)
     outcome.qemu_log = text
     outcome.stale = observer.stale(guest.kernel, where / "stale.json")
-    outcome.covered, outcome.dropped = observer.covered(where / "coverage.json")
+    told = where / ("ways.json" if guest.ways else "coverage.json")
+    outcome.covered, outcome.dropped = observer.covered(told)
+    outcome.ways = observer.ways(told)
     outcome.sections = observer.sections(guest.kernel, where / "section.json")
     if guest.observe:
         outcome.windows, outcome.observer_end = observer.read(guest.kernel, where / "observer.json")

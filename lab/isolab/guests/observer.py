@@ -55,6 +55,10 @@ def coverage_arguments(out: Path, ranges: Path) -> list[str]:
     return ["-plugin", f"{_built() / 'coverage.so'},out={out},ranges={ranges}"]
 
 
+def ways_arguments(out: Path, options: str) -> list[str]:
+    return ["-plugin", f"{_built() / 'ways.so'},out={out},{options}"]
+
+
 def park_arguments(out: Path, options: str) -> list[str]:
     return ["-plugin", f"{_built() / 'park.so'},out={out},{options}"]
 
@@ -95,6 +99,11 @@ def covered(path: Path) -> tuple[list[tuple[int, int]], int | None]:
         if item["schema"] == "isolator.observer.blocks":
             dropped = item["dropped"]
     return blocks, dropped
+
+
+def ways(path: Path) -> dict[str, int]:
+    """How many ways began and ended, and how many blocks had no place; none: it has not told."""
+    return next((item for item in _items(path) if item["schema"] == "isolator.observer.ways"), {})
 
 
 def parked(path: Path) -> dict[int, dict[str, Any]]:

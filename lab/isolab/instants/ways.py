@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""arm64: what a CPU was seen to execute on its way into the kernel and out.
+
+The plugin ways has recorded it, in a window in which the CPU is isolated.  Each instruction has to
+be one that flow.py has found by the code, and none may be patched: so one checks the other.
+"""
+
+import functools
+from dataclasses import dataclass
+
+from .. import term
+from ..guests import kernel
+from ..guests.guest import Outcome
+from ..guests.kernel import Kernel
+from ..header import GuestTest
+from . import flow
+from .image import read
+from .patchable import ALTERNATIVE, judge
+
+ERET = 0xD69F03E0
+SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where ways begin and end, and what is known of them by the code."""
+
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+    walks: tuple[flow.Flow, ...]
+
+    def options(self, window: int) -> str:
+        """For the plugin."""
+        begin, end = (":".join(f"{a:x}" for a in one) for one in (self.begins, self.ends))
+        return f"window={window},begin={begin},end={end}"
+
+
+@functools.cache
+def plan(built: Kernel) -> Plan:
+    """Of an arm64 kernel."""
+    image = read(built)
+    walks = tuple(flow.walk(image, which) for which in flow.STRETCHES)
+    slots = [table + slot for table in kernel.vector_tables(image.symbols)
+             for slot in flow.USER_SLOTS]
+    changes = next(a for n, a in image.symbols.items() if n.partition(".")[0] == flow.LEAVES[-1])
+    ends = {pc for walk in walks for pc in walk.synced}
+    ends |= {pc for walk in walks for pc in walk.seen if walk.word(pc) == ERET}
+    if not ends:
+        raise term.LabError(f"{built.name}: no way ends")
+    return Plan((*slots, changes), tuple(sorted(ends)), walks)
+
+
+def least(test: GuestTest) -> int:
+    """So many ways begin and end in its window: each entry has two."""
+    return 2 * sum(e.count for e in test.expects if (e.window, e.vector) == (test.ways, "any"))
+
+
+def complaints(wanted: Plan, outcome: Outcome, least: int) -> list[str]:
+    """What does not hold; @least: so many ways are known to have been walked."""
+    told = outcome.ways
+    if not told:
+        return ["ways: the plugin has not told what was executed"]
+    bad = []
+    if told["dropped"]:
+        bad.append(f"ways: {told['dropped']} blocks had no place")
+    if told["begun"] != told["ended"] or told["ended"] < least:
+        bad.append(f"ways: {told['begun']} began, {told['ended']} came to their end, not {least}")
+    executed = {pc for begin, end in outcome.covered for pc in range(begin, end, 4)}
+    sites = wanted.walks[0].sites
+    patched, _ = judge(sites, executed)
+    bad += [f"ways: executed, and may be patched: {one['pc']} {one['kind']} {one['key']}"
+            for one in patched[:SHOWN]]
+    # An alternative's other text stands in its place.
+    unknown = [
+        pc for pc in sorted(executed)
+        if not any(pc in walk.seen for walk in wanted.walks)
+        and not any(site.kind == ALTERNATIVE for site in sites.at(pc))
+    ]
+    bad += [f"ways: executed, and not found by the code: {wanted.walks[0].where(pc)}"
+            for pc in unknown[:SHOWN]]
+    return bad
