@@ -214,6 +214,12 @@ def test_the_limit_of_a_trigger_is_its_longest_time_elsewhere_and_what_was_held(
     assert f"{slow['name']}: took 4.00 s" in text
     configs["tuned"]["triggers"][2].update(seconds=3.0)
     assert claims.broken(configs) == []
+    # What computes for long varies by more than a deadline.
+    configs["tuned"]["triggers"][2].update(seconds=28.0)
+    slow.update(seconds=36.0, queued=0)
+    assert claims.broken(configs) == []
+    slow.update(seconds=36.1)
+    assert claims.broken(configs) != []
     del configs["stock"], configs["tuned"]
     slow.update(seconds=60.0)
     assert claims.broken(configs) == []  # nothing to compare it with
@@ -231,7 +237,7 @@ def test_a_trigger_is_late_if_it_is_late_once_more(report: dict[str, Any]) -> No
     assert claims.broken(configs) == []
     more["triggers"][0].update(seconds=3.0)
     (text,) = claims.broken(configs)
-    assert "t2: took 4.00 s and 3.00 s, at most 1.10 s are allowed" in text
+    assert "t2: took 4.00 s and 3.00 s, at most 1.12 s are allowed" in text
     more["triggers"] = [_trigger("t2", True, 7)]
     more["quiet"] = _window(3)
     more["attempts"] = [{"ended": None, "entered": ["window 9"], "kernel_log": ["WARNING: x"]}]
