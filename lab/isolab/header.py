@@ -137,7 +137,7 @@ class GuestTest:
     smt: int = 1  # CPUs a core
     doorbell: bool = False  # of a generator, for the driver of isolator-scope
     wires: str = ""  # a generator on its GPIO lines, the driver's device in the tree or not
-    coverage: bool = False  # what of Isolator's code it has executed is told
+    coverage: bool = False  # tells what of Isolator's code it has executed
     ways: int = 0  # the window in which all that runs on the ways in and out is looked at
     section: str = ""  # of the kernel, quiet: nothing else ran in it; stray NAME...: that did
     arch: tuple[str, ...] = machine.NAMES  # machines that have what it needs

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plugin.h"
+
 struct machine {
 	const char *target;	/* as QEMU calls it */
 	/* The first kernel instruction tells what entered; otherwise a function does (cause.h). */
@@ -27,5 +29,16 @@ extern const struct machine machine_x86_64, machine_arm64;
 
 /* NULL: none of them. */
 const struct machine *machine_of(const char *target);
+
+/* The one that is emulated; for any other @name, a plugin, says so: NULL. */
+static inline const struct machine *machine_wanted(const char *name, const qemu_info_t *info)
+{
+	const struct machine *machine = machine_of(info->target_name);
+
+	if (info->system_emulation && machine)
+		return machine;
+	fprintf(stderr, "%s: no machine that it knows: %s\n", name, info->target_name);
+	return NULL;
+}
 
 #endif

@@ -261,16 +261,11 @@ static void on_deliver(unsigned int vcpu, void *userdata)
 	atomic_store(&delivered, true);
 }
 
-static uint32_t op_of(uint32_t payload)
-{
-	return (payload >> 20) & 0xf;
-}
-
 /* In the thread of the observed vCPU; an entry that is not over yet counts whole. */
 static void take_mark(uint32_t payload)
 {
-	if (op_of(payload) == OP_ASK_BEGIN) {
-		begin_asked_window(payload & 0xfffff, atomic_load(&asked_ns),
+	if (mark_op(payload) == OP_ASK_BEGIN) {
+		begin_asked_window(mark_id(payload), atomic_load(&asked_ns),
 				   atomic_load(&asked_spent_ns));
 	} else {
 		leave_kernel();
@@ -295,8 +290,8 @@ static void ask_mark(uint32_t what, _Atomic uint32_t *of)
 static void on_mark(unsigned int vcpu, void *userdata)
 {
 	uint32_t payload = (uint32_t)(uintptr_t)userdata;
-	uint32_t op = op_of(payload);
-	uint32_t id = payload & 0xfffff;
+	uint32_t op = mark_op(payload);
+	uint32_t id = mark_id(payload);
 
 	if (op == OP_ASK_BEGIN || op == OP_ASK_END) {
 		ask_mark(payload, &asked);
@@ -469,11 +464,9 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
 					   const qemu_info_t *info, int argc,
 					   char **argv)
 {
-	machine = machine_of(info->target_name);
-	if (!info->system_emulation || !machine) {
-		fprintf(stderr, "observer: no machine that it knows: %s\n", info->target_name);
+	machine = machine_wanted("observer", info);
+	if (!machine)
 		return -1;
-	}
 	if (plugin_options("observer", set_option, argc, argv))
 		return -1;
 	if (!conf.out || !conf.nr_syscalls || (machine->slots && !slots_known())) {

@@ -159,14 +159,14 @@ static void on_mark(unsigned int vcpu, void *userdata)
 {
 	uint32_t payload = (uint32_t)(uintptr_t)userdata;
 
-	if (((payload >> 20) & 0xf) == OP_TARGET) {
+	if (mark_op(payload) == OP_TARGET) {
 		atomic_store(&target, (int)vcpu);
 		cpu.in_kernel = false;
 		cpu.returning = false;
 		return;
 	}
-	park_mark(payload & 0xfffff);
-	if ((payload & 0xfffff) == PARK_END)
+	park_mark(mark_id(payload));
+	if (mark_id(payload) == PARK_END)
 		park_write(conf.out);
 }
 

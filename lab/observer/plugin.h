@@ -13,6 +13,17 @@
 /* Of an instruction that is looked at; those of arm64 have four. */
 #define MAX_BYTES	16
 
+/* Of a mark's payload: lab/guest/marker.h. */
+static inline uint32_t mark_op(uint32_t payload)
+{
+	return payload >> 20 & 0xf;
+}
+
+static inline uint32_t mark_id(uint32_t payload)
+{
+	return payload & 0xfffff;
+}
+
 /* For another machine @name says so, and gives -1. */
 static inline int plugin_wants_x86_64(const char *name, const qemu_info_t *info)
 {

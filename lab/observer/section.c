@@ -88,7 +88,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 		if (!machine->mark(bytes, size, &payload))
 			continue;
-		op = payload >> 20 & 0xf;
+		op = mark_op(payload);
 		if (op == OP_QUIET_BEGIN || op == OP_QUIET_END)
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_mark, QEMU_PLUGIN_CB_NO_REGS,
 							       (void *)(uintptr_t)op);
@@ -118,11 +118,9 @@ static void on_exit_qemu(qemu_plugin_id_t id, void *userdata)
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 					   char **argv)
 {
-	machine = machine_of(info->target_name);
-	if (!info->system_emulation || !machine) {
-		fprintf(stderr, "section: no machine that it knows: %s\n", info->target_name);
+	machine = machine_wanted("section", info);
+	if (!machine)
 		return -1;
-	}
 	if (argc != 1 || strncmp(argv[0], "out=", 4)) {
 		fprintf(stderr, "section: out=FILE is needed, and nothing else\n");
 		return -1;

@@ -123,9 +123,9 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_end,
 							       QEMU_PLUGIN_CB_NO_REGS, NULL);
 		pc += qemu_plugin_insn_size(insn);
-		if (!machine->mark(bytes, size, &payload) || (payload & 0xfff) != window)
+		if (!machine->mark(bytes, size, &payload) || mark_id(payload) != window)
 			continue;
-		op = payload >> 20 & 0xf;
+		op = mark_op(payload);
 		if (op == OP_WINDOW_BEGIN || op == OP_WINDOW_END)
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_mark, QEMU_PLUGIN_CB_NO_REGS,
 							       (void *)(uintptr_t)op);
@@ -183,11 +183,9 @@ static int set(char *arg)
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
 					   char **argv)
 {
-	machine = machine_of(info->target_name);
-	if (!info->system_emulation || !machine) {
-		fprintf(stderr, "ways: no machine that it knows: %s\n", info->target_name);
+	machine = machine_wanted("ways", info);
+	if (!machine)
 		return -1;
-	}
 	if (plugin_options("ways", set, argc, argv))
 		return -1;
 	if (!out || !window || !begins.count || !ends.count) {

@@ -7,11 +7,8 @@
 #define LAB_FUZZ_BESIDE_H
 
 #include <linux/perf_event.h>
+#include "clocks.h"
 #include "fuzz-common.h"
-
-#define CLOCKS	"/sys/devices/system/clocksource/clocksource0/"
-
-static char usual_clock[32];
 
 /* Memory of any size up to 2 MiB, and what may become of it, or of a part. */
 static inline void any_memory(void)
@@ -109,16 +106,10 @@ static inline void ask_msr(void)
 /* All CPUs stop for it; back at once, as other clocks are slow to read. */
 static inline void ask_clock(void)
 {
-	char all[128] = "", *rest = all, *name;
-
-	get_file(CLOCKS "available_clocksource", all, sizeof(all));
-	while ((name = strsep(&rest, " \n"))) {
-		if (!*name || !strncmp(usual_clock, name, strlen(name)))
-			continue;
-		answered(CLOCK, put_file(CLOCKS "current_clocksource", name));
-		answered(CLOCK, put_file(CLOCKS "current_clocksource", usual_clock));
-		break;
-	}
+	if (!clocks[1][0])
+		return;
+	answered(CLOCK, put_file(CLOCKS "current_clocksource", clocks[1]));
+	answered(CLOCK, put_file(CLOCKS "current_clocksource", clocks[0]));
 }
 
 /*
@@ -149,13 +140,14 @@ static inline void any_request(pid_t pid)
 
 static inline void begin_requests(void)
 {
-	get_file(CLOCKS "current_clocksource", usual_clock, sizeof(usual_clock));
+	if (!two_clocks())
+		diag("there is one clocksource only");
 }
 
 /* What any_request() has changed is as it was. */
 static inline void end_requests(void)
 {
-	put_file(CLOCKS "current_clocksource", usual_clock);
+	put_file(CLOCKS "current_clocksource", clocks[0]);
 }
 
 #endif

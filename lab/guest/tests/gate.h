@@ -4,10 +4,9 @@
 #define LAB_GATE_H
 
 #include <stdio.h>
-#include "../test.h"
+#include "clocks.h"
 
 #define STOPS	"/proc/isolator/stops"
-#define CLOCKS	"/sys/devices/system/clocksource/clocksource0/"
 #define CPU3	"/sys/devices/system/cpu/cpu3/online"
 
 struct stops {
@@ -107,8 +106,6 @@ static inline bool stop_once(int n)
 	return !put_file(STOPS, "1");
 }
 
-static char clocks[2][32];
-
 static inline bool switch_clock(int n)
 {
 	char now[32] = "";
@@ -116,21 +113,6 @@ static inline bool switch_clock(int n)
 	return !put_file(CLOCKS "current_clocksource", clocks[!(n & 1)]) &&
 	       !get_file(CLOCKS "current_clocksource", now, sizeof(now)) &&
 	       !strncmp(now, clocks[!(n & 1)], strlen(clocks[!(n & 1)]));
-}
-
-/* The present one, and another. */
-static inline bool two_clocks(void)
-{
-	char list[256], *word;
-
-	if (get_file(CLOCKS "current_clocksource", clocks[0], sizeof(clocks[0])) ||
-	    get_file(CLOCKS "available_clocksource", list, sizeof(list)))
-		return false;
-	clocks[0][strcspn(clocks[0], " \n")] = 0;
-	for (word = strtok(list, " \n"); word; word = strtok(NULL, " \n"))
-		if (strcmp(word, clocks[0]))
-			snprintf(clocks[1], sizeof(clocks[1]), "%s", word);
-	return clocks[1][0];
 }
 
 /* For faults: such stops until one is seen to fail.  A host may have no time for the task. */

@@ -2,7 +2,6 @@
 """Initramfs archives: a base that is made once, and a small one for each job."""
 
 import contextlib
-import hashlib
 import os
 import re
 import shutil
@@ -12,17 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .. import lock, term
-from ..paths import BUILD, LAB, TOP
+from ..paths import BUILD, LAB, TOP, digest
 from . import machine, packages, selftests
 from .kernel import Kernel
 
 LOAD_PACKAGES = ("stress-ng", "rt-tests")
 LOAD_PROGRAMS = ("usr/bin/stress-ng", "usr/bin/hackbench", "usr/bin/cyclictest")
-KEY = 12  # hexadecimal digits
 # Of these a guest has only what it needs: all are far more than the rest, and each boot unpacks
 # what it has.
 CHOSEN = ("lab/tests", "lab/triggers")
-_NAMED = re.compile(rb"/(lab/(?:tests|triggers))/([\w-]*)")
+_NAMED = re.compile(rf"/({'|'.join(CHOSEN)})/([\w-]*)".encode())
 DIRECTORIES = (
     "bin", "dev", "etc", "job", "lab", "lib", "proc", "root", "run", "sbin", "sys", "tmp", "usr",
     "usr/bin", "usr/lib", "usr/sbin", "var",
@@ -63,10 +61,13 @@ class Archive:
     def device(self, name: str, major: int, minor: int) -> None:
         self._entry(name, stat.S_IFCHR | 0o600, b"", (major, minor))
 
+    def copy(self, path: Path, name: str) -> None:
+        self.file(name, path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
+
     def tree(self, root: Path, at: str, but: tuple[str, ...] = ()) -> None:
-        """@root as it is, but for the folders @but in it."""
+        """@root as it is, without the folders @but in it."""
         for path in sorted(root.rglob("*")):
-            if path.relative_to(root).as_posix().startswith(but):
+            if _below(path, root, but):
                 continue
             name = f"{at}/{path.relative_to(root)}".lstrip("/")
             if path.is_symlink():
@@ -74,7 +75,7 @@ class Archive:
             elif path.is_dir():
                 self.directory(name)
             else:
-                self.file(name, path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
+                self.copy(path, name)
 
     def bytes(self) -> bytes:
         self._entry("TRAILER!!!", 0, b"")
@@ -97,6 +98,10 @@ def skeleton(agent: Path, busybox: Path, applets: tuple[str, ...]) -> Archive:
     archive.file("etc/passwd", b"root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n")
     archive.file("etc/group", b"root:x:0:\nnogroup:x:65534:\n")
     return archive
+
+
+def _below(path: Path, root: Path, folders: tuple[str, ...]) -> bool:
+    return path.relative_to(root).as_posix().startswith(folders)
 
 
 @contextlib.contextmanager
@@ -216,19 +221,17 @@ def _base(kernel: Kernel) -> Path:
         make(LAB / "guest" / "instants", programs, "the guest's requests")
     shell = busybox(of)
     load = load_tree(of)
-    key = hashlib.sha256()
     root = guest / "root"
-    parts = [agent / "agent", *sorted(p for p in root.rglob("*") if p.is_file()
-                                      and not p.relative_to(root).as_posix().startswith(CHOSEN))]
-    for path in parts:
-        key.update(str(path.relative_to(TOP)).encode() + path.read_bytes())
-    for text in (kernel.path, (load / ".packages").read_text(), Path(__file__).read_text()):
-        key.update(str(text).encode())
-    target = BUILD / "initramfs" / f"{kernel.name}-{key.hexdigest()[:KEY]}.cpio"
+    parts = [agent / "agent", *sorted(
+        p for p in root.rglob("*") if p.is_file() and not _below(p, root, CHOSEN))]
+    key = digest(
+        *(str(path.relative_to(TOP)).encode() + path.read_bytes() for path in parts),
+        str(kernel.path), (load / ".packages").read_text(), Path(__file__).read_text())
+    target = BUILD / "initramfs" / f"{kernel.name}-{key}.cpio"
     if target.exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    for old in target.parent.glob(f"{kernel.name}-{'[0-9a-f]' * KEY}.cpio"):
+    for old in target.parent.glob(f"{kernel.name}-{'[0-9a-f]' * len(key)}.cpio"):
         old.unlink()
     here = busybox(machine.X86_64)
     applets = subprocess.run([here, "--list"], capture_output=True, text=True, check=True)
@@ -277,8 +280,7 @@ def overlay(job: str, root: Path, extra: Path | None = None) -> bytes:
     archive = Archive()
     archive.file("job/job", job.encode())
     for path in named(job, root):
-        archive.file(str(path.relative_to(root)), path.read_bytes(),
-                     stat.S_IMODE(path.stat().st_mode))
+        archive.copy(path, str(path.relative_to(root)))
     if extra:
         archive.tree(extra, selftests.GUEST)
     return archive.bytes()

@@ -17,7 +17,7 @@ from ..guests import kernel, machine
 from .image import Image, read, words
 from .patchable import ALTERNATIVE, JUMP, KEYS, Said, Sites, jumps, quiet_text, sites_arm64
 
-DSB_ISHST, ISB, NOP = 0xD5033A9F, 0xD5033FDF, 0xD503201F
+DSB_ISHST, ISB, NOP, ERET = 0xD5033A9F, 0xD5033FDF, 0xD503201F, 0xD69F03E0
 # Code that changes the state to kernel: as one of these returns the CPU has synchronised, or it is
 # not an isolated one's.
 ENTERS = ("ct_kernel_enter_state", "ct_kernel_enter", "__ct_user_exit", "ct_nmi_enter")
@@ -63,7 +63,7 @@ def decode(word: int, pc: int) -> Step:
         return Step(pc + 4 * _signed(word >> 5 & 0x7FFFF, 19))
     if word & 0x7E000000 == 0x36000000:  # tbz, tbnz
         return Step(pc + 4 * _signed(word >> 5 & 0x3FFF, 14))
-    if word == 0xD69F03E0 or word & 0xFFE0001F == 0xD4200000 or word & 0xFFFF0000 == 0:
+    if word == ERET or word & 0xFFE0001F == 0xD4200000 or word & 0xFFFF0000 == 0:
         return Step(falls=False, ends=True)  # eret; brk; udf
     if word & 0xFE9FF000 == 0xD61F0000:  # br, blr, ret, also with a check of the pointer
         kind = word >> 21 & 3
@@ -179,7 +179,7 @@ class Flow:
             return
         step = decode(word, pc)
         if step.ends:
-            self.left += word == 0xD69F03E0
+            self.left += word == ERET
         elif step.returns:
             if here in until:
                 return
@@ -235,22 +235,30 @@ class Flow:
             todo.extend(self._next(pc, stack, until))
 
 
+def slots(image: Image) -> list[int]:
+    """Where user mode enters."""
+    return [table + slot for table in kernel.vector_tables(image.symbols) for slot in USER_SLOTS]
+
+
+def change(image: Image) -> int:
+    """The function that changes the state to user."""
+    return next(a for n, a in image.symbols.items() if n.partition(".")[0] == LEAVES[-1])
+
+
 def way_in(flow: Flow) -> None:
     """From each slot of user mode's vectors to the synchronisation."""
-    tables = kernel.vector_tables(flow.image.symbols)
-    flow.follow(((table + slot, ()) for table in tables for slot in USER_SLOTS), ENTERS)
+    flow.follow(((slot, ()) for slot in slots(flow.image)), ENTERS)
 
 
 def way_out(flow: Flow) -> None:
     """From the change of the state to the return to user mode, or into the kernel again."""
     user, exits, changes = LEAVES
-    begin = next(a for n, a in flow.image.symbols.items() if n.partition(".")[0] == changes)
     stacks = [
         (outer, inner)
         for outer in flow.calls_of(exits, lambda name: name == user)
         for inner in flow.calls_of(changes, lambda name: name == exits)
     ]
-    flow.follow(((begin, stack) for stack in stacks), ENTERS)
+    flow.follow(((change(flow.image), stack) for stack in stacks), ENTERS)
 
 
 def of(image: Image) -> Flow:

@@ -9,7 +9,6 @@ import functools
 from dataclasses import dataclass
 
 from .. import term
-from ..guests import kernel
 from ..guests.guest import Outcome
 from ..guests.kernel import Kernel
 from ..header import GuestTest
@@ -17,7 +16,6 @@ from . import flow
 from .image import read
 from .patchable import ALTERNATIVE, judge
 
-ERET = 0xD69F03E0
 SHOWN = 8
 
 
@@ -40,14 +38,11 @@ def plan(built: Kernel) -> Plan:
     """Of an arm64 kernel."""
     image = read(built)
     walks = tuple(flow.walk(image, which) for which in flow.STRETCHES)
-    slots = [table + slot for table in kernel.vector_tables(image.symbols)
-             for slot in flow.USER_SLOTS]
-    changes = next(a for n, a in image.symbols.items() if n.partition(".")[0] == flow.LEAVES[-1])
     ends = {pc for walk in walks for pc in walk.synced}
-    ends |= {pc for walk in walks for pc in walk.seen if walk.word(pc) == ERET}
+    ends |= {pc for walk in walks for pc in walk.seen if walk.word(pc) == flow.ERET}
     if not ends:
         raise term.LabError(f"{built.name}: no way ends")
-    return Plan((*slots, changes), tuple(sorted(ends)), walks)
+    return Plan((*flow.slots(image), flow.change(image)), tuple(sorted(ends)), walks)
 
 
 def least(test: GuestTest) -> int:

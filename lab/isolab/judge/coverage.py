@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which of Isolator's own text a guest has executed, by its source files.
 
-What is told of is what the compiler made a function of: one that it put into its caller is part of
-that.  Text ends where the next symbol begins, so a few bytes that align it count as not executed.
+Functions are those that the compiler has left: one that it inlined counts as part of its caller.
+Text ends where the next symbol begins, so a few bytes that align it count as not executed.
 """
 
 import re
@@ -103,7 +103,7 @@ def lines(table: list[File]) -> list[str]:
 
 
 def judge(table: list[File], dropped: int | None) -> list[str]:
-    """What does not hold: the plugin has to have come to its end, and to have seen something."""
+    """What does not hold: the plugin came to its end, and saw something."""
     if dropped is None:
         return ["coverage: the plugin has not told what was executed"]
     bad = [f"coverage: {dropped} blocks had no place"] if dropped else []
