@@ -179,18 +179,26 @@ void isolator_start_tick(struct isolator_cpu *ic)
 }
 
 /*
+ * Of the CPU that it runs on: who is not the isolated task may go to another one meanwhile,
+ * and must not wait there for what was sent to the one before.
+ */
+static bool isolator_latched(void)
+{
+	return atomic_read(raw_cpu_ptr(&isolator_hot.kick)) ||
+	       (ARCH_ISOLATOR_LATE_SELF && raw_cpu_read(isolator_hot.raised));
+}
+
+/*
  * Take, in the kernel, what was sent to this CPU while it was in the kernel: wait
  * until it has arrived, be it from others or from itself.  Each one was sent, and a
  * CPU with interrupts on gets it.  Interrupts are off before and after.
  */
 static void isolator_take_latched(void)
 {
-	struct isolator_hot *hot = this_cpu_ptr(&isolator_hot);
-
 	local_irq_enable();
 	do {
 		arch_isolator_take_irqs();
-	} while (atomic_read(&hot->kick) || (ARCH_ISOLATOR_LATE_SELF && READ_ONCE(hot->raised)));
+	} while (isolator_latched());
 	local_irq_disable();
 }
 
