@@ -20,6 +20,12 @@ static bool barrier(void)
 	return !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
+/* A grace period that ends without the isolated CPU is not enough. */
+static bool global_barrier(void)
+{
+	return !syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+}
+
 /* A cross-call that nobody told Isolator about, and whose caller sleeps. */
 static bool read_register(void)
 {
@@ -70,6 +76,7 @@ int main(void)
 	w->spin_ns = SEC;
 	need_worker(worker_thread(w));
 	check(w, "membarrier", barrier);
+	check(w, "membarrier of all", global_barrier);
 	check(w, "munmap", ask_flush);
 	if (IS_X86) {
 		ok(!put_file("/proc/isolator/limits", "msr queue"),
