@@ -7,6 +7,7 @@
 #define LAB_FUZZ_BESIDE_H
 
 #include <linux/perf_event.h>
+#include "../modules.h"
 #include "clocks.h"
 #include "fuzz-common.h"
 
@@ -78,7 +79,7 @@ static inline void ask_perf(void)
 {
 	struct perf_event_attr attr = {
 		.type = pick(2) ? PERF_TYPE_SOFTWARE : PERF_TYPE_HARDWARE,
-		.size = sizeof(attr), .config = pick(3),
+		.size = sizeof(attr), .config = pick(2),	/* its clocks */
 	};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)pick((uint32_t)fuzz_cpus), -1, 0);
 
@@ -114,7 +115,8 @@ static inline void ask_clock(void)
 
 /*
  * Something that concerns each CPU, or @pid.  Nothing that patches text: within an hour the
- * emulator would execute a breakpoint that is gone (lab/observer/stale.c).
+ * emulator would execute a breakpoint that is gone (lab/observer/stale.c), so
+ * the module lab_keys keeps the static keys on.
  */
 static inline void any_request(pid_t pid)
 {
@@ -140,6 +142,8 @@ static inline void any_request(pid_t pid)
 
 static inline void begin_requests(void)
 {
+	if (!module_load("lab_keys"))
+		bail_out("no module lab_keys: it comes with kernel/build");
 	if (!two_clocks())
 		diag("there is one clocksource only");
 }
@@ -148,6 +152,8 @@ static inline void begin_requests(void)
 static inline void end_requests(void)
 {
 	put_file(CLOCKS "current_clocksource", clocks[0]);
+	if (!module_unload("lab_keys"))
+		bail_out("lab_keys is still loaded");
 }
 
 #endif

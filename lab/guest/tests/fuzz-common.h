@@ -40,6 +40,17 @@ static inline void seeded(uint64_t stream)
 	rng = (fuzz_seed + stream + 1) * 0x9e3779b97f4a7c15ULL | 1;
 }
 
+/* Those that end by a signal end by SIGKILL: any other says that something harmed them. */
+static int fuzz_harmed;
+
+static inline void gone(pid_t pid, int status)
+{
+	if (!WIFSIGNALED(status) || WTERMSIG(status) == SIGKILL)
+		return;
+	fuzz_harmed++;
+	diag("%d died of %s", pid, strsignal(WTERMSIG(status)));
+}
+
 /* @result: what a system call returned, errno with it, or -errno. */
 static inline int answered(int row, long result)
 {
@@ -47,6 +58,37 @@ static inline int answered(int row, long result)
 
 	answers[row][error < ANSWERS ? error : ANSWERS - 1]++;
 	return error;
+}
+
+static inline uint64_t taken(int from, int to, bool all)
+{
+	uint64_t sum = 0;
+
+	for (int row = from; row < to; row++)
+		for (int e = 0; e < (all ? ANSWERS : 1); e++)
+			sum += answers[row][e];
+	return sum;
+}
+
+/* Not every kernel and machine has what these ask for. */
+static inline bool may_be_refused(int row)
+{
+	return row == NO_IOCTL || row == PERF || row == MSR || row == CLOCK;
+}
+
+/*
+ * There were some hundreds of requests, 20 a second, and each was taken once at least.  In the
+ * few seconds of a short run that holds for the device's requests only.
+ */
+static inline bool enough(unsigned int seconds)
+{
+	int to = seconds < 60 ? MMAP : ROWS;
+
+	for (int row = 0; row < to; row++) {
+		if (!may_be_refused(row) && !answers[row][0])
+			return false;
+	}
+	return taken(0, ROWS, true) > 200 + 20 * seconds;
 }
 
 #endif

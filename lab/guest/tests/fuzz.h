@@ -235,6 +235,7 @@ static inline void trace(pid_t pid)
 				ptrace(PTRACE_PEEKUSER, pid, NULL, NULL);
 				ptrace(PTRACE_DETACH, pid, NULL, NULL);
 			} else {
+				gone(pid, status);
 				for (int k = 0; k < VICTIMS; k++)
 					victims[k] = victims[k] == pid ? 0 : victims[k];
 			}
@@ -254,8 +255,10 @@ static inline void any_event(uint64_t *stream)
 	char path[64];
 
 	if (pid && waitpid(pid, &status, WNOHANG) == pid &&
-	    (WIFEXITED(status) || WIFSIGNALED(status)))
+	    (WIFEXITED(status) || WIFSIGNALED(status))) {
+		gone(pid, status);
 		victims[k] = pid = 0;
+	}
 	if (!pid) {
 		fflush(stdout);
 		pid = fork();
@@ -328,12 +331,14 @@ static inline pid_t guard(void)
 static inline void clear_away(pthread_t *threads)
 {
 	char path[64];
+	int status;
 
 	for (int k = 0; k < VICTIMS; k++) {
 		if (victims[k] > 0) {
 			kill(victims[k], SIGKILL);
 			kill(victims[k], SIGCONT);
-			waitpid(victims[k], NULL, __WALL);
+			if (waitpid(victims[k], &status, __WALL) == victims[k])
+				gone(victims[k], status);
 		}
 	}
 	while (fuzzers_left) {
@@ -374,26 +379,6 @@ static inline void report(void)
 	}
 }
 
-static inline uint64_t taken(int from, int to, bool all)
-{
-	uint64_t sum = 0;
-
-	for (int row = from; row < to; row++)
-		for (int e = 0; e < (all ? ANSWERS : 1); e++)
-			sum += answers[row][e];
-	return sum;
-}
-
-/* Each request was taken once at least, and there were some hundreds. */
-static inline bool enough(void)
-{
-	for (int row = FIRST_IOCTL; row < MMAP; row++) {
-		if (!answers[row][0])
-			return false;
-	}
-	return taken(NO_IOCTL, ROWS, true) > 300;
-}
-
 /* The test: fuzz for so long, and until that was enough; then everything must be as before. */
 static inline int fuzz(unsigned int seconds)
 {
@@ -428,16 +413,17 @@ static inline int fuzz(unsigned int seconds)
 			bail_out("pthread_create");
 	}
 	end = now_ns() + seconds * SEC;
-	while (now_ns() < end || (!enough() && now_ns() < end + 30 * SEC))
+	while (now_ns() < end || (!enough(seconds) && now_ns() < end + 30 * SEC))
 		any_event(&stream);
 	fuzz_stop = true;
 	clear_away(threads);
 	report();
-	ok(enough(), "%lu requests, %lu of them taken by ioctl: there was something to survive",
+	ok(enough(seconds), "%lu requests, %lu of them taken by ioctl: there was something to survive",
 	   taken(NO_IOCTL, ROWS, true), taken(FIRST_IOCTL, MMAP, false));
 	for (int row = FIRST_IOCTL; row < MMAP; row++)
 		ok(answers[row][0], "%s was taken %lu times", fuzz_names[row],
 		   (unsigned long)answers[row][0]);
+	ok(!fuzz_harmed, "%d tasks died of a signal that nobody sent", fuzz_harmed);
 	get_file("/proc/isolator/status", text, sizeof(text));
 	if (!ok(strstr(text, "isolated \n"), "nothing is left isolated"))
 		diag("%s", text);

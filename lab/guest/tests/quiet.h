@@ -9,6 +9,7 @@ static inline void measure(struct worker *w, const char *what)
 {
 	static const char *const rows[] = { "LOC", "RES", "CAL", "TLB", "IWI", "NMI" };
 	long long before[6], all;
+	uint64_t rounds;
 
 	if (!worker_process(w)) {
 		ok(false, "%s: no isolated worker", what);
@@ -18,6 +19,7 @@ static inline void measure(struct worker *w, const char *what)
 	for (size_t i = 0; i < 6; i++)
 		before[i] = interrupts(rows[i], 1);
 	all = interrupts_all(1);
+	rounds = w->rounds;
 	sleep_ms(2000);	/* sleep: nothing comes meanwhile */
 	for (size_t i = 0; i < 6; i++) {
 		long long now = interrupts(rows[i], 1);
@@ -27,6 +29,10 @@ static inline void measure(struct worker *w, const char *what)
 	}
 	all = interrupts_all(1) - all;
 	ok(all == 0, "%s: %lld interrupts in 2 s", what, all);
+	/* A CPU that has nothing to do is quiet, too. */
+	rounds = w->rounds - rounds;
+	ok(w->state == WORKER_RUNS && rounds, "%s: it went round %llu times meanwhile", what,
+	   (unsigned long long)rounds);
 	worker_end(w);
 	ok(!w->missed, "%s: no deadline miss", what);
 }
