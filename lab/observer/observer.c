@@ -53,9 +53,6 @@ __attribute__((constructor)) static void pick_version(void)
 		qemu_plugin_version = 2;
 }
 
-enum { OP_WINDOW_BEGIN = 1, OP_WINDOW_END, OP_TICK_BEGIN, OP_TICK_END,
-       OP_TARGET, OP_PROBE, OP_ASK_BEGIN, OP_ASK_END, OP_ASK_PAUSE };
-
 /* How many blocks pass between two looks at the clock. */
 #define CLOCK_EVERY	256
 
@@ -264,7 +261,7 @@ static void on_deliver(unsigned int vcpu, void *userdata)
 /* In the thread of the observed vCPU; an entry that is not over yet counts whole. */
 static void take_mark(uint32_t payload)
 {
-	if (mark_op(payload) == OP_ASK_BEGIN) {
+	if (mark_op(payload) == MARK_ASK_BEGIN) {
 		begin_asked_window(mark_id(payload), atomic_load(&asked_ns),
 				   atomic_load(&asked_spent_ns));
 	} else {
@@ -293,15 +290,15 @@ static void on_mark(unsigned int vcpu, void *userdata)
 	uint32_t op = mark_op(payload);
 	uint32_t id = mark_id(payload);
 
-	if (op == OP_ASK_BEGIN || op == OP_ASK_END) {
+	if (op == MARK_ASK_BEGIN || op == MARK_ASK_END) {
 		ask_mark(payload, &asked);
 		return;
 	}
-	if (op == OP_ASK_PAUSE) {
+	if (op == MARK_ASK_PAUSE) {
 		ask_mark(id, &pause_asked);
 		return;
 	}
-	if (op == OP_TARGET) {
+	if (op == MARK_TARGET) {
 		atomic_store(&target, (int)vcpu);
 		atomic_store(&delivered, false);	/* to a CPU that was not looked at */
 		cpu.in_kernel = false;
@@ -315,23 +312,23 @@ static void on_mark(unsigned int vcpu, void *userdata)
 	if ((int)vcpu != atomic_load(&target))
 		return;
 	switch (op) {
-	case OP_WINDOW_BEGIN:
+	case MARK_WINDOW_BEGIN:
 		begin_window(id);
 		break;
-	case OP_WINDOW_END:
+	case MARK_WINDOW_END:
 		end_window();
 		break;
-	case OP_TICK_BEGIN:
+	case MARK_TICK_BEGIN:
 		cpu.in_tick = true;
 		cpu.tick_insns = 0;
 		win.ticks++;
 		break;
-	case OP_TICK_END:
+	case MARK_TICK_END:
 		cpu.in_tick = false;
 		if (cpu.tick_insns > win.tick_kernel_max)
 			win.tick_kernel_max = cpu.tick_insns;
 		break;
-	case OP_PROBE:
+	case MARK_PROBE:
 		cpu.probe = true;
 		cpu.probes++;
 		break;

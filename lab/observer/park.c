@@ -30,8 +30,6 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
 #define MAX_RANGES	32
 #define ADDR_BITS	48
 #define KERNEL		(1ULL << 63)
-#define OP_TARGET	5
-#define OP_PARK		10
 
 /* What is known of an instruction, above its address. */
 #define IS_RETURN	(1ULL << 48)
@@ -159,7 +157,7 @@ static void on_mark(unsigned int vcpu, void *userdata)
 {
 	uint32_t payload = (uint32_t)(uintptr_t)userdata;
 
-	if (mark_op(payload) == OP_TARGET) {
+	if (mark_op(payload) == MARK_TARGET) {
 		atomic_store(&target, (int)vcpu);
 		cpu.in_kernel = false;
 		cpu.returning = false;

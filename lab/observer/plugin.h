@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../guest/marker.h"
 #include "qemu_plugin.h"
 
 /* Of an instruction that is looked at; those of arm64 have four. */
 #define MAX_BYTES	16
 
-/* Of a mark's payload: lab/guest/marker.h. */
+/* Of a mark's payload, as struct machine has it. */
 static inline uint32_t mark_op(uint32_t payload)
 {
 	return payload >> 20 & 0xf;

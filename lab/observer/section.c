@@ -19,8 +19,6 @@
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
 
-enum { OP_QUIET_BEGIN = 11, OP_QUIET_END };
-
 #define MAX_VCPUS	64
 /* Blocks of one section; a loop has a dozen. */
 #define MAX_BLOCKS	512
@@ -64,7 +62,7 @@ static void on_mark(unsigned int number, void *op)
 {
 	struct vcpu *vcpu = &vcpus[number % MAX_VCPUS];
 
-	vcpu->inside = (uintptr_t)op == OP_QUIET_BEGIN;
+	vcpu->inside = (uintptr_t)op == MARK_QUIET_BEGIN;
 	if (vcpu->inside)
 		vcpu->stays++;
 	else
@@ -89,7 +87,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		if (!machine->mark(bytes, size, &payload))
 			continue;
 		op = mark_op(payload);
-		if (op == OP_QUIET_BEGIN || op == OP_QUIET_END)
+		if (op == MARK_QUIET_BEGIN || op == MARK_QUIET_END)
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_mark, QEMU_PLUGIN_CB_NO_REGS,
 							       (void *)(uintptr_t)op);
 	}

@@ -17,8 +17,6 @@
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
 
-enum { OP_WINDOW_BEGIN = 1, OP_WINDOW_END };
-
 #define MAX_VCPUS	64
 #define MAX_ADDRESSES	64
 /* Blocks of one way: it is a few hundred instructions. */
@@ -87,7 +85,7 @@ static void on_mark(unsigned int number, void *op)
 {
 	struct vcpu *vcpu = &vcpus[number % MAX_VCPUS];
 
-	vcpu->open = (uintptr_t)op == OP_WINDOW_BEGIN;
+	vcpu->open = (uintptr_t)op == MARK_WINDOW_BEGIN;
 	vcpu->inside = false;
 }
 
@@ -126,7 +124,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		if (!machine->mark(bytes, size, &payload) || mark_id(payload) != window)
 			continue;
 		op = mark_op(payload);
-		if (op == OP_WINDOW_BEGIN || op == OP_WINDOW_END)
+		if (op == MARK_WINDOW_BEGIN || op == MARK_WINDOW_END)
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_mark, QEMU_PLUGIN_CB_NO_REGS,
 							       (void *)(uintptr_t)op);
 	}

@@ -201,9 +201,9 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         command += observer.section_arguments(where / "section.json")
     if guest.ranges:
         (where / "ranges").write_text(guest.ranges)
-        command += observer.coverage_arguments(where / "coverage.json", where / "ranges")
-    if guest.ways:
-        command += observer.ways_arguments(where / "ways.json", guest.ways)
+        command += observer.coverage_arguments(where / "blocks.json", where / "ranges")
+    elif guest.ways:  # not both: each tells of the blocks of its own
+        command += observer.ways_arguments(where / "blocks.json", guest.ways)
     if guest.park:
         command += observer.park_arguments(where / "park.json", guest.park)
     how = "single,icount" if guest.icount else threads
@@ -339,7 +339,7 @@ def boot(
 def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) -> Outcome:
     where.mkdir(parents=True, exist_ok=True)
     for name in ("console", "report", "observer.json", "stale.json", "section.json",
-                 "coverage.json", "ways.json", "park.json"):
+                 "blocks.json", "park.json"):
         (where / name).unlink(missing_ok=True)
     outcome = Outcome(ours=guest.kernel.ours)
     command, outcome.accel = _command(guest, where)
@@ -360,9 +360,8 @@ def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) ->
     outcome.findings = dmesg.scan(outcome.console)
     outcome.qemu_log = text
     outcome.stale = observer.stale(guest.kernel, where / "stale.json")
-    told = where / ("ways.json" if guest.ways else "coverage.json")
-    outcome.covered, outcome.dropped = observer.covered(told)
-    outcome.ways = observer.ways(told)
+    outcome.covered, outcome.dropped = observer.covered(where / "blocks.json")
+    outcome.ways = observer.ways(where / "blocks.json")
     outcome.sections = observer.sections(guest.kernel, where / "section.json")
     if guest.observe:
         outcome.windows, outcome.observer_end = observer.read(guest.kernel, where / "observer.json")
