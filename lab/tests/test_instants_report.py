@@ -218,6 +218,10 @@ def _log(run: check.Run) -> None:
                              "entered": [], "kernel_log": ["WARNING: here"]})
 
 
+def _problem(run: check.Run) -> None:
+    run.lab.problems.append("instants: exit 1: the isolation has ended")
+
+
 FAILS = [
     (_violation, "done 2 times"),
     (_fault_missed, "skip_deferred is missed"),
@@ -226,6 +230,7 @@ FAILS = [
     (_unwatched, "syscall, none, parked-first"),
     (_disagree, "the kinds do not agree"),
     (_log, "kernel log: WARNING: here"),
+    (_problem, "did not do its part: instants: exit 1: the isolation has ended"),
 ]
 
 
@@ -252,6 +257,53 @@ def test_what_is_doubtful_is_made_once_more_and_then_believed(
     made["faults"] = [f for f in made["faults"] if f["possible"]]
     assert check.verdict(made, "instants") == term.PASS
     assert "made once more: at0x" in capsys.readouterr().out
+
+
+def shown_in_turn(monkeypatch: pytest.MonkeyPatch, *those: tuple[str | None, list[str]]) -> None:
+    """What a trial is void by, and what is wrong though it is, once after another."""
+    left = list(those)
+    monkeypatch.setattr(check.judge, "void", lambda *_: left[0][0])
+    monkeypatch.setattr(check.judge, "though_void", lambda *_: left[0][1])
+    monkeypatch.setattr(check.judge, "of_the_host", lambda *_: left[0][0] == judge.TOO_LONG)
+    monkeypatch.setattr(check.judge, "doubt", lambda *_: None)
+    monkeypatch.setattr(check.judge, "judge", lambda *_: judge.Verdict(
+        "done", False, tuple(left.pop(0)[1])))
+
+
+MISSED, NOISE = (judge.TOO_LONG, ["missed 1 times"]), ("something else", ["done 2 times"])
+CLEAN: tuple[str | None, list[str]] = (None, [])
+
+
+@pytest.mark.parametrize(("those", "made", "bad", "late"), [
+    ([NOISE], 1, ["done 2 times"], []),
+    ([("something else", []), CLEAN], 2, [], []),
+    # The host's, unless it comes again; what it was is kept.
+    ([MISSED, CLEAN], 2, [], ["missed 1 times"]),
+    ([MISSED, MISSED], 2, ["missed 1 times"], ["missed 1 times"]),
+    ([(judge.TOO_LONG, []), MISSED, ("not parked", []), CLEAN], 4, [], ["missed 1 times"]),
+])
+def test_a_violation_of_a_void_trial_is_not_made_good_by_another(
+    monkeypatch: pytest.MonkeyPatch, those: list[Any], made: int, bad: list[str], late: list[str]
+) -> None:
+    run = a_run()
+    run.seen.clear()
+    shown_in_turn(monkeypatch, *those)
+    done = 1
+    while run.shows_nothing(run.trials[1], {}):
+        judge.judge(run.trials[1], {}, 0)  # the next of them
+        done += 1
+    run.seen[1] = run.judged(run.trials[1], {})
+    assert done == made and list(run.seen[1].bad) == bad
+    said = report(run)
+    assert [v["what"] for v in said["violations"]] == ([bad] if bad else [])
+    assert [v["what"] for v in said["late"]] == ([late] if late else [])
+    assert any("done 2 times" in text for text in check.broken(said)) == (bad == ["done 2 times"])
+
+
+def test_what_is_wrong_is_not_made_again_as_others_do_not_find_it() -> None:
+    run = a_run()
+    spoil(run, 3, "done 2 times, not once", user=True)
+    assert run.odd() == []
 
 
 def test_what_others_do_not_find_is_made_again_and_stays_where_it_shows_each_time() -> None:

@@ -60,6 +60,7 @@ class Run:
     seen: dict[int, judge.Verdict] = field(default_factory=dict)
     voids: dict[int, str] = field(default_factory=dict)
     doubts: dict[int, str] = field(default_factory=dict)
+    late: dict[int, list[str]] = field(default_factory=dict)
 
     @property
     def syscall(self) -> int:
@@ -126,7 +127,7 @@ class Run:
         found = [
             t for t in once
             if plan.KINDS[t.cell.kind].treated == "queued" and self.seen[t.number].user
-            and users.get(_where(t)) == {False}
+            and not self.seen[t.number].bad and users.get(_where(t)) == {False}
         ]
         self.doubts |= {t.number: "queued, where others find the kernel" for t in found}
         return found
@@ -137,12 +138,22 @@ class Run:
     def shows_nothing(self, trial: Trial, seen: Seen) -> str | None:
         """Why it is made again: it is void, or doubtful for the first time."""
         why = judge.void(trial, seen, self.rt)
-        if why or not trial.instant or trial.number in self.doubts:
-            return why
+        if why:
+            return None if self.wrong_though_void(trial, seen) else why
+        if not trial.instant or trial.number in self.doubts:
+            return None
         said = judge.doubt(trial, seen, self.syscall, self.rt)
         if said:
             self.doubts[trial.number] = said
         return said
+
+    def wrong_though_void(self, trial: Trial, seen: Seen) -> bool:
+        """Is it a violation?  What the host may have done is kept, and counts the second time."""
+        bad = judge.though_void(trial, seen, self.syscall)
+        if bad and judge.of_the_host(trial, seen) and trial.number not in self.late:
+            self.late[trial.number] = bad
+            return False
+        return bool(bad)
 
     def violations(self) -> list[dict[str, Any]]:
         found = []
@@ -269,6 +280,10 @@ def report_of(run: Run, sample: bool) -> dict[str, Any]:
             {**run.place(t), "what": [run.doubts[t.number]]}
             for t in run.trials if t.number in run.doubts
         ],
+        "late": [
+            {**run.place(t), "what": run.late[t.number]}
+            for t in run.trials if t.number in run.late
+        ],
         "cells": run.cells(),
         "patchable": _tables(run),
         "faults": faults(run),
@@ -331,6 +346,7 @@ def broken(report: dict[str, Any]) -> list[str]:
         bad += [f"the planted fault {fault['fault']} is {how} at {v['name']} ({v['side']}, "
                 f"{v['kind']}): {'; '.join(v['what'])}"
                 for how in ("missed", "elsewhere") for v in fault[how]]
+    bad += [f"a guest did not do its part: {why}" for why in report["problems"]]
     return bad + _disagree(report) + attempt.broken(report["attempts"])
 
 
@@ -344,9 +360,10 @@ def verdict(report: dict[str, Any], name: str) -> int:
     untried = report["planned"] - report["tried"]
     for why, count in Counter(v["why"] for v in report["void"]).most_common():
         print(term.colour(f"{count} not tried: {why}", "33"))
-    for one in report["doubts"]:
-        print(term.colour(f"made once more: {one['name']} ({one['path']}, {one['side']}, "
-                          f"{one['kind']}, {one['order']}): {'; '.join(one['what'])}", "33"))
+    for said, of in (("made once more", "doubts"), ("the host's, once", "late")):
+        for one in report[of]:
+            print(term.colour(f"{said}: {one['name']} ({one['path']}, {one['side']}, "
+                              f"{one['kind']}, {one['order']}): {'; '.join(one['what'])}", "33"))
     for text in report["missing"]:
         print(term.colour(f"not written down: {text}", "33"))
     print(f"{report['instructions']} instructions, {len(report['kinds'])} kinds, "

@@ -19,6 +19,7 @@ RESULTS = (
 )
 # A trial that took longer met a pause of the host: deadlines of 1 s prove nothing in it.
 LONGEST_MS = 900.0
+TOO_LONG = "the host took too long"
 # The task's own entries: the one that is tried, one that looks, a tick.
 OWN = 3
 DONE, WAITS, SPINS, STUCK, NONE = "done", "waits", "spins", "stuck", "none"
@@ -79,10 +80,16 @@ def noisy(trial: Trial, seen: Seen, rt: bool) -> bool:
     return r.queued > 0 and kind.treated != "queued" and treated(kind, r) == kind.most
 
 
+def interrupts(trial: Trial, seen: Seen) -> int:
+    """How often a stop may: it looks four times, and then interrupts whoever stands there."""
+    stood = trial.instant and seen["ending"] != DONE
+    return result(seen).immediate if stood and KINDS[trial.cell.kind].by == STOP else 0
+
+
 def void(trial: Trial, seen: Seen, rt: bool = False) -> str | None:
     """Why a trial shows nothing and is made again, if so."""
     if seen["ms"] > LONGEST_MS and trial.fault == NOTHING:
-        return "the host took too long"
+        return TOO_LONG
     if seen["ending"] == STUCK:
         return "the sender began nothing while the other CPU was held: the emulator waits for it"
     if seen["entries_dropped"]:
@@ -97,9 +104,7 @@ def void(trial: Trial, seen: Seen, rt: bool = False) -> str | None:
         return "it waited for the sender ahead of the instant"
     if order != PARKED_FIRST and not seen["held"]:
         return "the sender was not held"
-    parked = instant and seen["ending"] != DONE
-    if parked and KINDS[trial.cell.kind].by == STOP and result(seen).immediate:
-        # It looked four times, and then interrupts whoever is there.
+    if interrupts(trial, seen):
         return "the stop found the CPU in the kernel each time, for it stood there"
     if instant and noisy(trial, seen, rt):
         return "something else was requested meanwhile"
@@ -153,24 +158,24 @@ def _stale(trial: Trial, kind: Kind, seen: Seen, r: Result) -> list[str]:
     return bad
 
 
-def _foreign(trial: Trial, seen: Seen, r: Result, syscall: int) -> list[str]:
+def _foreign(trial: Trial, seen: Seen, r: Result, syscall: int, most: int = 0) -> list[str]:
+    """@most: so many may be.  Of those that were not kept the number is known."""
     bad = []
     foreign = [pc for pc, own in seen["entries"] if not own]
     own = [int(pc, 16) for pc, mine in seen["entries"] if mine]
+    made = len(own) + seen["entries_dropped"]
     wanted = OWN + r.more_ticks + (trial.cell.kind == "signal")
-    if foreign:
+    if len(foreign) > most:
         bad.append(f"foreign entries: {', '.join(foreign)}")
-    if len(own) != wanted:
-        bad.append(f"{len(own)} entries of its own, not {wanted}")
+    if made != wanted:
+        bad.append(f"{made} entries of its own, not {wanted}")
     first = 1 if trial.cell.path == "fault" else 0
     if any(pc != syscall for pc in own[first:]):
         bad.append("an entry of its own came by another vector")
     return bad
 
 
-def violations(trial: Trial, seen: Seen, syscall: int, rt: bool = False) -> list[str]:
-    """What must not be, of a trial that is not void; @syscall: the vector of system calls."""
-    kind, r = KINDS[trial.cell.kind], result(seen)
+def _undone(trial: Trial, kind: Kind, r: Result) -> list[str]:
     bad = []
     if r.error or r.task_error:
         bad.append(f"errors: {r.error}, {r.task_error}")
@@ -178,10 +183,38 @@ def violations(trial: Trial, seen: Seen, syscall: int, rt: bool = False) -> list
         bad.append(f"the call ahead was done {r.before_ran} times")
     if r.due:
         bad.append(f"still due after a tick: {r.due:#x}")
+    return bad + _once(kind, r)
+
+
+def violations(trial: Trial, seen: Seen, syscall: int, rt: bool = False) -> list[str]:
+    """What must not be, of a trial that is not void; @syscall: the vector of system calls."""
+    kind, r = KINDS[trial.cell.kind], result(seen)
     return (
-        bad + _once(kind, r) + _accounted(kind, seen, r, rt) + _stale(trial, kind, seen, r)
+        _undone(trial, kind, r) + _accounted(kind, seen, r, rt) + _stale(trial, kind, seen, r)
         + _foreign(trial, seen, r, syscall)
     )
+
+
+def though_void(trial: Trial, seen: Seen, syscall: int) -> list[str]:
+    """What must not be wherever the CPU and the sender stood, and whoever else requested something.
+
+    Not how a request was counted, which depends on both, and adds up over all.  Nothing of a trace
+    or with a fault planted, which is there to be seen.
+    """
+    if not trial.instant or trial.fault != NOTHING:
+        return []
+    kind, r, may = KINDS[trial.cell.kind], result(seen), interrupts(trial, seen)
+    bad = [f"{name} {r.values[name]} times" for name, most in (("immediate", may), ("missed", 0))
+           if not 0 <= r.values[name] <= most]
+    return _undone(trial, kind, r) + bad + _foreign(trial, seen, r, syscall, may)
+
+
+def of_the_host(trial: Trial, seen: Seen) -> bool:
+    """May the host have done what is wrong with a void trial?  Not twice to the same.
+
+    It took the time of a deadline; or one passed, which then began ahead of the trial.
+    """
+    return void(trial, seen) == TOO_LONG or result(seen).missed > 0
 
 
 def doubt(trial: Trial, seen: Seen, syscall: int, rt: bool = False) -> str | None:
@@ -210,9 +243,10 @@ class Verdict:
 
 
 def judge(trial: Trial, seen: Seen, syscall: int, rt: bool = False) -> Verdict:
-    """Of a trial that is not void."""
-    r = result(seen)
+    """Of a trial that shows something, be it void."""
+    r, why = result(seen), void(trial, seen, rt)
     user = treated(KINDS[trial.cell.kind], r) > 0
-    bad = tuple(violations(trial, seen, syscall, rt))
+    bad = tuple([*though_void(trial, seen, syscall), f"though {why}"] if why
+                else violations(trial, seen, syscall, rt))
     return Verdict(seen["ending"], user, bad, seen["events"] if bad else "", seen["ms"],
                    r.more_ticks)

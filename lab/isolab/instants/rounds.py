@@ -166,7 +166,8 @@ class Lab:
         faults = any(t.fault != NOTHING for t in wanted)
         log = EXPECTED.sub("", found.log) if faults else found.log
         self.attempts.append({"trials": len(wanted), **attempt.record(found, log=log)})
-        if why := failed(outcome):
+        # Where the host or the emulator ended the guest, its program could not.
+        if (why := failed(outcome)) and not found.void:
             term.say(why)
             self.problems.append(why)
         seen = observer.parked(where / "park.json")
