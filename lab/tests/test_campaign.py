@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from boots import of_job, ready
-from isolab import header
+from isolab import header, term
 from isolab.guests import kernel, observer
 from isolab.guests.guest import Outcome
 from isolab.judge import attempt, campaign, instrument
@@ -176,6 +176,17 @@ def test_the_observers_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert windows[3]["entries_by_vector"] == {"at_1": 5, "other": 2}
     assert windows[3]["log"][0]["name"] == "at_2" and last == end
     assert observer.read(kernel.Kernel("k", tmp_path), tmp_path / "none") == ({}, None)
+
+
+def test_only_the_last_line_of_a_plugin_may_be_cut_off(tmp_path: Path) -> None:
+    good = '{"schema": "isolator.observer.pause", "window": 1, "asked_ns": 1, "ns": 2}\n'
+    cut = good[:7]
+    path = tmp_path / "observer.json"
+    path.write_text(good + cut)
+    assert observer.pauses(path) == {1: {"asked_ns": 1, "ns": 2}}
+    path.write_text(f"{good}{cut}\n{good}")
+    with pytest.raises(term.LabError, match=r"observer\.json, line 2: a plugin wrote no JSON"):
+        observer.pauses(path)
 
 
 def test_the_tick_of_a_kernel(tmp_path: Path) -> None:

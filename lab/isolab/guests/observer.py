@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The plugins of QEMU: built, given to it, and what they wrote read."""
 
-import contextlib
 import functools
 import json
 import subprocess
@@ -64,9 +63,16 @@ def park_arguments(out: Path, options: str) -> list[str]:
 
 
 def _items(path: Path) -> Iterator[dict[str, Any]]:
-    for line in path.read_text().splitlines() if path.exists() else ():
-        with contextlib.suppress(json.JSONDecodeError):  # the last line of a QEMU that was killed
-            yield json.loads(line)
+    lines = path.read_text().splitlines() if path.exists() else []
+    for number, line in enumerate(lines, 1):
+        try:
+            item = json.loads(line)
+        except json.JSONDecodeError as error:
+            if number == len(lines):  # of a QEMU that was killed
+                return
+            said = f"{path}, line {number}: a plugin wrote no JSON: {error}"
+            raise term.LabError(said) from error
+        yield item
 
 
 def stale(kernel: Kernel, path: Path) -> frozenset[tuple[int, str]]:

@@ -20,16 +20,29 @@ SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Where ways begin and end, and what is known of them by the code."""
+class Stretch:
+    """The ways of one kind: where they begin and end, and what is known of them by the code."""
 
+    name: str
     begins: tuple[int, ...]
     ends: tuple[int, ...]
-    walks: tuple[flow.Flow, ...]
+    walk: flow.Flow
+
+
+@dataclass(frozen=True)
+class Plan:
+    stretches: tuple[Stretch, ...]
+
+    @property
+    def walks(self) -> tuple[flow.Flow, ...]:
+        return tuple(stretch.walk for stretch in self.stretches)
 
     def options(self, window: int) -> str:
         """For the plugin."""
-        begin, end = (":".join(f"{a:x}" for a in one) for one in (self.begins, self.ends))
+        begin, end = (
+            ":".join(f"{a:x}" for stretch in self.stretches for a in addresses(stretch))
+            for addresses in (lambda s: s.begins, lambda s: s.ends)
+        )
         return f"window={window},begin={begin},end={end}"
 
 
@@ -37,12 +50,16 @@ class Plan:
 def plan(built: Kernel) -> Plan:
     """Of an arm64 kernel."""
     image = read(built)
-    walks = tuple(flow.walk(image, which) for which in flow.STRETCHES)
-    ends = {pc for walk in walks for pc in walk.synced}
-    ends |= {pc for walk in walks for pc in walk.seen if walk.word(pc) == flow.ERET}
-    if not ends:
+    walks = {which: flow.walk(image, which) for which in flow.STRETCHES}
+    # The way out may lead in again.
+    synced = {pc for walk in walks.values() for pc in walk.synced}
+    left = {pc for walk in walks.values() for pc in walk.seen if walk.word(pc) == flow.ERET}
+    if not synced or not left:
         raise term.LabError(f"{built.name}: no way ends")
-    return Plan((*flow.slots(image), flow.change(image)), tuple(sorted(ends)), walks)
+    return Plan((
+        Stretch("in", tuple(flow.slots(image)), tuple(sorted(synced)), walks["in"]),
+        Stretch("out", (flow.change(image),), tuple(sorted(left)), walks["out"]),
+    ))
 
 
 def least(test: GuestTest) -> int:
@@ -55,12 +72,21 @@ def complaints(wanted: Plan, outcome: Outcome, least: int) -> list[str]:
     told = outcome.ways
     if not told:
         return ["ways: the plugin has not told what was executed"]
-    bad = []
+    bad = [
+        f"ways: by the code, {stretch.name}: {one['at']}: {one['kind']}: {one['what']}"
+        for stretch in wanted.stretches for one in stretch.walk.bad[:SHOWN]
+    ]
+    if least <= 0:
+        bad.append("ways: the test does not say how many entries its window has")
     if told["dropped"]:
         bad.append(f"ways: {told['dropped']} blocks had no place")
     if told["begun"] != told["ended"] or told["ended"] < least:
         bad.append(f"ways: {told['begun']} began, {told['ended']} came to their end, not {least}")
     executed = {pc for begin, end in outcome.covered for pc in range(begin, end, 4)}
+    for stretch in wanted.stretches:
+        bad += [f"ways: {stretch.name}: where they {where} was not executed"
+                for where, at in (("begin", stretch.begins), ("end", stretch.ends))
+                if executed.isdisjoint(at)]
     sites = wanted.walks[0].sites
     patched, _ = judge(sites, executed)
     bad += [f"ways: executed, and may be patched: {one['pc']} {one['kind']} {one['key']}"
