@@ -5,6 +5,7 @@ import math
 import random
 import re
 import shlex
+import statistics
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from .guests import dmesg, initramfs, kernel, machine, selftests
 from .guests.guest import Event, Guest, Outcome, back, boot
 from .guests.kernel import Kernel
 from .guests.machine import Machine
-from .judge import attempt, campaign, instrument
+from .judge import attempt, campaign, claims, instrument
 from .matrix import cells
 from .matrix import claims as matrixclaims
 from .paths import OUT
@@ -136,6 +137,7 @@ def _read(part: Slice, i: int, outcome: Outcome, log: str) -> dict[str, Any] | N
         "control": instrument.control(outcome), "returned": back(ran), "exit": ran["exit"],
         "seconds": ran["seconds"], "refused": refused(ran), "missed": page.get("missed"),
         "stood_still_s": round(window["stood_still_ns"] / 1e9, 3),
+        "kicks_of_others": window["kicks_of_others"],
         "longest_wait_s": campaign.longest(text), "causes": cells.causes(text),
         "unaccounted": cells.accounted(text),
         "deliveries": listed.splitlines()[:40] if page.get("missed") else [],
@@ -202,9 +204,14 @@ def kept_too_often(found: list[dict[str, Any]]) -> str | None:
     return f"the host kept the task from its ticks in {kept} of {len(found)} slices"
 
 
-def faults(part: dict[str, Any]) -> list[str]:
+def usual(found: list[dict[str, Any]]) -> float:
+    """User instructions a second in most slices, each by its worst one."""
+    return float(statistics.median(part["user_per_s"] for part in found)) if found else 0.0
+
+
+def faults(part: dict[str, Any], usual_per_s: float = 0.0) -> list[str]:
     """What must not be, of one slice."""
-    bad = instrument.faults(part)
+    bad = instrument.faults(part, usual_per_s) + claims.ticked(part, claims.MAX_TICK_LOADED)
     if not kept_from_ticking(part):
         if part["kernel_entries"]:
             bad.append(f"{part['kernel_entries']} kernel entries: {part['entries_by_vector']}")
@@ -223,7 +230,8 @@ def faults(part: dict[str, Any]) -> list[str]:
 
 
 def broken(report: dict[str, Any]) -> list[str]:
-    bad = [text for part in report["slices"] for text in faults(part)]
+    usual_per_s = usual(report["slices"])
+    bad = [text for part in report["slices"] for text in faults(part, usual_per_s)]
     idle = [part["about"] for part in report["slices"] if part["refused"]]
     if idle and 2 * len(idle) >= len(report["slices"]):
         bad.append(f"{len(idle)} of {len(report['slices'])} slices did not run: {idle[0]}, ...")
@@ -341,7 +349,7 @@ def main(
         print(f"inconclusive: {doubt}")
         return term.INCONCLUSIVE
     print(f"out/hunt{of.suffix}.json; {term.elapsed():.0f} s")
-    failed = sum(bool(faults(part)) for part in found)
+    failed = sum(bool(faults(part, usual(found))) for part in found)
     others = len(report["unknown"]) + len(attempt.broken(attempts))
     print(f"{len(found) - failed} passed, {failed + others} failed")
     return term.EXCEEDED if report["broken"] else term.PASS

@@ -154,6 +154,23 @@ def test_each_claim_can_fail(
     assert len(claims.broken(configs)) == 1
 
 
+def test_what_did_not_come_back_says_nothing_of_time(report: dict[str, Any]) -> None:
+    """The lab waited for it for 20 s; that is no time that it takes."""
+    configs = report["configs"]
+    stock, tuned, isolator = (configs[n]["triggers"][2] for n in ("stock", "tuned", "isolator"))
+    stock.update(returned=False, seconds=20.0)
+    isolator["seconds"] = 4.0
+    assert claims.late(configs) == ["t2"]
+    (text,) = claims.broken(configs)
+    assert "t2: took 4.00 s, at most 1.12 s" in text
+    tuned.update(returned=False, seconds=20.0)
+    assert claims.late(configs) == []
+    (text,) = claims.broken(configs)
+    assert text.endswith("t2: no limit for its time, as it did not come back on stock or tuned")
+    # Of Isolator alone no time is judged.
+    assert claims.broken({"isolator": configs["isolator"]}) == []
+
+
 def test_every_tick_of_a_window_may_enter_once_and_for_a_signal(report: dict[str, Any]) -> None:
     configs = report["configs"]
     window = configs["isolator"]["triggers"][5]

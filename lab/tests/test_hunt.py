@@ -54,7 +54,8 @@ def _part(**changes: Any) -> dict[str, Any]:
         "exit": 0, "seconds": 5.0, "refused": False, "longest_wait_s": 1.5,
         "stood_still_s": 0.2, "deliveries": [], "unaccounted": [],
         "kernel_log": [], "causes": [], "probes": 2, "probes_seen": 2, "user_per_s": 4 * 10**8,
-        "control": 5,
+        "control": 5, "kicks_of_others": 0, "ticks": 3, "tick_kernel_instructions_max": 10**6,
+        "window_s": 5.0,
     }
     return part | changes
 
@@ -75,6 +76,8 @@ def _part(**changes: Any) -> dict[str, Any]:
         {"user_per_s": 0},
         {"control": 0},
         {"control": None},
+        {"ticks": 503},
+        {"tick_kernel_instructions_max": 5 * 10**7 + 1},
     ],
 )
 def test_each_fault_is_named(changes: dict[str, Any]) -> None:
@@ -106,6 +109,15 @@ def test_a_miss_is_the_hosts_only_as_long_as_the_cpu_stood_still(changes: dict[s
         "1 deadline misses; the host ran nothing of that CPU for 0.20 s at most",
         "missed: cpu 1 deadline_miss kind thread",
     ]
+
+
+def test_a_slice_is_held_against_the_others() -> None:
+    """A fifth of what is usual: a task that stands for most of a second passes for running else."""
+    parts = [_part()] * 2 + [_part(user_per_s=8 * 10**7 - 1)]
+    (said,) = hunt.broken({"slices": parts, "unknown": [], "attempts": []})
+    assert "a second with 79999999 user instructions, not 80000000" in said
+    assert not hunt.faults(_part(user_per_s=8 * 10**7), hunt.usual(parts))
+    assert hunt.usual([]) == 0
 
 
 def test_a_host_that_takes_the_cpu_too_often_leaves_no_result() -> None:

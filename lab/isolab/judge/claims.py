@@ -19,6 +19,9 @@ TICK_S, YIELD_S, D_S = 0.010, 0.0005, 1.0
 # is through, a yield at each tick; beyond D it would be a deadline miss.
 MAX_WAIT_S = D_S
 MAX_TICK_INSTRUCTIONS = 10**6
+# One that yields lasts as long as its thread runs and the host lets the timer come that ends it.
+# 1.3 * 10^6 were seen in a matrix, beside io_uring's poller; in a hunt beside builds 6.8 * 10^6.
+MAX_TICK_ALONE, MAX_TICK_LOADED = 10**7, 5 * 10**7
 # Where nothing is triggered little is due; elsewhere one tick a period is all that there can be.
 MAX_TICKS = {"quiet": 0, "load": 2, "no_tick": 0}
 # A tick is one call; a signal that was queued adds the return from its handler.
@@ -51,6 +54,18 @@ def _windows(c: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
+def ticked(window: dict[str, Any], instructions: int, most: int | None = None) -> list[str]:
+    """What of the task's own ticks must not be: more than one a period, or a longer one."""
+    bad = []
+    if most is None:
+        most = int(window["window_s"] / TICK_S) + 2
+    if window["ticks"] > most:
+        bad.append(f"{window['ticks']} ticks entered the kernel, not at most {most}")
+    if window["tick_kernel_instructions_max"] > instructions:
+        bad.append(f"a tick of {window['tick_kernel_instructions_max']} kernel instructions")
+    return bad
+
+
 def _window(name: str, window: dict[str, Any]) -> list[str]:
     """What must hold in each window of an isolated task."""
     bad = []
@@ -58,13 +73,9 @@ def _window(name: str, window: dict[str, Any]) -> list[str]:
         bad.append(f"{window['kernel_entries']} kernel entries: {window['entries_by_vector']}")
     if window["missed"] != 0:
         bad.append(f"{window['missed']} deadline misses")
-    most = MAX_TICKS.get(name, int(window["window_s"] / TICK_S) + 2)
-    if window["ticks"] > most:
-        bad.append(f"{window['ticks']} ticks entered the kernel, not at most {most}")
     if window["tick_entries"] > ENTRIES_OF_TICK * window["ticks"]:
         bad.append(f"{window['tick_entries']} kernel entries in {window['ticks']} ticks")
-    if window["tick_kernel_instructions_max"] > MAX_TICK_INSTRUCTIONS:
-        bad.append(f"a tick of {window['tick_kernel_instructions_max']} kernel instructions")
+    bad += ticked(window, MAX_TICK_INSTRUCTIONS, MAX_TICKS.get(name))
     return [f"{name}: {text}" for text in bad]
 
 
@@ -119,15 +130,26 @@ def _treated(triggers: list[dict[str, Any]], arch: str) -> list[str]:
 
 
 def _took(configs: dict[str, dict[str, Any]]) -> dict[str, float]:
-    """How long each trigger takes without isolation.
+    """How long each trigger takes without isolation, of those that came back there.
 
     The longest, as the load beside it makes one take 3.0 s at one time and 4.3 s at another.
     """
     longest: dict[str, float] = {}
     for name, c in configs.items():
         for t in c["triggers"] if name != "isolator" else ():
-            longest[t["name"]] = max(t["seconds"], longest.get(t["name"], 0.0))
+            if t["returned"]:
+                longest[t["name"]] = max(t["seconds"], longest.get(t["name"], 0.0))
     return longest
+
+
+def _baseless(configs: dict[str, dict[str, Any]]) -> list[str]:
+    """Triggers whose time is judged by nothing, as they came back on no other configuration."""
+    others = [name for name in configs if name != "isolator"]
+    took = _took(configs)
+    return [
+        f"{t['name']}: no limit for its time, as it did not come back on {' or '.join(others)}"
+        for t in configs["isolator"]["triggers"] if others and t["name"] not in took
+    ]
 
 
 def _boot(c: dict[str, Any], took: dict[str, float], again: dict[str, Any] | None) -> list[str]:
@@ -183,7 +205,8 @@ def broken(configs: dict[str, dict[str, Any]]) -> list[str]:
         bad += [f"{name}: {text}" for text in instrument.blind(c)]
         bad += [f"{name}: isolator audit: {text}" for text in c.get("audit", [])]
         if name == "isolator":
-            bad += [f"isolator: {text}" for text in _isolator(c, _took(configs))]
+            bad += [f"isolator: {text}"
+                    for text in [*_isolator(c, _took(configs)), *_baseless(configs)]]
             bad += attempts(c["attempts"])
         elif not c["kernel_entries"]:
             bad.append(f"{name}: no kernel entry at all: the comparison shows nothing")

@@ -15,8 +15,11 @@ from ..guests.kernel import SYSCALL_ENTRIES
 # The window of the control; breakpoints in it, as the spinner makes them.
 CONTROL, BREAKPOINTS = 4, 5
 BREAKPOINT = machine.KINDS["breakpoints"]
-# A task that fills its CPU was seen to execute 2 to 5 * 10^8 a second, emulated.
+# A task that fills its CPU was seen to execute 2 to 5 * 10^8 a second, emulated; on arm64 1.3.
 MIN_USER_PER_S = 10**7
+# Its worst second against what is usual in that guest.  Recorded are 0.38 at least, where a third
+# CPU shared the host's two; what else the host runs takes its part, but stood still it does not.
+MIN_OF_USUAL = 0.2
 
 JOB = (f"ctl control 5000 control {CONTROL} {BREAKPOINTS}",)
 
@@ -64,9 +67,11 @@ def blind(found: dict[str, Any]) -> list[str]:
     return bad
 
 
-def faults(found: dict[str, Any]) -> list[str]:
-    """What says that 0 entries of this window are no result."""
+def faults(found: dict[str, Any], usual: float = 0.0) -> list[str]:
+    """What says that 0 entries of this window are no result; @usual: user instructions a second."""
     bad = blind(found)
-    if found["user_per_s"] < MIN_USER_PER_S:
-        bad.append(f"the task did not run: {found['user_per_s']} user instructions a second")
+    least = max(MIN_USER_PER_S, MIN_OF_USUAL * usual)
+    if found["user_per_s"] < least:
+        bad.append(f"the task did not run: a second with {found['user_per_s']} user instructions, "
+                   f"not {least:.0f}")
     return bad
