@@ -134,6 +134,78 @@ def test_the_whole_run(boots: Any, tmp_path: Path, those: list[Boot], code: int)
     assert bool(said["broken"]) == (code == term.EXCEEDED)
 
 
+def hunted(monkeypatch: pytest.MonkeyPatch, minutes: float, step: float) -> int:
+    ticking(monkeypatch, step)
+    monkeypatch.setattr(
+        hunt, "slices", lambda *_: iter(hunt.Slice(f"s{i}", "true") for i in range(999)))
+    return hunt.main(minutes, "rt", 7)
+
+
+@pytest.mark.parametrize(
+    ("those", "step", "said"),
+    [
+        # One guest's slices are not what 20 minutes would have been.
+        ([good, clockless], 100.0, "it ended 500 s early, as 5 boots were void or ended"),
+        ([clockless] * 4 + [good], 200.0, "only 28 slices of 5 s in 1200 s"),
+    ],
+)
+def test_a_hunt_that_hunted_too_little_concludes_nothing(
+    boots: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    those: list[Boot], step: float, said: str
+) -> None:
+    boots(those)
+    assert hunted(monkeypatch, 20.0, step) == term.INCONCLUSIVE
+    assert f"inconclusive: {said}" in capsys.readouterr().out
+    boots([good])
+    assert hunted(monkeypatch, 20.0, step) == term.PASS
+
+
+def miss(n: int) -> str:
+    return f"cpu 1 deadline_miss kind call at_ns {n}\n  f+0x1/0x2\n"
+
+
+@pytest.mark.parametrize(
+    ("lists", "said"),
+    [
+        ({}, None),
+        ({"deliveries": "cpu 1 immediate kind call at_ns 1\n"}, None),
+        # The window counted it; the list keeps it.
+        ({"end.1": 1, "deliveries.1": miss(1), "deliveries.2": miss(1), "deliveries": miss(1)},
+         "s1: 1 deadline misses; the host ran"),
+        ({"deliveries.2": miss(1), "deliveries": miss(1)},
+         "s2: 1 deadline misses outside its window"),
+        ({"end.1": 1, "deliveries.1": miss(1), "deliveries.2": miss(1) + miss(2),
+          "deliveries": miss(1) + miss(2)}, "s2: 1 deadline misses outside its window"),
+        ({"deliveries": miss(1)},
+         "behind the last window: cpu 1 deadline_miss kind call at_ns 1; f+0x1/0x2"),
+        ({"deliveries": None}, "/proc/isolator/deliveries was not read"),
+        ({"deliveries.2": None}, "/proc/isolator/deliveries was not read"),
+    ],
+)
+def test_hunt_wants_nothing_delivered_by_its_deadline_alone(
+    boots: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lists: dict[str, Any],
+    said: str | None
+) -> None:
+    def told(guest: Guest) -> Outcome:
+        found = of_job(guest.job)
+        for e in found.events:
+            if e["event"] == "file" and e["name"] in lists:
+                e["text"] = lists[e["name"]]
+            if e["name"].startswith("end.") and e["name"] in lists:
+                e["answer"] = {**e["answer"], "missed": lists[e["name"]]}
+        return found
+
+    boots([told])
+    assert hunted(monkeypatch, 2.5, 100.0) == (term.EXCEEDED if said else term.PASS)
+    broken = json.loads((tmp_path / "hunt.json").read_text())["broken"]
+    assert bool(broken) == bool(said) and (not said or any(said in text for text in broken))
+    # Of a guest that has ended that is known.
+    boots([lambda g: outcome(events=ready(), died=ENDED)])
+    assert hunted(monkeypatch, 2.5, 100.0) == term.EXCEEDED
+    broken = json.loads((tmp_path / "hunt.json").read_text())["broken"]
+    assert not any("was not read" in text for text in broken)
+
+
 def test_what_an_excused_slice_ran_is_run_again(
     boots: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import boots
 import pytest
 from boots import CAUSES, PAGE, clockless, good, hangs, of_job, other, panics
-from isolab import header, term
+from isolab import header, hunt, term
 from isolab.guests.guest import ENDED, Guest, Outcome
-from isolab.judge import attempt, campaign
+from isolab.judge import attempt, campaign, claims
+from isolab.matrix import cells as matrixcells
 from isolab.matrix import matrix
 from test_attempt import oops
 
@@ -152,6 +153,73 @@ def test_matrix_judges_what_an_excused_boot_did_before(boots: Any, told: Any) ->
 
     boots([bad, good])
     assert matrix.main(["static-keys"], ["isolator"], ["rt"], False, False) == term.EXCEEDED
+
+
+AT_ONCE = "cpu 1 immediate kind call at_ns 9 waited_ns 0 callback nmi_cpu_backtrace caller f"
+MISS = "cpu 1 deadline_miss kind call at_ns 9 waited_ns 1000000000 callback do_sync_core caller f"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{AT_ONCE}\n  f+0x1/0x2\n", None),
+        (f"{AT_ONCE}\n{MISS}\n  g+0x1/0x2\n  h+0x3/0x4\n", f"{MISS}; g+0x1/0x2; h+0x3/0x4"),
+        (None, "/proc/isolator/deliveries was not read"),
+    ],
+)
+def test_matrix_wants_nothing_delivered_by_its_deadline_alone(
+    boots: Any, tmp_path: Path, text: str | None, said: str | None
+) -> None:
+    """Between two windows, or in that of a row that may be interrupted: no cell shows it."""
+
+    def told(guest: Guest) -> Outcome:
+        found = of_job(guest.job)
+        for e in found.events:
+            if e["name"] == "deliveries":
+                e["text"] = text
+        return found
+
+    boots([told])
+    code = matrix.main(["static-keys"], ["isolator"], ["rt"], False, False)
+    assert code == (term.EXCEEDED if said else term.PASS)
+    ((made,), of_row) = in_matrix(tmp_path, "isolator-rt")
+    assert of_row["static-keys"]["misses"] == 0
+    assert [text.endswith(said or "") for text in made["entered"]] == [True] * bool(said)
+
+
+def test_matrix_has_a_miss_of_a_window_once(boots: Any, tmp_path: Path) -> None:
+    """As its trigger's, so that it is gone when that is measured again."""
+
+    def told(guest: Guest) -> Outcome:
+        found = of_job(guest.job)
+        for e in found.events:
+            if e["name"] == "deliveries":
+                e["text"] = f"{MISS}\n"
+            if e["name"] == "causes.static-keys":
+                begin, end = e["out"].split("end cpu", 1)
+                e["out"] = f"{begin}end cpu{end.replace('missed 0', 'missed 1')}"
+        return found
+
+    boots([told])
+    assert matrix.main(["static-keys"], ["isolator"], ["rt"], False, False) == term.EXCEEDED
+    ((made,), of_row) = in_matrix(tmp_path, "isolator-rt")
+    assert of_row["static-keys"]["missed"] == 1
+    assert made["entered"] == []
+
+
+@pytest.mark.parametrize("command", ["run", "matrix", "hunt"])
+def test_what_was_asked_for_last_has_its_time_before_the_list_is_read(command: str) -> None:
+    config = campaign.CONFIGS[-1]
+    triggers = [t for t in header.triggers() if "run" in t.used_in][:2]
+    job = {
+        "run": lambda: campaign.job(config, triggers, 30.0),
+        "matrix": lambda: matrixcells.job(config, triggers),
+        "hunt": lambda: hunt._job([hunt.Slice("x", "true")] * 2),
+    }[command]().splitlines()
+    read = job.index("file deliveries /proc/isolator/deliveries")
+    last = max(i for i, line in enumerate(job) if line.startswith("ctl end.") and i < read)
+    ms = sum(int(line.split()[1]) for line in job[last:read] if line.startswith("sleep "))
+    assert ms >= 1000 * claims.D_S + 200
 
 
 def test_matrix_leaves_out_what_a_machine_lacks(boots: Any, tmp_path: Path) -> None:

@@ -52,6 +52,11 @@ SETTLED = (
     "do sleep 0.1; n=$((n + 1)); done; echo waited_for_clocks $n; "
     f"dmesg | grep -i 'apic timer'; cat {_CLOCKSOURCE}"
 )
+# What only a deadline delivers is seen in no window, or in that of another.  All that was asked for
+# by the end of the last one is in the kernel's list after D and a little.
+DELIVERIES = "/proc/isolator/deliveries"
+UNREAD = f"{DELIVERIES} was not read"
+DELIVERED = ("sleep 1200", f"file deliveries {DELIVERIES}")
 # The longest wait is each trigger's own.
 RESET = "echo reset longest >/proc/isolator/stats"
 # A thread of the CPU that what comes ahead of the windows has left to run may still want its time.
@@ -158,7 +163,7 @@ def job(config: Config, triggers: list[Trigger], no_tick_s: float) -> str:
             lines.append(f"file stats.{trigger.name} /proc/isolator/stats")
     lines += ["ctl probe 5000 probe"]
     if config.isolates:
-        lines += ["file deliveries /proc/isolator/deliveries"]
+        lines += DELIVERED
     lines += ["ctl quit 5000 quit", "kill spinner 5000"]
     if config.isolates:
         inside = [
@@ -170,7 +175,7 @@ def job(config: Config, triggers: list[Trigger], no_tick_s: float) -> str:
         lines += [
             *spinner(config, f"--deadline-ms {NO_TICK_DEADLINE_MS}"),
             *window(NO_TICK, "no-tick", inside, notick=True),
-            "file deliveries-no-tick /proc/isolator/deliveries", "ctl probe 5000 probe",
+            f"file deliveries-no-tick {DELIVERIES}", "ctl probe 5000 probe",
             "ctl quit 5000 quit", "kill spinner 5000",
         ]
     lines += [f"kill {load} 5000" for load in LOADS]
@@ -324,7 +329,24 @@ def _add(into: dict[str, int], more: dict[str, int]) -> None:
 def _listed(outcome: Outcome, name: str) -> list[str]:
     """The kernel's list of deadline misses; that it could not be read stands in it."""
     text = (outcome.event("file", name) or {}).get("text")
-    return ["/proc/isolator/deliveries was not read"] if text is None else text.splitlines()[:40]
+    return [UNREAD] if text is None else text.splitlines()[:40]
+
+
+def misses(outcome: Outcome, name: str = "deliveries") -> list[str] | None:
+    """Of such a list what only a deadline delivered, a line for each; None: it was not read.
+
+    The rest of it was delivered at once, as it has to be.
+    """
+    text: str | None = (outcome.event("file", name) or {}).get("text")
+    if text is None:
+        return None
+    found: list[list[str]] = []
+    for line in text.splitlines():
+        if not line.startswith(" "):
+            found.append([])
+        if found:
+            found[-1].append(line.strip())
+    return ["; ".join(lines) for lines in found if " deadline_miss " in lines[0]]
 
 
 def result(

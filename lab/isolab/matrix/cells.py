@@ -38,7 +38,7 @@ def job(config: Config, triggers: list[Trigger]) -> str:
         ]
     lines += ["ctl probe 5000 probe"]
     if config.isolates:
-        lines += ["file deliveries /proc/isolator/deliveries"]
+        lines += campaign.DELIVERED
     lines += ["ctl quit 5000 quit", "kill spinner 5000"]
     return "\n".join(lines) + "\n"
 
@@ -163,6 +163,22 @@ def entered(batch: list[Trigger], got: list[Trigger], outcome: Outcome) -> list[
     """What closed windows show that no cell is judged by: the quiet one, and of lost cells."""
     judged = {campaign.TRIGGER + i for i, t in enumerate(batch) if t in got or t.cls == "immediate"}
     return attempt.entered(outcome, judged)
+
+
+def delivered(batch: list[Trigger], outcome: Outcome, over: bool, inside: int) -> list[str]:
+    """What only a deadline delivered between windows: so much of it was @inside of one.
+
+    That is its trigger's, whose cell has it.  The kernel's list must have been read where the
+    guest came so far; it is not where one ended ahead of that, for a reason of its own (@over) or
+    as a trigger did not come back.
+    """
+    found = campaign.misses(outcome)
+    if found is not None:
+        between = len(found) - inside
+        return [f"between windows {between} of {len(found)}: {line}" for line in found
+                if between > 0]
+    whole = all(campaign.fired(outcome, trigger)["returned"] for trigger in batch)
+    return [campaign.UNREAD] if whole and not over else []
 
 
 def unwanted(batch: list[Trigger], log: str) -> str:

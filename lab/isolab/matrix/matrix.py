@@ -182,6 +182,9 @@ def _measure_batch(matrix: Matrix, column: Column, built: Kernel, batch: list[Tr
             cell["files"] = str(where.relative_to(OUT))
             matrix.cells[trigger.name, column.name] = cell
             got.append(trigger)
+        # A cell of class immediate is not judged by its own.
+        inside = sum(matrix.cells[t.name, column.name].get("missed") or 0
+                     for t in got if t.cls != "immediate")
         mine.append(
             {
                 "files": str(where.relative_to(OUT)),
@@ -191,7 +194,9 @@ def _measure_batch(matrix: Matrix, column: Column, built: Kernel, batch: list[Tr
                 "accel": outcome.accel,
                 **attempt.record(
                     found,
-                    [*cells.entered(left, got, outcome), *shown] if column.config.isolates else (),
+                    [*cells.entered(left, got, outcome), *shown,
+                     *cells.delivered(left, outcome, bool(found.over), inside)]
+                    if column.config.isolates else (),
                     cells.unwanted(left, found.log),
                 ),
             }
