@@ -10,7 +10,7 @@ from isolab import header, suite, term
 from isolab.guests import distro, observer
 from isolab.guests.kernel import Kernel
 from isolab.judge import campaign
-from isolab.paths import TOP
+from isolab.paths import LAB, TOP
 
 
 def test_every_trigger_describes_itself() -> None:
@@ -45,6 +45,16 @@ def test_what_a_machine_lacks_is_said(
     else:
         with pytest.raises(term.LabError, match="needs:"):
             header.triggers()
+
+
+def test_nobody_keeps_the_kernel_log_from_the_console() -> None:
+    """It is what is judged; what is kept from it meanwhile nobody sees."""
+    quiets = re.compile(r"dmesg -[a-zA-Z]*[nDE]|sys/kernel/printk\b|SYSLOG_ACTION_CONSOLE")
+    sources = [p for p in (LAB / "triggers").iterdir() if p.suffix in (".c", ".sh")]
+    sources += [*(LAB / "guest" / "tests").glob("*.sh"), *(LAB / "guest" / "tests").glob("*.c")]
+    assert [p.name for p in sources if quiets.search(p.read_text())] == []
+    (asking,) = (t for t in header.triggers() if t.name == "sysrq-backtrace")
+    assert asking.allows == ()
 
 
 def test_only_defer_exclude_and_quiesce_run_while_nobody_ticks() -> None:
