@@ -6,22 +6,9 @@
  * timeout: 60
  * about: grace periods and rcu_barrier end while a task is isolated that never ticks
  */
-#include <linux/membarrier.h>
-#include <sys/mount.h>
-#include "../test.h"
+#include "grace.h"
 
 enum { ROUNDS = 5 };
-
-static bool synchronize(void)
-{
-	return !syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
-}
-
-static bool expedited(void)
-{
-	mkdir("/tmp/lab-rcu", 0700);
-	return !mount("lab", "/tmp/lab-rcu", "tmpfs", 0, NULL) && !umount("/tmp/lab-rcu");
-}
 
 static void check(const char *what, bool (*wait)(void))
 {
@@ -46,8 +33,8 @@ int main(void)
 	iso_require(4);
 	w->deadline_ns = 60 * SEC;
 	need_worker(worker_process(w));
-	check("synchronize_rcu", synchronize);
-	check("expedited, by mounts", expedited);
+	check("synchronize_rcu", grace_period);
+	check("expedited, by mounts", grace_expedited);
 	check("rcu_barrier, by isolating another CPU", ask_rcu_barrier);
 	worker_tells(w);
 	if (!ok(!w->missed, "no deadline miss: %lu", w->missed))

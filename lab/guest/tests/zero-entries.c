@@ -10,7 +10,7 @@
  * observe: 2 any 0
  * observe: 3 any 0
  */
-#include <linux/membarrier.h>
+#include "grace.h"
 #include "windows.h"
 
 MARK_WINDOW_TABLE();
@@ -42,7 +42,7 @@ static void disturb(void)
 {
 	for (int i = 0; i < 3; i++) {
 		put_file("/proc/sys/kernel/sched_schedstats", "1");
-		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+		grace_period();
 		put_file("/proc/sys/kernel/sched_schedstats", "0");
 	}
 }
