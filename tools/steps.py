@@ -340,8 +340,9 @@ def run_steps(steps: list[Step], results_dir: Path, minutes: float,
     """Run `steps` within `minutes`; exit code 0 when nothing failed.
 
     With `state`, steps that passed in an earlier run are not run again, and a
-    step that no time is left for waits for the next run instead of failing.  A
-    `whole` run leaves its transcript, for README.md.
+    step that no time is left for waits for the next run instead of failing.  One
+    of which all was skipped has shown nothing: it is run again.  A `whole` run
+    leaves its transcript, for README.md.
     """
     results_dir.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + minutes * 60
@@ -350,7 +351,7 @@ def run_steps(steps: list[Step], results_dir: Path, minutes: float,
     left = 0
     for step in steps:
         earlier = done.get(step.name)
-        if earlier is not None and earlier.failed == 0:
+        if earlier is not None and earlier.failed == 0 and earlier.passed:
             results.append(earlier)
             out.write(f"{'done':8}{step.name:{NAME_WIDTH}} in an earlier run, at "
                       f"{earlier.commit}\n")

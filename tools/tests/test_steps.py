@@ -201,6 +201,18 @@ def test_campaign_goes_on_where_it_ended(results: Path) -> None:
     assert log.read_text().split() == ["one", "two", "two", "one", "two"]
 
 
+def test_campaign_takes_no_skip_for_done(results: Path) -> None:
+    """What a step lacked may be there in the next run; one that skipped a part has passed."""
+    state = results / "state.json"
+    log = results.parent / "ran"
+    part = Step("part", "", ["sh", "-c", f"echo part >> {log}; echo 1 passed, 0 failed, 1 skipped"],
+                "t", count="line")
+    todo = [Step("all", "", ["sh", "-c", f"echo all >> {log}; exit 77"], "t"), part]
+    for ran in (["all", "part"], ["all", "part", "all"]):
+        assert run_steps(todo, results, 5.0, state=state, out=io.StringIO()) == 0
+        assert log.read_text().split() == ran
+
+
 def test_campaign_reports_what_is_done(tmp_path: Path) -> None:
     """Of a tree of its own: what has run with its commit, what has not by its name."""
     program = ("import runpy, sys; from pathlib import Path\n"
