@@ -2,31 +2,27 @@
 """isolab test: boots guests and runs the tests of lab/guest/tests in them."""
 
 import contextlib
-import dataclasses
 import fnmatch
 import functools
 import json
 import os
-import re
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from . import header, term
-from .guests import arm64, distro, dmesg, kernel, machine, packaged, qemu
-from .guests.guest import ENDED, Event, Guest, Outcome, boot
+from .guests import arm64, distro, kernel, machine, packaged, qemu
+from .guests.guest import Guest, Outcome, boot
 from .header import GuestTest
 from .instants import ways
-from .judge import attempt, campaign, counted, coverage, sections, windows
+from .judge import attempt, campaign, coverage, verdict, windows
+from .judge.verdict import Result
 from .paths import OUT
 from .scope import generator as scopegenerator
 
 RECAP_LINES = 30
-# How a guest may end by a test's doing, as its header says in short.
-ENDS = {"panic": "Kernel panic - not syncing", "reboot": "reboot: Restarting system"}
 SANITIZERS = ("kasan", "kcsan")
 # How much slower a kernel with all its checks is under emulation.
 SLOWER = {"debug": 4.0, "kasan": 6.0, "kcsan": 10.0}
@@ -84,111 +80,6 @@ SUITES = {
         window_s=60,
     ),
 }
-
-
-@dataclass
-class Result:
-    test: GuestTest
-    kernel: str
-    status: str = "failed"  # passed, failed, skipped
-    seconds: float = 0
-    why: list[str] = field(default_factory=list)
-    out: str = ""
-    log: list[str] = field(default_factory=list)  # the kernel's, where it has what must not be
-    windows: list[dict[str, Any]] = field(default_factory=list)
-    covered: list[coverage.File] = field(default_factory=list)
-
-    def blame(self, log: str, found: list[dmesg.Finding]) -> None:
-        """It failed by what the kernel's @log has that must not be there, if it has anything."""
-        self.why += [f"kernel log: {f.text}" for f in found[:5]]
-        if found:
-            self.log = dmesg.around(log, found[0])
-
-    def fail(self, why: list[str]) -> None:
-        self.why += why
-        if why:
-            self.status = "failed"
-
-    def json(self) -> dict[str, Any]:
-        return {
-            "name": self.test.name, "kernel": self.kernel, "status": self.status,
-            "seconds": round(self.seconds, 3), "why": self.why, "out": self.out,
-            "windows": self.windows,
-            **({"coverage": [f.json() for f in self.covered]} if self.covered else {}),
-        }
-
-
-def _judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | None) -> None:
-    """Fills @result from what the guest reported and logged."""
-    log = dmesg.between(outcome.console, test.name)
-    ending = re.compile(ENDS.get(test.ends, test.ends)) if test.ends else None
-    allowed = [re.compile(a) for a in (*test.allows, *([ending.pattern] if ending else []))]
-    if ending:
-        result.seconds = outcome.seconds
-        result.out = event["out"] or "" if event else ""
-        if event:
-            result.why.append(f"the guest did not end; the test came back with {event['exit']}")
-        # QEMU ends at a reset.  What the kernel says of it may still be in the buffer
-        # then, as PREEMPT_RT leaves printing to a thread.
-        by_itself = test.ends == "reboot" and outcome.died == ENDED
-        if outcome.died != ENDED and not event:
-            result.why.append(f"the guest did not come to its end: {outcome.died}")
-        if not ending.search(log) and not by_itself:
-            result.why.append(
-                f'the guest did not end as it should: no "{ending.pattern}" in its log'
-            )
-    elif event and not log:
-        result.why.append("the kernel log has no mark of the test: it could not be scanned")
-    elif not event:
-        result.why.append(f"no verdict: {outcome.died}")
-        result.out = outcome.console[-3000:]
-    else:
-        result.seconds, result.out = event["seconds"], event["out"] or ""
-        if not event["returned"]:
-            result.why.append(f"not done within its time; it hangs in: {event.get('hang')}")
-        elif event["exit"] == 77:
-            skip = re.search(r"# SKIP (.*)", result.out, re.IGNORECASE)
-            result.why.append(skip.group(1) if skip else "skipped without a reason")
-            result.status = "skipped"
-        elif event["exit"] != 0:
-            what = (
-                f"exit {event['exit']}"
-                if event["exit"] is not None
-                else f"signal {event['signal']}"
-            )
-            result.why += [what, *re.findall(r"^not ok.*", result.out, re.MULTILINE)]
-    logged = [f for f in dmesg.scan(log) if not any(a.search(f.text) for a in allowed)]
-    result.blame(log, logged)
-    result.why += counted.misplaced(outcome.observer_end)
-    if event and event["exit"] == 0:
-        result.why += counted.judge(test, outcome.windows)
-        if test.section:
-            result.why += sections.judge(test.section, result.out, outcome.sections)
-    if test.windows and event and result.status != "skipped":
-        result.windows, bad = windows.judge(
-            test.windows, result.out, outcome.windows, outcome.observer_end
-        )
-        result.why += bad
-    if result.status != "skipped" or logged:
-        result.status = "failed" if result.why else "passed"
-
-
-def _stray(which: kernel.Kernel, of: GuestTest, ran: list[GuestTest], log: str) -> list[Result]:
-    """What the kernel log complains about between the tests: nobody's, so a failure of its own.
-
-    A line may come late: what a test allows is allowed until the next one begins.
-    """
-    for test in ran:
-        log = dmesg.without(log, test.name, test.allows, late=True)
-        log = dmesg.outside(log, test.name)
-    found = dmesg.scan(log)
-    if not found:
-        return []
-    test = dataclasses.replace(of, name="kernel-log", about="between the tests")
-    result = Result(test, which.name)
-    result.blame(log, found)
-    _show(result)
-    return [result]
 
 
 def _show(result: Result) -> None:
@@ -339,7 +230,7 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
             ran.append(now[len(ran)])
         for test in ran:
             result = Result(test, which.name)
-            _judge(test, result, outcome, done.get(test.name))
+            verdict.judge(test, result, outcome, done.get(test.name))
             if test.coverage and result.status != "skipped":
                 result.covered = coverage.files(functions, outcome.covered)
                 result.fail(coverage.judge(result.covered, outcome.dropped))
@@ -348,7 +239,9 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
             _show(result)
             results.append(result)
         mine[-1]["ended_in"] = next((t.name for t in now if t.name not in done), None)
-        results += _stray(which, left[0], ran, found.log)
+        for result in verdict.stray(which.name, left[0], ran, found.log):
+            _show(result)
+            results.append(result)
         left = [t for t in left if t not in ran]
         if len(mine) >= attempt.MAX_BOOTS + len(batch):
             break

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 from isolab import suite
 from isolab.guests.guest import ENDED, Outcome
-from isolab.guests.kernel import Kernel
 from isolab.header import Equal, Expect, GuestTest, More
+from isolab.judge import verdict
 from isolab.judge.attempt import Attempt, record
 from isolab.paths import SCHEMAS
 from isolator_report import schemafile
@@ -30,9 +30,9 @@ def _test(**more: Any) -> GuestTest:
 
 def _judge(
     test: GuestTest, event: dict[str, Any] | None, log: str = LOG, **more: Any
-) -> suite.Result:
-    result = suite.Result(test, "rt")
-    suite._judge(test, result, Outcome(console=log, **more), event)
+) -> verdict.Result:
+    result = verdict.Result(test, "rt")
+    verdict.judge(test, result, Outcome(console=log, **more), event)
     return result
 
 
@@ -163,20 +163,19 @@ def test_result_fits_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_log_between_the_tests_is_a_failure_of_its_own() -> None:
-    built = Kernel("k", Path("/nowhere"))
     log = LOG + "[4] WARNING: CPU: 0 at late.c:1\n"
-    assert suite._stray(built, _test(), [_test()], LOG) == []
-    (stray,) = suite._stray(built, _test(), [_test()], log)
+    assert verdict.stray("k", _test(), [_test()], LOG) == []
+    (stray,) = verdict.stray("k", _test(), [_test()], log)
     assert stray.status == "failed" and "late.c" in stray.why[0]
     # Late lines are the test's own to allow, until the next test begins.
     allows, other = _test(allows=("at late",)), _test(name="u", allows=("at late",))
-    assert suite._stray(built, allows, [allows], log) == []
+    assert verdict.stray("k", allows, [allows], log) == []
     before = "[0] WARNING: CPU: 0 at late.c:1\n" + LOG
-    assert suite._stray(built, allows, [allows], before)
+    assert verdict.stray("k", allows, [allows], before)
     of_u = LOG.replace(" t\n", " u\n")
-    assert suite._stray(built, other, [_test(), other], log + of_u)
+    assert verdict.stray("k", other, [_test(), other], log + of_u)
     after = LOG + of_u + "[9] WARNING: CPU: 0 at late.c:1\n"
-    assert suite._stray(built, allows, [allows, _test(name="u")], after)
+    assert verdict.stray("k", allows, [allows, _test(name="u")], after)
 
 
 def test_faults_keep_to_themselves() -> None:
