@@ -239,9 +239,12 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
             _show(result)
             results.append(result)
         mine[-1]["ended_in"] = next((t.name for t in now if t.name not in done), None)
-        for result in verdict.stray(which.name, left[0], ran, found.log):
+        beside = verdict.stray(which.name, left[0], ran, found.log)
+        if all(t.name in done for t in now):
+            beside += verdict.end(which.name, left[0], found.ended)
+        for result in beside:
             _show(result)
-            results.append(result)
+        results += beside
         left = [t for t in left if t not in ran]
         if len(mine) >= attempt.MAX_BOOTS + len(batch):
             break

@@ -22,6 +22,8 @@ CAUSES = "\n".join(
 ) + "\ncpu 1 kind call longest_ns 0"
 WARNING = "[   30.0] WARNING: CPU: 0 PID: 7 at kernel/isolator/core.c:1\n"
 HANG = "no report for 75 s"
+OVER = "[   60.0] reboot: Power down\n"
+FINE = "[1] fine\n" + OVER
 
 
 def ready() -> list[dict[str, Any]]:
@@ -55,7 +57,7 @@ def of_job(job: str, **more: Any) -> Outcome:
             events.append(event("run", name, out='{"worked":true,"findings":[]}'))
         elif word == "file":
             events.append(event("file", name, text="" if "deliveries" in name else STATS))
-    return outcome("[1] fine\n", events=events, windows=windows, **more)
+    return outcome(FINE, events=events, windows=windows, **more)
 
 
 Boot = Callable[[Guest], Outcome]
@@ -82,7 +84,9 @@ def planner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[list[B
 
         def boot(guest: Guest, where: Path, on_event: Any = None) -> Outcome:
             booted.append(guest)
-            return followed((left.pop(0) if len(left) > 1 else left[0])(guest), on_event)
+            found = followed((left.pop(0) if len(left) > 1 else left[0])(guest), on_event)
+            found.whole = True
+            return found
 
         for module in (run, matrix, hunt, suite):
             monkeypatch.setattr(module, "boot", boot)
@@ -111,6 +115,15 @@ def excused(guest: Guest) -> Outcome:
 
 def changed(**more: Any) -> Boot:
     return lambda guest: of_job(guest.job, **more)
+
+
+def with_console(console: str) -> Boot:
+    def boot(guest: Guest) -> Outcome:
+        found = of_job(guest.job)
+        found.console = console
+        return found
+
+    return boot
 
 
 def silent(guest: Guest) -> Outcome:

@@ -292,6 +292,18 @@ def test_demand() -> None:
     attempt.demand("x", [void], False)
 
 
+def test_a_log_reaches_the_end_of_its_guest() -> None:
+    whole = {"whole": True}
+    for log in ("", "[1] x\n", "[1] reboot: Restarting system\n"):
+        found = judge(outcome(log, **whole))
+        assert found.ended and "Power down" in found.ended and not found.void
+        # One that still runs, or that died, did not come to its end.
+        assert not judge(outcome(log)).over
+        assert judge(outcome(log, died=ENDED, **whole)).ended == ENDED
+        assert not judge(outcome(log, ours=False, **whole)).over
+    assert not judge(outcome("[1] x\n[2] reboot: Power down\n", **whole)).over
+
+
 def test_nobody_else_decides() -> None:
     """The rules stand here alone: no other file of the lab asks why a guest ended to excuse it."""
     for path in sorted((TOP / "lab" / "isolab").glob("*.py")):

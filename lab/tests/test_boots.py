@@ -12,6 +12,7 @@ import pytest
 from boots import (
     HANG,
     KERNEL,
+    OVER,
     WARNING,
     Boot,
     blind,
@@ -26,10 +27,11 @@ from boots import (
     ready,
     silent,
     unready,
+    with_console,
 )
 from isolab import header, hunt, run, suite, term
 from isolab.guests.guest import ENDED, Guest, Outcome
-from isolab.judge import campaign, instrument
+from isolab.judge import attempt, campaign, instrument
 from isolab.matrix import matrix
 from test_attempt import NO_CLOCKS, oops, outcome, window
 from test_suite import DONE, LOG
@@ -62,6 +64,9 @@ TABLE = [
     ([panics, panics, panics, panics, good], term.EXCEEDED),
     ([blind], term.EXCEEDED),
     ([unready], term.EXCEEDED),
+    # It came to its end, but of its log there is nothing, or less than all.
+    ([with_console("")], term.EXCEEDED),
+    ([with_console("[1] fine\n"), good], term.EXCEEDED),
     # A void boot may have shown something before.
     ([lambda g: outcome(WARNING + oops(), events=ready(), died=ENDED), good], term.EXCEEDED),
     ([lambda g: outcome(oops(), windows={1: window(1, 7)}, died=ENDED), good], term.EXCEEDED),
@@ -229,19 +234,10 @@ def test_hunt_reads_the_log_between_its_slices(
     log = f"[1] isolab: begin slice.0\n{WARNING}[3] isolab: end slice.0\n"
     late = f"[1] isolab: begin slice.0\n[3] isolab: end slice.0\n{WARNING}"
     for console in (log, late):
-        boots([_with_console(console)])
+        boots([with_console(console + OVER)])
         assert hunt.main(2.5, "rt", 7) == term.EXCEEDED
         said = json.loads((tmp_path / "hunt.json").read_text())
         assert len(said["broken"]) == 1 and "core.c:1" in said["broken"][0]
-
-
-def _with_console(console: str) -> Boot:
-    def boot(guest: Guest) -> Outcome:
-        found = of_job(guest.job)
-        found.console = console
-        return found
-
-    return boot
 
 
 def test_hunt_wants_every_window(boots: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,6 +289,31 @@ def test_suite(boots: Any, those: list[Boot], status: list[str], n: int) -> None
     assert len(attempts) == len(booted) == n
 
 
+@pytest.mark.parametrize("died", [ENDED, HANG, "QEMU ended with -11: ", "not done within 300 s"])
+def test_a_guest_ends_well_behind_its_last_test_too(boots: Any, died: str) -> None:
+    results, attempts, _ = _run_batch(boots, [lambda g: outcome(LOG, events=[DONE], died=died)])
+    said = [(r.test.name, r.status, r.why) for r in results]
+    assert said == [("t", "passed", []), ("guest-end", "failed", [died])]
+    assert attempts[0]["ended"] == died
+
+
+def test_a_log_that_does_not_reach_the_end_is_a_failure_of_its_own(boots: Any) -> None:
+    cut = LOG.replace(attempt.POWER_DOWN, "")
+    results, _, _ = _run_batch(boots, [lambda g: outcome(cut, events=[DONE])])
+    assert [(r.test.name, r.status) for r in results] == [("t", "passed"), ("guest-end", "failed")]
+    # Nobody claims that of another kernel than ours.
+    results, _, _ = _run_batch(boots, [lambda g: outcome(cut, events=[DONE], ours=False)])
+    assert [(r.test.name, r.status) for r in results] == [("t", "passed")]
+
+
+def test_a_test_that_ends_its_guest_is_no_bad_end(boots: Any) -> None:
+    log = "[1] isolab: begin t\n[2] Kernel panic - not syncing: sysrq\n"
+    boots([lambda g: outcome(log, died=ENDED)])
+    panics_itself = guest_test(ends="panic")
+    results = suite._run_batch(KERNEL, [panics_itself], 1.0, Path("/nowhere"), [])
+    assert [(r.test.name, r.status) for r in results] == [("t", "passed")]
+
+
 def test_the_other_tests_get_a_new_guest(boots: Any) -> None:
     def second(guest: Guest) -> Outcome:
         log = LOG.replace(" t\n", " u\n")
@@ -334,6 +355,8 @@ def test_suite_with_more_than_one_excuse_is_inconclusive(
     boots([excused, excused, of_test, second])
     assert suite.main("check", [], [], False) == term.INCONCLUSIVE
     boots([silent, of_test, second])
+    assert suite.main("check", [], [], False) == term.ERROR
+    boots([lambda g: outcome(LOG, events=[DONE], died=HANG), second])
     assert suite.main("check", [], [], False) == term.ERROR
 
 

@@ -45,7 +45,8 @@ def test_what_a_guest_needs_is_built_while_another_runs(
     monkeypatch.setattr(guest, "_qemu", qemu)
     monkeypatch.setattr(guest.observer, "stale", lambda *_: None)
     kernel = Kernel("isolator-nort", tmp_path)
-    guest.boot(guest.Guest(kernel, "", observe=False), tmp_path / "boot")
+    outcome = guest.boot(guest.Guest(kernel, "", observe=False), tmp_path / "boot")
+    assert outcome.whole and not guest.Outcome().whole
     assert seen == {"build": (False, True), "run": (False, False)}
     assert _free(tree / "guest.lock") and _free(machine / "guest.lock")
 

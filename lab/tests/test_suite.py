@@ -16,7 +16,7 @@ from isolab.judge.attempt import Attempt, record
 from isolab.paths import SCHEMAS
 from isolator_report import schemafile
 
-LOG = "[1] isolab: begin t\n[2] quiet\n[3] isolab: end t\n"
+LOG = "[1] isolab: begin t\n[2] quiet\n[3] isolab: end t\n[3] reboot: Power down\n"
 DONE = {
     "event": "run", "name": "t", "returned": True, "seconds": 1.0, "exit": 0, "signal": 0,
     "out": "ok 1 - x\n1..1\n",

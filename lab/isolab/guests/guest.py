@@ -73,6 +73,7 @@ class Outcome:
     windows: dict[int, observer.Window] = field(default_factory=dict)
     observer_end: observer.Window | None = None
     console: str = ""
+    whole: bool = False  # the guest is over: more of its console does not come
     died: str | None = None  # why the guest did not come to its end
     ours: bool = False  # its kernel has Isolator
     # Which CPU executed a breakpoint of the kernel that memory did not hold, and where: name+0xN.
@@ -352,6 +353,7 @@ def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) ->
     outcome.console = (
         console.read_text(errors="replace").replace("\r", "") if console.exists() else ""
     )
+    outcome.whole = True
     text = (where / "qemu.log").read_text(errors="replace").strip()
     if status and not outcome.died:
         outcome.died = f"QEMU ended with {status}: {text[-500:]}"

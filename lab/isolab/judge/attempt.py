@@ -40,6 +40,8 @@ _INT3 = re.compile(r"Oops: int3|int3: 0000")
 _UNCALIBRATED = re.compile(
     r"APIC timer disabled|disabling apic timer|^tsc-early$", re.IGNORECASE | re.MULTILINE
 )
+# The last word of a kernel that powers the machine off, which waits until the console has it.
+POWER_DOWN = "reboot: Power down"
 _ASSERTION = re.compile(r"^qemu-system-\S+ .*: Assertion `.*' failed\.$", re.MULTILINE)
 # So many lines of an Oops come before its trace ends.
 _OOPS_LINES = 80
@@ -146,6 +148,13 @@ def hung(outcome: Outcome) -> str | None:
     return None
 
 
+def _silenced(outcome: Outcome) -> str | None:
+    """The log of a guest that came to its end does not reach there: what it lacks nobody judges."""
+    if not outcome.whole or POWER_DOWN in outcome.console:
+        return None
+    return f'its log does not reach its end: no "{POWER_DOWN}"'
+
+
 def judge(outcome: Outcome) -> Attempt:
     """An attempt of any kernel; it may still run."""
     if fault := emulator_fault(outcome):
@@ -153,7 +162,9 @@ def judge(outcome: Outcome) -> Attempt:
         return Attempt(f"emulator fault: {fault[0]}", outcome.ours, log="\n".join(lines))
     if spoilt := _clocks(outcome):
         return spoilt
-    ended = not_ready(outcome) or outcome.died or (hung(outcome) if outcome.ours else None)
+    ended = not_ready(outcome) or outcome.died
+    if outcome.ours:
+        ended = ended or hung(outcome) or _silenced(outcome)
     return Attempt(ended=ended, log=outcome.console)
 
 

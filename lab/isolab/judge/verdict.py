@@ -117,3 +117,11 @@ def stray(kernel: str, of: GuestTest, ran: list[GuestTest], log: str) -> list[Re
     result = Result(test, kernel)
     result.blame(log, found)
     return [result]
+
+
+def end(kernel: str, of: GuestTest, ended: str | None) -> list[Result]:
+    """A guest whose tests all have their verdict, and that did not end well: no test's failure."""
+    if not ended:
+        return []
+    test = dataclasses.replace(of, name="guest-end", about="behind the last test")
+    return [Result(test, kernel, why=[ended])]

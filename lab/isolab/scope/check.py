@@ -10,6 +10,7 @@ from isolator_scope.chain import PLAIN, RT
 
 from .. import record, term
 from ..guests import dmesg, kernel
+from ..guests.guest import Outcome
 from ..guests.kernel import Kernel
 from ..judge import attempt
 from . import parts
@@ -109,6 +110,13 @@ class Report:
     excused: int = 0  # guests whose end was the emulator's fault
 
 
+def came_to_end(name: str, outcome: Outcome, found: attempt.Attempt, failed: term.LabError | None,
+                begun: bool) -> Claim:
+    said = str(failed or found.ended or f"{outcome.seconds:.0f} s")
+    lived = begun and not (failed or found.ended)
+    return Claim(name, "the guest came to its end", lived, said)
+
+
 def _guest(built: Kernel, session: Session, name: str, seed: int, size: Size, report: Report,
            threads: str = "") -> str | None:
     """One guest; why it is void, and nothing of it stays then."""
@@ -141,9 +149,7 @@ def _guest(built: Kernel, session: Session, name: str, seed: int, size: Size, re
     if found.void or (failed and failed.code == term.INCONCLUSIVE):
         report.excused += found.excused
         return found.void or str(failed)
-    said = str(failed or outcome.died or f"{outcome.seconds:.0f} s")
-    lived = bench is not None and not (failed or outcome.died)
-    report.claims.append(Claim(session.name, "the guest came to its end", lived, said))
+    report.claims.append(came_to_end(session.name, outcome, found, failed, bench is not None))
     if bench is None:
         # Nothing else of a boot that failed is kept where only this output is.
         print("\n".join(outcome.console.splitlines()[-CONSOLE_LINES:]))

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Judging runs of triggers: each fault is seen, and nothing else is."""
 
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
 import pytest
 from isolab import term
 from isolab.guests import guest
+from isolab.judge import attempt
 from isolab.paths import SCHEMAS
 from isolab.scope import (
     check as scope,
@@ -379,6 +381,19 @@ def test_a_guest_that_cannot_begin(monkeypatch: pytest.MonkeyPatch,
     assert emulated == (["", "single"] if OOPS in console else [""] * boots)
     why = "emulator fault" if OOPS in console else "in the guest failed: modprobe"
     assert why in capsys.readouterr().out
+
+
+def test_a_guest_comes_to_its_end_with_a_whole_log() -> None:
+    good = guest.Outcome(console="[9] reboot: Power down\n", ours=True, whole=True)
+    for outcome, failed, begun, holds in (
+        (good, None, True, True),
+        (good, None, False, False),
+        (good, term.LabError("x"), True, False),
+        (replace(good, console="[9] x\n"), None, True, False),
+        (replace(good, died="silent"), None, True, False),
+    ):
+        found = attempt.judge(outcome)
+        assert scope.came_to_end("n", outcome, found, failed, begun).held is holds
 
 
 def test_document_fits_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
