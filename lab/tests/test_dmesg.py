@@ -11,6 +11,7 @@ HEALTHY = """[    0.000000] Command line: console=ttyS0 panic=-1 oops=panic noka
 [    0.500000] kcsan: enabled early
 [    1.0] clocksource: Switched to clocksource tsc
 [    1.5] capability: warning: `stress-ng-cap' uses 32-bit capabilities (legacy support in use)
+[    1.6]     ok 5 isolator_test_section_overdue
 [    2.0] reboot: Power down
 """
 
@@ -32,6 +33,15 @@ def test_each_kind_of_trouble_is_found() -> None:
         "Oops: 0002 [#1] PREEMPT_RT SMP NOPTI",
         "BUG: KASAN: slab-use-after-free in isolator_restore+0x10/0x20",
         "BUG: KCSAN: data-race in isolator_note_queued / isolator_note_taken",
+        "isolator: CPU 1 is overdue in its quiet section, entered from x+0x1/0x2: it has promised",
+        "NOHZ tick-stop error: local softirq work is pending, handler #80!!!",
+        "No irq handler for 1.35",
+        "unexpected IRQ trap at vector 2f",
+        "Uhhuh. NMI received for unknown reason 20 on CPU 1.",
+        "Spurious APIC interrupt (vector 0xFF) on CPU#1, should never happen.",
+        "SMP: failed to stop secondary CPUs 1",
+        "** 812 printk messages dropped **",
+        "kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)",
     ):
         assert [f.line for f in dmesg.scan(f"[ 1.0] fine\n[ 2.0] {line}\n")] == [2], line
 
@@ -143,6 +153,24 @@ def test_only_the_rcu_threads_own_look_is_passed_over() -> None:
     assert [f.line for f in dmesg.scan(own + other + own)] == [6, 8]
 
 
+@pytest.mark.parametrize("of", [str, _arm64])
+def test_no_other_report_passes_as_the_rcu_threads_own(of: Callable[[str], str]) -> None:
+    """The thread is in the trace of what follows another's look, or of what is said amid it."""
+    look = _offloaded("isolator_rcu_quiesce+0x10/0x20")
+    trace = (
+        "[    0.5] Call Trace:\n[    0.5]  <TASK>\n[    0.5]  rcu_cpu_kthread+0xe4/0x1e0\n"
+        "[    0.5]  </TASK>\n"
+    )
+    bug = "[    0.5] BUG: KASAN: slab-use-after-free in isolator_end+0x10/0x20\n" + trace
+    amid = look[: look.rindex("[    0.4]")] + bug
+    for log, lines in (
+        (look + bug, [1, 3, 6, 7]),
+        (amid, [1, 3, 5, 6]),
+        (look + trace, [1, 3, 6]),
+    ):
+        assert [f.line for f in dmesg.scan(of(log))] == lines, log
+
+
 def _race(first: str, caller: str) -> str:
     line = "[    9.0] " + "=" * 66 + "\n"
     return (
@@ -157,6 +185,14 @@ def test_only_races_with_a_part_of_ours_count() -> None:
     found = dmesg.scan(_race("ktime_get", "do_syscall_64") + _race("isolator_note_queued", "x"))
     assert [f.line for f in found] == [7]
     assert dmesg.scan(_race("ktime_get", "isolator_watch_tick"))
+
+
+def test_a_stock_race_hides_nothing_that_another_cpu_says() -> None:
+    race = _race("ktime_get", "do_syscall_64")
+    assert dmesg.scan(race) == []
+    at = race.index("[    9.0] read")
+    amid = race[:at] + _splat("start_kernel+0x582/0x750") + race[at:]
+    assert [f.line for f in dmesg.scan(amid)] == [2, 4, 5]
 
 
 def test_only_a_worker_that_was_refused_to_the_killed_is_passed_over() -> None:

@@ -6,6 +6,9 @@
  * kernel: isolator
  * timeout: 60
  * about: tasks of two cookies never run on the siblings of a core at once, one of them isolated
+ * dmesg: NOHZ tick-stop error: local softirq work is pending
+ *
+ * On PREEMPT_RT softirqs are a thread's: it may not run either where its CPU is kept idle.
  */
 #include <sys/prctl.h>
 #include "../test.h"

@@ -16,7 +16,12 @@ BAD = re.compile(
     r"|sleeping function called from invalid context|scheduling while atomic"
     r"|DEBUG_LOCKS_WARN_ON|ODEBUG:|KASAN:|KCSAN:|UBSAN:|csd: Detected non-responsive"
     r"|unreferenced object|using __this_cpu|using smp_processor_id|Call Trace:"
-    r"|isolator: .*(warn|bug)",
+    r"|isolator: .*(warn|bug)|isolator: CPU \d+ is overdue"
+    # Interrupts and softirqs that went astray.
+    r"|NOHZ tick-stop error|No irq handler for|unexpected IRQ trap at vector"
+    r"|NMI received for unknown reason|should never happen|failed to stop secondary CPUs"
+    # What was said is not all here; kmemleak tells once how many it has found.
+    r"|printk messages dropped|new suspected memory leaks",
     re.IGNORECASE,
 )
 # Says nothing about the kernel under test.
@@ -36,12 +41,13 @@ _SPLAT = re.compile(r"^[^\n]*\[ cut here \]-+\n(?:(?!\[ cut here \]).)*?end trac
 _SELFTEST = ("rt_mutex_pre_schedule", "locking_selftest+")
 # The last line of a kernel thread's trace; arm64 has no mark behind it.
 _END = r"(?:</TASK>|ret_from_fork\+0x[\da-f]+/0x[\da-f]+)$"
+# Up to there, and nothing of what another CPU says meanwhile.
+_SAME = rf"(?:(?!WARNING: |BUG: |{_END}).)*?"
 # On PREEMPT_RT scftorture itself allocates and frees with preemption disabled (mended in
 # Linux 6.13).  Passed over only where scftorture is what had disabled it.
 _SCFTORTURE = re.compile(
     r"^[^\n]*BUG: (?:sleeping function called|scheduling while atomic: scftorture_)"
-    r"(?:(?!BUG: ).)*?Preemption disabled at:\n"
-    r"[^\n]*scftorture_invoker\+(?:(?!BUG: ).)*?" + _END,
+    rf"{_SAME}Preemption disabled at:\n[^\n]*scftorture_invoker\+{_SAME}{_END}",
     re.MULTILINE | re.DOTALL,
 )
 # Where two of its threads want one lock of the allocator, one does sleep there, and its count of
@@ -54,8 +60,8 @@ _CALLER = re.compile(
 # On PREEMPT_RT, with a CPU of rcu_nocbs= or nohz_full= and lockdep, a stock kernel's own RCU thread
 # is taken for one that may be migrated.  Passed over only where that thread is who looks.
 _NOCB = re.compile(
-    r"^[^\n]*WARNING: suspicious RCU usage\n(?:(?!WARNING: ).)*?Unsafe read of RCU_NOCB offloaded "
-    r"state!(?:(?!WARNING: ).)*? rcu_cpu_kthread\+(?:(?!WARNING: ).)*?" + _END,
+    rf"^[^\n]*WARNING: suspicious RCU usage\n{_SAME}Unsafe read of RCU_NOCB offloaded state!{_SAME}"
+    rf" rcu_cpu_kthread\+{_SAME}{_END}",
     re.MULTILINE | re.DOTALL,
 )
 # A stock kernel warns where SIGKILL meets a task that makes a cpuset partition: it wants a new
@@ -67,7 +73,8 @@ _INTERRUPTED = re.compile(
     r"(?:(?!\[ cut here \]).)*?end trace [0-9a-f]+ \]---$",
     re.MULTILINE | re.DOTALL,
 )
-# KCSAN finds data races all over a stock kernel.  Only those that are ours are what a run is about.
+# KCSAN finds data races all over a stock kernel.  Only those that are ours are what a run is about,
+# and what another CPU says amid a report.
 _KCSAN = re.compile(
     r"^[^\n]*={60,}\n[^\n]*BUG: KCSAN: (?:(?!={60,}).)*={60,}$", re.MULTILINE | re.DOTALL
 )
@@ -95,6 +102,14 @@ class Finding:
     text: str
 
 
+def _bad(log: str) -> list[Finding]:
+    return [
+        Finding(i, line.strip())
+        for i, line in enumerate(log.splitlines(), 1)
+        if BAD.search(line) and not HARMLESS.search(line)
+    ]
+
+
 def scan(log: str) -> list[Finding]:
     """The lines that must not be there."""
 
@@ -113,7 +128,8 @@ def scan(log: str) -> list[Finding]:
         return blank(splat) if good else splat.group()
 
     def blank_stock_race(report: re.Match[str]) -> str:
-        return report.group() if races.ours(report.group()) else blank(report)
+        more = len(_bad(report.group())) > 1
+        return report.group() if more or races.ours(report.group()) else blank(report)
 
     def blank_asked(backtrace: re.Match[str]) -> str:
         before = backtrace.string[: backtrace.start()]
@@ -123,12 +139,8 @@ def scan(log: str) -> list[Finding]:
 
     log = _NOCB.sub(blank, _INTERRUPTED.sub(blank, log))
     log = _SCFTORTURE.sub(blank, _SPLAT.sub(blank_known, log))
-    log = _BACKTRACE.sub(blank_asked, _KCSAN.sub(blank_stock_race, log))
-    return [
-        Finding(i, line.strip())
-        for i, line in enumerate(log.splitlines(), 1)
-        if BAD.search(line) and not HARMLESS.search(line)
-    ]
+    log = _KCSAN.sub(blank_stock_race, _BACKTRACE.sub(blank_asked, log))
+    return _bad(log)
 
 
 def around(log: str, first: Finding, most: int = 60) -> list[str]:
