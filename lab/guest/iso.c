@@ -229,10 +229,10 @@ void iso_require(int cpus)
 	first_cycle = cycles();
 	ns_per_cycle = 1e9 / (double)cycles_hz();
 	if (access("/proc/isolator/cpus", F_OK))
-		skip_all("no /proc/isolator: this kernel has no Isolator");
+		bail_out("no /proc/isolator: this kernel has no Isolator");
 	if (sysconf(_SC_NPROCESSORS_ONLN) < cpus) {
 		snprintf(list, sizeof(list), "needs %d CPUs", cpus);
-		skip_all(list);
+		bail_out(list);
 	}
 	snprintf(list, sizeof(list), "1-%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
 	if (put_file("/proc/isolator/cpus", list))

@@ -46,6 +46,7 @@ diag(const char *format, ...)
 	fflush(stdout);
 }
 
+/* Only for what the header's "skips:" says. */
 static inline void __attribute__((noreturn)) skip_all(const char *reason)
 {
 	printf("1..0 # SKIP %s\n", reason);

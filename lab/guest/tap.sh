@@ -34,9 +34,15 @@ exits() {
 	check $? "$2: exit $code"
 }
 
+# Only for what the header's "skips:" says.
 skip_all() {
 	echo "1..0 # SKIP $1"
 	exit 77
+}
+
+bail_out() {
+	echo "Bail out! $1"
+	exit 1
 }
 
 done_testing() {

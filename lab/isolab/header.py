@@ -141,6 +141,7 @@ class GuestTest:
     ways: int = 0  # the window in which all that runs on the ways in and out is looked at
     section: str = ""  # of the kernel, quiet: nothing else ran in it; stray NAME...: that did
     arch: tuple[str, ...] = machine.NAMES  # machines that have what it needs
+    skips: tuple[str, ...] = ()  # why it may be skipped, as it says so or a part of that
 
     @property
     def observed(self) -> bool:
@@ -263,6 +264,7 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             ways=int(_one(keys, path, "ways", "0")),
             section=_section(_one(keys, path, "section", ""), path),
             arch=_arch(keys, path),
+            skips=tuple(keys.get("skips", [])),
         )
         if test.name != _name(path):
             raise term.LabError(f"{path}: name: {test.name} is not the file's name")

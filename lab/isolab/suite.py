@@ -326,6 +326,9 @@ def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) ->
     if suite_name not in SUITES:
         raise term.LabError(f"no suite {suite_name}; there are {', '.join(SUITES)}")
     chosen = _choose(kernels, only, SUITES[suite_name])
+    if not any(tests for _, tests in chosen):
+        named = ", ".join(spec for spec, _ in chosen)
+        raise term.LabError(f"none of these tests is for {named}; isolab test --list names them")
     if listing:
         for spec, tests in chosen:
             for t in tests:

@@ -77,6 +77,28 @@ def test_every_test_describes_itself_and_is_in_a_suite() -> None:
     assert all(re.search(rf"^{name}-", steps, re.MULTILINE) for name in hours)
 
 
+def test_what_may_be_skipped_is_skipped_somewhere() -> None:
+    """Each reason that a header allows is one that the test has, and each that it has is allowed.
+
+    None is that Isolator, or what comes with a kernel that has it, is not there.
+    """
+    every = (*header.tests(), *header.tests(header.DISTRO_TESTS), *header.tests(header.ARM64_TESTS))
+    may = {t.name: t.skips for t in every if t.skips}
+    assert may and all(len(reason) > 8 for skips in may.values() for reason in skips)
+    reasons = {
+        path: re.findall(r'skip_all\(?\s*"([^"]*)"', path.read_text())
+        for path in sorted(header.TESTS.glob("*.*"))
+    }
+    for path, said in reasons.items():
+        assert path.read_text().count("skip_all") == len(said), path
+        for reason in said:
+            assert any(part in reason for skips in may.values() for part in skips), (path, reason)
+            assert "isolator" not in reason.lower() and "kunit" not in reason.lower(), path
+    for skips in may.values():
+        for part in skips:
+            assert any(part in reason for said in reasons.values() for reason in said), part
+
+
 def test_every_test_of_the_distribution_guest_is_in_a_suite() -> None:
     known = {t.name for t in header.tests(header.DISTRO_TESTS)}
     assert "killed" in known

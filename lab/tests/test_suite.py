@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from isolab import suite
+from isolab import suite, term
 from isolab.guests.guest import ENDED, Outcome
 from isolab.header import Equal, Expect, GuestTest, More
 from isolab.judge import verdict
@@ -41,8 +41,38 @@ def test_passes() -> None:
 
 
 def test_skip_says_why() -> None:
-    result = _judge(_test(), {**DONE, "exit": 77, "out": "1..0 # SKIP no such file\n"})
+    skipped = {**DONE, "exit": 77, "out": "1..0 # SKIP no such file\n"}
+    result = _judge(_test(skips=("a", "no such")), skipped)
     assert (result.status, result.why) == ("skipped", ["no such file"])
+
+
+@pytest.mark.parametrize(
+    ("skips", "out"),
+    [
+        ((), "1..0 # SKIP no /proc/isolator: this kernel has no Isolator\n"),
+        ((), "1..0 # SKIP no KUnit in this kernel's log\n"),
+        (("no such file",), "1..0 # SKIP no module\n"),
+        (("no such file",), "1..0\n"),
+        (("no such file",), ""),
+    ],
+)
+def test_a_skip_for_another_reason_than_the_headers_is_a_failure(
+    skips: tuple[str, ...], out: str
+) -> None:
+    result = _judge(_test(kernel="isolator", skips=skips), {**DONE, "exit": 77, "out": out})
+    assert result.status == "failed" and "may not be skipped" in result.why[0]
+
+
+def test_a_bail_out_is_told() -> None:
+    result = _judge(_test(), {**DONE, "exit": 1, "out": "ok 1 - x\nBail out! no module\n"})
+    assert (result.status, result.why) == ("failed", ["exit 1", "Bail out! no module"])
+
+
+def test_no_test_at_all_is_an_error() -> None:
+    for words in ((["rt"], ["fault-*"]), (["nort"], ["locking"]), (["stock-rt"], ["quiet"])):
+        with pytest.raises(term.LabError, match="none of these tests is for") as error:
+            suite.main("check", *words, False)
+        assert error.value.code == term.ERROR
 
 
 @pytest.mark.parametrize(

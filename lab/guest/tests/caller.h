@@ -66,7 +66,7 @@ static inline void caller_load(const char *module, const char *arguments)
 	snprintf(command, sizeof(command), "%s %s", module, arguments);
 	module_load(command);
 	if (!module_loaded(module))
-		skip_all("no such module: isolator_poll and lab_caller come with kernel/build");
+		bail_out("no such module: isolator_poll and lab_caller come with kernel/build");
 }
 
 /* Its thread isolates CPU 1 and promises @bound_ms: ends the test where it does not. */

@@ -27,7 +27,7 @@ int main(void)
 {
 	/* Not by iso_require(), which raises the limits. */
 	if (access(LIMITS, F_OK))
-		skip_all("no " LIMITS ": this kernel has no Isolator");
+		bail_out("no " LIMITS ": this kernel has no Isolator");
 	if (put_file("/proc/isolator/cpus", "1") || iso_pin(1))
 		bail_out("CPU 1 cannot be isolated");
 	ok(file_has(LIMITS, "deadline_ns 1000000000\n", NULL) &&

@@ -13,8 +13,8 @@ bin=${LAB:-/lab}/bin
 key=/proc/sys/kernel/sched_schedstats
 tracing=/sys/kernel/tracing
 
-[ -e /proc/isolator/cpus ] || skip_all "no /proc/isolator: this kernel has no Isolator"
-[ -e $key ] || skip_all "no $key: nothing to patch kernel text with"
+[ -e /proc/isolator/cpus ] || bail_out "no /proc/isolator: this kernel has no Isolator"
+[ -e $key ] || bail_out "no $key: nothing to patch kernel text with"
 
 # run ARGUMENT...: the command
 run() {

@@ -89,7 +89,7 @@ int main(void)
 	}
 	waitpid(pid, NULL, 0);
 	if (seen->error == EINVAL)
-		skip_all("no core scheduling in this kernel");
+		bail_out("no core scheduling in this kernel");
 	ok(!seen->error, "a task with a cookie on the sibling: %s", strerror(seen->error));
 	ok(!seen->beside && seen->bursts == BURSTS, "beside it the isolated task ran in %lu of %lu",
 	   (uint64_t)seen->beside, (uint64_t)seen->bursts);

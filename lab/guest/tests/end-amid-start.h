@@ -103,7 +103,7 @@ static inline int end_amid_starts(int rounds)
 
 	iso_require(4);
 	if (!amid_group())
-		skip_all("no cpuset controller in " GROUPS);
+		bail_out("no cpuset controller in " GROUPS);
 	for (int i = 0; i < 2; i++)
 		look(&before[i], i + 1);
 	pid = fork();

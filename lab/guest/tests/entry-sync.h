@@ -35,7 +35,7 @@ static inline int compare(const char *fault)
 
 	iso_require(2);
 	if (fault && put_file("/proc/isolator/fault", "none"))
-		skip_all("no /proc/isolator/fault: wants a kernel with planted faults");
+		bail_out("no /proc/isolator/fault: wants a kernel with planted faults");
 	if (!file_has("/sys/devices/system/cpu/nohz_full", "1", NULL))
 		bail_out("CPU 1 is no nohz_full one");
 	put_file("/proc/sys/kernel/sched_rt_runtime_us", "-1");

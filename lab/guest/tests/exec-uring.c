@@ -142,7 +142,7 @@ int main(void)
 	runs = executed(pid);
 	if (!runs && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
 	    WEXITSTATUS(status) == 2)
-		skip_all("no io_uring, or no userfaultfd");
+		bail_out("no io_uring, or no userfaultfd");
 	ok(runs, "a program with a request of io_uring's in flight executes another");
 	ok(shared->old && !shared->error, "amid that a start was asked for: %s",
 	   strerror(-shared->error));

@@ -42,7 +42,7 @@ int main(void)
 {
 	iso_require(2);
 	if (access(DEVICE, R_OK))
-		skip_all("no " DEVICE);
+		bail_out("no " DEVICE);
 	/* Such reads are refused, unless the administrator wants them to wait. */
 	if (put_file(LIMITS, "msr queue"))
 		bail_out("reads cannot be made to wait");

@@ -34,6 +34,6 @@ int main(void)
 {
 	iso_require(2);
 	if (!can_ask_kworker())
-		skip_all("no tracing, by which to ask for work");
+		bail_out("no tracing, by which to ask for work");
 	return with_fault("no_yield", check);
 }

@@ -19,7 +19,7 @@ static inline void plant(const char *name, bool (*check)(void))
 static inline void without_fault(bool (*check)(void))
 {
 	if (put_file(FAULT, "none"))
-		skip_all("no /proc/isolator/fault: wants a kernel with planted faults");
+		bail_out("no /proc/isolator/fault: wants a kernel with planted faults");
 	ok(check(), "without a fault the check passes");
 }
 

@@ -81,7 +81,7 @@ int main(void)
 
 	iso_require(2);
 	if (access(FLOOD, F_OK))
-		skip_all("no " FLOOD ": wants CONFIG_ISOLATOR_FLOOD");
+		bail_out("no " FLOOD ": wants CONFIG_ISOLATOR_FLOOD");
 	w = worker_new(1);
 	w->each = each;
 	w->deadline_ns = 120 * SEC;

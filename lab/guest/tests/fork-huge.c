@@ -5,6 +5,7 @@
  * kernel: isolator
  * timeout: 60
  * about: a fork beside an isolated thread leaves it its huge pages, and waits for it once
+ * skips: this kernel has no transparent huge pages
  */
 #include "../test.h"
 

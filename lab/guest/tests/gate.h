@@ -28,7 +28,7 @@ static inline struct stops stops_seen(void)
 static inline void stops_require(void)
 {
 	if (access(STOPS, F_OK))
-		skip_all("no " STOPS ": wants CONFIG_ISOLATOR_FLOOD");
+		bail_out("no " STOPS ": wants CONFIG_ISOLATOR_FLOOD");
 }
 
 /*

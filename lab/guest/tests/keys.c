@@ -31,7 +31,7 @@ int main(void)
 
 	iso_require(2);
 	if (!probe_begin("p", KEYS_PROBE))
-		skip_all("no probe at the patching of static keys");
+		bail_out("no probe at the patching of static keys");
 	if (iso_pin(1))
 		bail_out("cannot run on CPU 1");
 	before = keys_switched();

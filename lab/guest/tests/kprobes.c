@@ -90,7 +90,7 @@ int main(void)
 
 	iso_require(2);
 	if (!probe_begin("p", "counted", COUNTED))
-		skip_all("no probe at " COUNTED);
+		bail_out("no probe at " COUNTED);
 	w->each = follow;
 	/* Both longer than any kernel takes. */
 	w->deadline_ns = 1000 * SEC;

@@ -7,6 +7,7 @@
 # timeout: 60
 # append: kunit.enable=1 irqchip.gicv3_pseudo_nmi=1
 # about: before a quiet section an interrupt that waits is seen, also masked by its priority
+# skips: pseudo-NMIs need GICv3
 # shellcheck source=lab/guest/tap.sh
 . "${LAB:-/lab}/lib/tap.sh"
 

@@ -7,6 +7,7 @@
  * timeout: 3000
  * long: hour
  * about: 1000 rounds of it: RCU watches an ordinary CPU that runs a virtual machine while the keys go on and off
+ * skips: no KVM on this CPU
  */
 #include "kvm-keys.h"
 

@@ -6,6 +6,7 @@
  * arch: x86_64
  * timeout: 120
  * about: RCU watches an ordinary CPU that runs a virtual machine while the keys go on and off
+ * skips: no KVM on this CPU
  */
 #include "kvm-keys.h"
 

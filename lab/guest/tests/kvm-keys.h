@@ -99,7 +99,7 @@ static inline int kvm_keys(int rounds)
 	if (!module_load("kvm_amd"))
 		skip_all("no KVM on this CPU (PREEMPT_RT wants a constant TSC for it)");
 	if (!probe_begin("p", KEYS_PROBE) || !probe_begin("r", "kept", "__x64_sys_getppid"))
-		skip_all("no probes");
+		bail_out("no probes");
 	kvm = open("/dev/kvm", O_RDWR | O_CLOEXEC);
 	WANT(kvm >= 0 && ioctl(kvm, KVM_GET_API_VERSION, 0) == KVM_API_VERSION);
 	pid = fork();

@@ -269,7 +269,7 @@ int main(void)
 {
 	iso_require(2);
 	if (access(OFFLINE, W_OK) || access("/proc/kpageflags", R_OK))
-		skip_all("no " OFFLINE " or /proc/kpageflags");
+		bail_out("no " OFFLINE " or /proc/kpageflags");
 	by_file();
 	by_swap_cache();
 	by_huge_page();

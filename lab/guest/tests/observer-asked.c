@@ -52,7 +52,7 @@ int main(void)
 
 	atomic_store(&done, -2);
 	if (iso_pin(0))
-		skip_all("no second CPU");
+		bail_out("no second CPU");
 	mlockall(MCL_CURRENT | MCL_FUTURE);
 	/* Nor be let in because the observed one has had its share. */
 	if (put_file("/proc/sys/kernel/sched_rt_runtime_us", "-1"))

@@ -62,7 +62,7 @@ int main(void)
 
 	put_file("/proc/sys/kernel/sched_rt_runtime_us", "-1");
 	if (iso_pin(1))
-		skip_all("no second CPU");
+		bail_out("no second CPU");
 	if (sched_setscheduler(0, SCHED_FIFO, &fifo))
 		bail_out("sched_setscheduler");
 	low = copy_to(0x10000000, loop_begin, loop_end);

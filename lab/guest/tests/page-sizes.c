@@ -43,7 +43,7 @@ int main(void)
 
 	iso_require(2);
 	if (put_file(OPTIMIZE, "1") || put_file(OVERCOMMIT, "4"))
-		skip_all("no CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP");
+		bail_out("no CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP");
 	w->deadline_ns = 60 * SEC;
 	w->spin_ns = 100 * MS;
 	need_worker(worker_process(w));

@@ -7,6 +7,7 @@
  * append: irqchip.gicv3_pseudo_nmi=1
  * timeout: 60
  * about: no interrupt is counted where the kernel masks them by their priority either
+ * skips: pseudo-NMIs need GICv3
  */
 #include <sys/klog.h>
 #include "quiet.h"

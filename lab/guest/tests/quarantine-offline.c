@@ -31,7 +31,7 @@ static void count_pages(char *p)
 	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 
 	if (get_file(MEMORY "block_size_bytes", text, sizeof(text)))
-		skip_all("no memory hot-plug");
+		bail_out("no memory hot-plug");
 	block = strtoull(text, NULL, 16) / PAGE;
 	if (fd < 0 || pread(fd, entries, sizeof(entries), (off_t)((uintptr_t)p / PAGE * 8)) !=
 	    (ssize_t)sizeof(entries))

@@ -5,11 +5,11 @@
 
 #include "../test.h"
 
-/* Runs it until a call has waited for the isolated @w until its deadline; skips without it. */
+/* Runs it until a call has waited for the isolated @w until its deadline. */
 static inline void scftorture_begin(const struct worker *w)
 {
 	if (system("modprobe scftorture weight_all=1 nthreads=1 stutter=0 stat_interval=0"))
-		skip_all("no module scftorture");
+		bail_out("no module scftorture");
 	until(w->missed);
 }
 

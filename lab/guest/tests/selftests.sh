@@ -8,7 +8,7 @@
 # shellcheck source=lab/guest/tap.sh
 . "${LAB:-/lab}/lib/tap.sh"
 
-[ -e /proc/isolator/cpus ] || skip_all "no /proc/isolator: this kernel has no Isolator"
+[ -e /proc/isolator/cpus ] || bail_out "no /proc/isolator: this kernel has no Isolator"
 
 # selftest PROGRAM
 selftest() {

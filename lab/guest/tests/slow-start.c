@@ -175,7 +175,7 @@ int main(void)
 {
 	iso_require(2);
 	if (put_file(FAULT, "none"))
-		skip_all("no /proc/isolator/fault: wants a kernel with planted faults");
+		bail_out("no /proc/isolator/fault: wants a kernel with planted faults");
 	if (!ok(!put_file(FAULT, "slow_start"), "starts are slow"))
 		return done_testing();
 	last_other_goes();

@@ -18,7 +18,7 @@ int main(void)
 
 	iso_require(2);
 	if (!can_ask_kworker())
-		skip_all("no tracing");
+		bail_out("no tracing");
 	/* Asks for work of a kernel thread of CPU 1 and sleeps until it is done. */
 	go = shared_memory(4096);
 	pid = fork();

@@ -17,10 +17,10 @@ int main(void)
 
 	iso_require(2);
 	if (get_file("/sys/power/state", states, sizeof(states)) || !strstr(states, "freeze"))
-		skip_all("no suspend to idle in this kernel");
+		bail_out("no suspend to idle in this kernel");
 	/* Goes all the way to the devices, waits 5 s there and comes back. */
 	if (put_file("/sys/power/pm_test", "devices"))
-		skip_all("no pm_test in this kernel");
+		bail_out("no pm_test in this kernel");
 	w->deadline_ns = 60 * SEC;	/* and it never ticks */
 	need_worker(worker_process(w));
 	start = now_ns();

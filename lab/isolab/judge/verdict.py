@@ -13,6 +13,7 @@ from . import counted, coverage, sections, windows
 
 # How a guest may end by a test's doing, as its header says in short.
 ENDS = {"panic": "Kernel panic - not syncing", "reboot": "reboot: Restarting system"}
+_NOT_OK = re.compile(r"^(?:not ok|Bail out!).*", re.MULTILINE)
 
 
 @dataclass
@@ -77,15 +78,17 @@ def judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | None
             result.why.append(f"not done within its time; it hangs in: {event.get('hang')}")
         elif event["exit"] == 77:
             skip = re.search(r"# SKIP (.*)", result.out, re.IGNORECASE)
-            result.why.append(skip.group(1) if skip else "skipped without a reason")
-            result.status = "skipped"
+            reason = skip.group(1) if skip else "it did not say why"
+            may = any(allowed in reason for allowed in test.skips)
+            result.why.append(reason if may else f"it may not be skipped for this: {reason}")
+            result.status = "skipped" if may else "failed"
         elif event["exit"] != 0:
             what = (
                 f"exit {event['exit']}"
                 if event["exit"] is not None
                 else f"signal {event['signal']}"
             )
-            result.why += [what, *re.findall(r"^not ok.*", result.out, re.MULTILINE)]
+            result.why += [what, *_NOT_OK.findall(result.out)]
     logged = [f for f in dmesg.scan(log) if not any(a.search(f.text) for a in allowed)]
     result.blame(log, logged)
     result.why += counted.misplaced(outcome.observer_end)
