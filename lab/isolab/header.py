@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The headers by which triggers and guest tests describe themselves."""
 
+import itertools
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +11,16 @@ from . import term
 from .guests import machine
 from .paths import LAB
 
-_LINE = re.compile(r"^(?:#|//|/?\s*\*)\s*([a-z0-9-]+):\s*(.*?)\s*$")
+_LINE = re.compile(r"^(?:#|//|/?\s*\*)\s*([\w-]+):\s*(.*?)\s*$")
+_NAME = re.compile(r"^(?:#|//|/?\s*\*)\s*name:")
+_COMMENT = re.compile(r"^(?:#(?!!)|//|\s*\*)")
+_EMPTY = re.compile(r"^(?:#|//|\s*\*/?)\s*$")
+_BOTH_KEYS = ("name", "about", "timeout", "cpus", "memory", "append", "arch", "dmesg")
+TRIGGER_KEYS = (*_BOTH_KEYS, "row", "class", "kind", "notick", "user", "in", "needs")
+TEST_KEYS = (
+    *_BOTH_KEYS, "kernel", "smt", "alone", "coverage", "ways", "section", "icount", "doorbell",
+    "wires", "ends", "long", "once", "windows", "observe", "equal", "more", "skips",
+)
 CLASSES = ("defer", "exclude", "queue", "quiesce", "yield", "remote", "refuse", "immediate")
 KINDS = ("script", "program", "self")
 USES = ("run", "check")
@@ -31,13 +42,33 @@ ARM64_TESTS = LAB / "arm64" / "tests"
 SUFFIXES = (".c", ".sh", ".py")
 
 
-def read(path: Path) -> dict[str, list[str]]:
-    """The header's keys; a key that stands twice has two values."""
+def _comment(path: Path) -> tuple[list[str], list[str]]:
+    """The comment that has the name: the paragraph of it, and the lines behind."""
+    lines = path.read_text().splitlines()
+    at = next((i for i, line in enumerate(lines) if _NAME.match(line)), None)
+    if at is None:
+        raise term.LabError(f'{path}: the header has no line "name:"; see docs/lab.md')
+    first = at
+    while first and _COMMENT.match(lines[first - 1]) and "SPDX" not in lines[first - 1]:
+        first -= 1
+    comment = list(itertools.takewhile(_COMMENT.match, lines[first:]))
+    empty = next((i for i, line in enumerate(comment) if _EMPTY.match(line)), len(comment))
+    return comment[:empty], comment[empty:]
+
+
+def read(path: Path, known: Collection[str]) -> dict[str, list[str]]:
+    """The header's keys, none but those of @known; a key that stands twice has two values."""
     found: dict[str, list[str]] = {}
-    for line in path.read_text().splitlines()[:60]:
+    keys, rest = _comment(path)
+    for line in keys:
         match = _LINE.match(line)
-        if match:
-            found.setdefault(match.group(1), []).append(match.group(2))
+        if match and match[1] in known:
+            found.setdefault(match[1], []).append(match[2])
+        elif not line.startswith("# shellcheck "):
+            raise term.LabError(f'{path}: no line "key: value" of a header: {line}')
+    for match in filter(None, map(_LINE.match, rest)):
+        if match[1] in known:
+            raise term.LabError(f'{path}: "{match[1]}:" stands behind the header')
     return found
 
 
@@ -45,7 +76,13 @@ def _one(keys: dict[str, list[str]], path: Path, name: str, default: str | None 
     values = keys.get(name) or ([default] if default is not None else [])
     if not values:
         raise term.LabError(f'{path}: the header has no line "{name}:"; see docs/lab.md')
+    if len(values) > 1:
+        raise term.LabError(f'{path}: "{name}:" stands {len(values)} times')
     return values[0]
+
+
+def _yes(keys: dict[str, list[str]], path: Path, name: str, default: str = "no") -> bool:
+    return _choice(_one(keys, path, name, default), ("yes", "no"), path) == "yes"
 
 
 def _choice(value: str, allowed: tuple[str, ...], path: Path) -> str:
@@ -181,15 +218,15 @@ def triggers() -> list[Trigger]:
     for path in sorted((LAB / "triggers").glob("*")):
         if path.suffix not in (".c", ".sh"):
             continue
-        keys = read(path)
+        keys = read(path, TRIGGER_KEYS)
         trigger = Trigger(
             name=_one(keys, path, "name"), row=_one(keys, path, "row"),
             cls=_choice(_one(keys, path, "class"), CLASSES, path),
             kind=_choice(_one(keys, path, "kind"), KINDS, path), about=_one(keys, path, "about"),
-            notick=_one(keys, path, "notick", "no") == "yes",
+            notick=_yes(keys, path, "notick"),
             timeout_s=float(_one(keys, path, "timeout", "20").rstrip("s")),
             cpus=int(_one(keys, path, "cpus", "2")), memory=_one(keys, path, "memory", "1G"),
-            append=_one(keys, path, "append", ""), user=_one(keys, path, "user", "no") == "yes",
+            append=_one(keys, path, "append", ""), user=_yes(keys, path, "user"),
             allows=tuple(keys.get("dmesg", [])), arch=_arch(keys, path), needs=_needs(keys, path),
             used_in=tuple(_choice(w, USES, path) for w in _one(keys, path, "in", "").split()),
         )
@@ -237,16 +274,15 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
     for path in sorted(directory.glob("*")):
         if path.suffix not in SUFFIXES:
             continue
-        keys = read(path)
+        keys = read(path, TEST_KEYS)
         test = GuestTest(
             name=_one(keys, path, "name"),
             cpus=int(_one(keys, path, "cpus", "2")),
             kernel=_choice(_one(keys, path, "kernel"), KERNELS, path),
             timeout_s=float(_one(keys, path, "timeout", "30").rstrip("s")),
             about=_one(keys, path, "about"),
-            alone=_one(keys, path, "alone", "yes" if {"ends", "append"} & keys.keys() else "no")
-            == "yes",
-            ends=keys["ends"][0] if "ends" in keys else None,
+            alone=_yes(keys, path, "alone", "yes" if {"ends", "append"} & keys.keys() else "no"),
+            ends=_one(keys, path, "ends", "") or None,
             allows=tuple(keys.get("dmesg", [])),
             append=_one(keys, path, "append", ""),
             long=_choice(_one(keys, path, "long", "no"), ("no", "yes", "hour"), path),
@@ -254,13 +290,13 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             equals=_equals(keys.get("equal", []), path),
             mores=_mores(keys.get("more", []), path),
             memory=_one(keys, path, "memory", "1G"),
-            once=_one(keys, path, "once", "no") == "yes",
-            icount=_one(keys, path, "icount", "no") == "yes",
+            once=_yes(keys, path, "once"),
+            icount=_yes(keys, path, "icount"),
             windows=int(_one(keys, path, "windows", "0")),
             smt=int(_one(keys, path, "smt", "1")),
-            doorbell=_one(keys, path, "doorbell", "no") == "yes",
+            doorbell=_yes(keys, path, "doorbell"),
             wires=_choice(_one(keys, path, "wires", ""), ("", *WIRES), path),
-            coverage=_one(keys, path, "coverage", "no") == "yes",
+            coverage=_yes(keys, path, "coverage"),
             ways=int(_one(keys, path, "ways", "0")),
             section=_section(_one(keys, path, "section", ""), path),
             arch=_arch(keys, path),

@@ -125,6 +125,55 @@ def test_a_wrong_header_names_the_file(tmp_path: Path, monkeypatch: pytest.Monke
         header.triggers()
 
 
+HEAD = "name: x", "kernel: any", "about: x"
+
+
+def _header(path: Path, lines: tuple[str, ...], behind: str = "") -> list[header.GuestTest]:
+    """A test in C with these lines in its header; @behind: one of the comment that follows it."""
+    more = f" *\n * {behind}\n" if behind else ""
+    path.write_text("/* SPDX-License-Identifier: x */\n/*\n"
+                    + "".join(f" * {line}\n" for line in lines) + more + " */\n// no: key\n")
+    return header.tests(path.parent)
+
+
+def test_a_line_of_a_header_is_never_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "x.c"
+    (test,) = _header(path, ("skips: a", *HEAD, "dmesg: b", "dmesg: c"), "that: some words")
+    assert test.skips == ("a",) and test.allows == ("b", "c")
+    for wrong in ("dmseg: b", "Dmesg: b", "dmesg b", "row: 1", "alone: true", "once: Yes"):
+        for lines in ((*HEAD, wrong), (wrong, *HEAD)):
+            with pytest.raises(term.LabError, match=r"x\.c: "):
+                _header(path, lines)
+    with pytest.raises(term.LabError, match="2 times"):
+        _header(path, (*HEAD, "append: a", "append: b"))
+    with pytest.raises(term.LabError, match="behind"):
+        _header(path, HEAD, "dmesg: b")
+    with pytest.raises(term.LabError, match="name:"):
+        _header(path, HEAD[1:])
+
+
+def test_a_trigger_has_its_own_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "triggers" / "x.sh"
+    path.parent.mkdir()
+    head = ["name: x", "row: 1", "class: defer", "kind: script", "about: x"]
+    monkeypatch.setattr(header, "LAB", tmp_path)
+    for more, good in (("user: yes", True), ("observe: 1 any 0", False), ("usr: yes", False)):
+        path.write_text("#!/bin/sh\n" + "".join(f"# {line}\n" for line in [*head, more]))
+        if good:
+            assert header.triggers()[0].user
+        else:
+            with pytest.raises(term.LabError, match="of a header"):
+                header.triggers()
+
+
+def test_every_key_is_in_the_description() -> None:
+    said = (TOP / "docs" / "lab.md").read_text()
+    for keys, mark in ((header.TRIGGER_KEYS, "# "), (header.TEST_KEYS, " * ")):
+        for key in keys:
+            known = re.search(rf"^{re.escape(mark)}{key}:", said, re.MULTILINE)
+            assert known or f"`{key}: 8` says" in said, key
+
+
 def test_a_job_closes_every_window() -> None:
     for config in campaign.CONFIGS:
         lines = campaign.job(config, header.triggers(), 30).splitlines()
