@@ -181,6 +181,10 @@ class GuestTest:
     skips: tuple[str, ...] = ()  # why it may be skipped, as it says so or a part of that
 
     @property
+    def reboots(self) -> bool:
+        return self.ends == "reboot"
+
+    @property
     def observed(self) -> bool:
         return bool(self.expects or self.equals or self.mores or self.windows)
 

@@ -145,14 +145,15 @@ def test_how_it_is_booted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, icoun
     monkeypatch.setattr(qemu, "pick", pick)
     monkeypatch.setattr(qemu, "kvm_usable", lambda: True)
     which = _lay(tmp_path, monkeypatch)
-    what = guest.Guest(which, "", append="nohz_full=1", observe=False, want_kvm=True, icount=icount)
+    what = guest.Guest(which, "", append="nohz_full=1", observe=False, want_kvm=True, icount=icount,
+                       resets=icount)
     command, accel = guest._command(what, tmp_path)
     line = " ".join(command)
     assert asked == ["aarch64"]
     assert "-machine virt,gic-version=3" in line and "-cpu cortex-a72" in line
     # This machine's KVM runs no arm64.
     assert "kvm" not in accel and "tcg" in line
-    assert ("-icount shift=0,sleep=off" in line) == icount
+    assert ("-icount shift=0,sleep=off" in line) == ("-d cpu_reset" in line) == icount
     assert "console=ttyAMA0" in line and "console=ttyS0" not in line
     assert command.count("-serial") == 1
     assert "pci-serial,chardev=report" in line

@@ -314,6 +314,13 @@ def test_a_test_that_ends_its_guest_is_no_bad_end(boots: Any) -> None:
     assert [(r.test.name, r.status) for r in results] == [("t", "passed")]
 
 
+def test_a_guest_that_reboots_is_emulated_and_tells_of_a_triple_fault(boots: Any) -> None:
+    booted = boots([of_test])
+    for ends, tells in (("reboot", True), ("panic", False)):
+        suite._run_batch(KERNEL, [guest_test(ends=ends)], 1.0, Path("/nowhere"), [])
+        assert booted[-1].resets is tells and booted[-1].want_kvm is not tells
+
+
 def test_the_other_tests_get_a_new_guest(boots: Any) -> None:
     def second(guest: Guest) -> Outcome:
         log = LOG.replace(" t\n", " u\n")

@@ -100,6 +100,28 @@ def test_a_guest_without_a_cpu_is_waited_for(
     assert outcome.died and "no agent within 0 s of boot, besides" in outcome.died
 
 
+@pytest.mark.parametrize(("config", "late"), [
+    ("CONFIG_ISOLATOR=y\nCONFIG_PREEMPT_RT=y\n", True),
+    ("CONFIG_ISOLATOR=y\nCONFIG_PREEMPT=y\n", False),
+])
+def test_who_prints_from_a_thread_prints_late(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, config: str, late: bool
+) -> None:
+    def qemu(_: guest.Guest, __: list[str], where: Path, *___: object) -> int:
+        (where / "qemu.log").write_text("")
+        return 0
+
+    (tmp_path / "config").write_text(config)
+    monkeypatch.setattr(guest, "BUILD", tmp_path)
+    monkeypatch.setattr(guest, "cache", lambda: tmp_path / "cache")
+    (tmp_path / "cache").mkdir()
+    monkeypatch.setattr(guest, "_command", lambda *_: (["true"], "emulation"))
+    monkeypatch.setattr(guest, "_qemu", qemu)
+    monkeypatch.setattr(guest.observer, "stale", lambda *_: frozenset())
+    kernel = Kernel("x", tmp_path)
+    assert guest.boot(guest.Guest(kernel, "", observe=False), tmp_path / "boot").late is late
+
+
 @pytest.mark.parametrize(("config", "patient"), [
     ("CONFIG_ISOLATOR=y\nCONFIG_CSD_LOCK_WAIT_DEBUG=y\n", True),
     ("CONFIG_ISOLATOR=y\n# CONFIG_CSD_LOCK_WAIT_DEBUG is not set\n", False),

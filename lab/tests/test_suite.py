@@ -63,6 +63,22 @@ def test_a_skip_for_another_reason_than_the_headers_is_a_failure(
     assert result.status == "failed" and "may not be skipped" in result.why[0]
 
 
+@pytest.mark.parametrize(
+    ("out", "why"),
+    [
+        ("", ["exit 0, but no plan: 1..N"]),
+        ("ok 1 - x\n", ["exit 0, but no plan: 1..N"]),
+        ("ok 1 - x\n1..0\n", ["exit 0, but no plan: 1..N"]),
+        ("# 1..1\n", ["exit 0, but no plan: 1..N"]),
+        ("ok 1 - x\nnot ok 2 - y\n1..2\n", ["not ok 2 - y"]),
+        ("ok 1 - x\n1..1\nBail out! no more\n", ["Bail out! no more"]),
+    ],
+)
+def test_an_exit_code_is_not_enough(out: str, why: list[str]) -> None:
+    result = _judge(_test(), {**DONE, "out": out})
+    assert (result.status, result.why) == ("failed", why)
+
+
 def test_a_bail_out_is_told() -> None:
     result = _judge(_test(), {**DONE, "exit": 1, "out": "ok 1 - x\nBail out! no module\n"})
     assert (result.status, result.why) == ("failed", ["exit 1", "Bail out! no module"])
@@ -136,7 +152,23 @@ def test_ends() -> None:
     assert _judge(panics, None, LOG).status == "failed"
     # it came back, and the guest was powered off by the agent
     assert _judge(panics, DONE, log).status == "failed"
-    assert _judge(_test(ends="reboot"), None, "[1] isolab: begin t\n[2] reboot: Power down\n").why
+
+
+def test_a_reboot_is_the_kernels_own_word() -> None:
+    reboots = _test(ends="reboot")
+    begun, said = "[1] isolab: begin t\n", "[2] reboot: Restarting system\n"
+    assert _judge(reboots, None, begun + said, died=ENDED).status == "passed"
+    # Where a thread prints, it may come too late for that.
+    assert _judge(reboots, None, begun, died=ENDED, late=True).status == "passed"
+    triple = {"died": ENDED, "qemu_log": "CPU Reset (CPU 0)\nTriple fault\n"}
+    for log, more in (
+        (begun, {"died": ENDED}),
+        ("", {"died": ENDED, "late": True}),
+        (begun, {**triple, "late": True}),
+        (begun + said, triple),
+        (begun + "[2] reboot: Power down\n", {}),
+    ):
+        assert _judge(reboots, None, log, **more).status == "failed"
 
 
 def test_observer_must_agree() -> None:

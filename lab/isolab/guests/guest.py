@@ -63,6 +63,7 @@ class Guest:
     ranges: str = ""  # of text that the plugin coverage looks at; none: it is not loaded
     ways: str = ""  # options of the plugin that tells what ran on these; none: it is not loaded
     park: str = ""  # options of the plugin that parks the isolated CPU; none: it is not loaded
+    resets: bool = False  # the emulator tells of a reset by a triple fault
 
 
 @dataclass
@@ -76,6 +77,7 @@ class Outcome:
     whole: bool = False  # the guest is over: more of its console does not come
     died: str | None = None  # why the guest did not come to its end
     ours: bool = False  # its kernel has Isolator
+    late: bool = False  # its kernel leaves printing to a thread: what it said last may be missing
     # Which CPU executed a breakpoint of the kernel that memory did not hold, and where: name+0xN.
     stale: frozenset[tuple[int, str]] = frozenset()
     covered: list[tuple[int, int]] = field(default_factory=list)  # observer.covered()
@@ -207,6 +209,8 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         command += observer.ways_arguments(where / "blocks.json", guest.ways)
     if guest.park:
         command += observer.park_arguments(where / "park.json", guest.park)
+    if guest.resets:
+        command += ["-d", "cpu_reset"]
     how = "single,icount" if guest.icount else threads
     accel = "kvm" if use_kvm else f"tcg,thread={how}"
     if accel == "tcg,thread=multi" and emulator.tells_stale and not arm:
@@ -342,7 +346,8 @@ def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) ->
     for name in ("console", "report", "observer.json", "stale.json", "section.json",
                  "blocks.json", "park.json"):
         (where / name).unlink(missing_ok=True)
-    outcome = Outcome(ours=guest.kernel.ours)
+    ours = guest.kernel.ours
+    outcome = Outcome(ours=ours, late=ours and guest.kernel.has("CONFIG_PREEMPT_RT"))
     command, outcome.accel = _command(guest, where)
     (where / "command").write_text(" ".join(command) + "\n")
     # Two would disturb each other's clocks; what is built before disturbs them less.

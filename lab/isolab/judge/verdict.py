@@ -13,6 +13,9 @@ from . import counted, coverage, sections, windows
 
 # How a guest may end by a test's doing, as its header says in short.
 ENDS = {"panic": "Kernel panic - not syncing", "reboot": "reboot: Restarting system"}
+# QEMU's word for a reset that nobody asked for.
+TRIPLE_FAULT = "Triple fault"
+_PLAN = re.compile(r"^1\.\.[1-9]\d*$", re.MULTILINE)
 _NOT_OK = re.compile(r"^(?:not ok|Bail out!).*", re.MULTILINE)
 
 
@@ -48,6 +51,24 @@ class Result:
         }
 
 
+def _skipped(result: Result) -> None:
+    said = re.search(r"# SKIP (.*)", result.out, re.IGNORECASE)
+    reason = said.group(1) if said else "it did not say why"
+    may = any(allowed in reason for allowed in result.test.skips)
+    result.why.append(reason if may else f"it may not be skipped for this: {reason}")
+    result.status = "skipped" if may else "failed"
+
+
+def _told(event: Event, out: str) -> list[str]:
+    """What a test's exit code and output say against it; one that passed has printed its plan."""
+    bad = _NOT_OK.findall(out)
+    if event["exit"] is None:
+        return [f"signal {event['signal']}", *bad]
+    if event["exit"]:
+        return [f"exit {event['exit']}", *bad]
+    return bad if bad or _PLAN.search(out) else ["exit 0, but no plan: 1..N"]
+
+
 def judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | None) -> None:
     """Fills @result from what the guest reported and logged."""
     log = dmesg.between(outcome.console, test.name)
@@ -58,12 +79,12 @@ def judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | None
         result.out = event["out"] or "" if event else ""
         if event:
             result.why.append(f"the guest did not end; the test came back with {event['exit']}")
-        # QEMU ends at a reset.  What the kernel says of it may still be in the buffer
-        # then, as PREEMPT_RT leaves printing to a thread.
-        by_itself = test.ends == "reboot" and outcome.died == ENDED
         if outcome.died != ENDED and not event:
             result.why.append(f"the guest did not come to its end: {outcome.died}")
-        if not ending.search(log) and not by_itself:
+        if TRIPLE_FAULT in outcome.qemu_log:
+            result.why.append("a triple fault ended the guest")
+        # Where a thread prints, a reset comes before that: QEMU tells of the other kind.
+        if not ending.search(log) and not (log and test.reboots and outcome.late):
             result.why.append(
                 f'the guest did not end as it should: no "{ending.pattern}" in its log'
             )
@@ -77,18 +98,9 @@ def judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | None
         if not event["returned"]:
             result.why.append(f"not done within its time; it hangs in: {event.get('hang')}")
         elif event["exit"] == 77:
-            skip = re.search(r"# SKIP (.*)", result.out, re.IGNORECASE)
-            reason = skip.group(1) if skip else "it did not say why"
-            may = any(allowed in reason for allowed in test.skips)
-            result.why.append(reason if may else f"it may not be skipped for this: {reason}")
-            result.status = "skipped" if may else "failed"
-        elif event["exit"] != 0:
-            what = (
-                f"exit {event['exit']}"
-                if event["exit"] is not None
-                else f"signal {event['signal']}"
-            )
-            result.why += [what, *_NOT_OK.findall(result.out)]
+            _skipped(result)
+        else:
+            result.why += _told(event, result.out)
     logged = [f for f in dmesg.scan(log) if not any(a.search(f.text) for a in allowed)]
     result.blame(log, logged)
     result.why += counted.misplaced(outcome.observer_end)
