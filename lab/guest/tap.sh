@@ -45,6 +45,10 @@ bail_out() {
 	exit 1
 }
 
+need_isolator() {
+	[ -e /proc/isolator/cpus ] || bail_out "no /proc/isolator: this kernel has no Isolator"
+}
+
 done_testing() {
 	echo "1..$tap_n"
 	[ "$tap_bad" = 0 ] && [ "$tap_n" -gt 0 ]

@@ -7,7 +7,7 @@
 torture() {
 	name=$1 arguments=$2
 	shift 2
-	[ -e /proc/isolator/cpus ] || bail_out "no /proc/isolator: this kernel has no Isolator"
+	need_isolator
 	module=$(find "/lib/modules/$(uname -r)" -name "$name.ko*" 2>/dev/null | head -n 1)
 	[ -n "$module" ] || bail_out "no $name.ko in /lib/modules/$(uname -r)"
 	torture=$(find "/lib/modules/$(uname -r)" -name 'torture.ko*' | head -n 1)

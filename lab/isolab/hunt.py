@@ -385,7 +385,8 @@ def main(
         print(f"inconclusive: {doubt}")
         return term.INCONCLUSIVE
     print(f"out/hunt{of.suffix}.json; {term.elapsed():.0f} s")
-    failed = sum(bool(faults(part, usual(found))) for part in found)
+    usual_per_s = usual(found)
+    failed = sum(bool(faults(part, usual_per_s)) for part in found)
     others = len(report["unknown"]) + len(attempt.broken(attempts))
     print(f"{len(found) - failed} passed, {failed + others} failed")
     return term.EXCEEDED if report["broken"] else term.PASS

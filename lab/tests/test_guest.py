@@ -22,6 +22,16 @@ def _free(path: Path) -> bool:
     return True
 
 
+def _nothing_runs(monkeypatch: pytest.MonkeyPatch, tree: Path, machine: Path,
+                  command: Any, qemu: Any) -> None:
+    """guest.boot() with @qemu in place of an emulator, and these two folders as its own."""
+    monkeypatch.setattr(guest, "BUILD", tree)
+    monkeypatch.setattr(guest, "cache", lambda: machine)
+    monkeypatch.setattr(guest, "_command", command)
+    monkeypatch.setattr(guest, "_qemu", qemu)
+    monkeypatch.setattr(guest.observer, "stale", lambda *_: frozenset())
+
+
 def test_what_a_guest_needs_is_built_while_another_runs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -39,11 +49,7 @@ def test_what_a_guest_needs_is_built_while_another_runs(
         (where / "qemu.log").write_text("")
         return 0
 
-    monkeypatch.setattr(guest, "BUILD", tree)
-    monkeypatch.setattr(guest, "cache", lambda: machine)
-    monkeypatch.setattr(guest, "_command", command)
-    monkeypatch.setattr(guest, "_qemu", qemu)
-    monkeypatch.setattr(guest.observer, "stale", lambda *_: None)
+    _nothing_runs(monkeypatch, tree, machine, command, qemu)
     kernel = Kernel("isolator-nort", tmp_path)
     outcome = guest.boot(guest.Guest(kernel, "", observe=False), tmp_path / "boot")
     assert outcome.whole and not guest.Outcome().whole
@@ -112,12 +118,9 @@ def test_who_prints_from_a_thread_prints_late(
         return 0
 
     (tmp_path / "config").write_text(config)
-    monkeypatch.setattr(guest, "BUILD", tmp_path)
-    monkeypatch.setattr(guest, "cache", lambda: tmp_path / "cache")
     (tmp_path / "cache").mkdir()
-    monkeypatch.setattr(guest, "_command", lambda *_: (["true"], "emulation"))
-    monkeypatch.setattr(guest, "_qemu", qemu)
-    monkeypatch.setattr(guest.observer, "stale", lambda *_: frozenset())
+    _nothing_runs(monkeypatch, tmp_path, tmp_path / "cache",
+                  lambda *_: (["true"], "emulation"), qemu)
     kernel = Kernel("x", tmp_path)
     assert guest.boot(guest.Guest(kernel, "", observe=False), tmp_path / "boot").late is late
 

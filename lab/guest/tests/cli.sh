@@ -13,7 +13,7 @@ bin=${LAB:-/lab}/bin
 key=/proc/sys/kernel/sched_schedstats
 tracing=/sys/kernel/tracing
 
-[ -e /proc/isolator/cpus ] || bail_out "no /proc/isolator: this kernel has no Isolator"
+need_isolator
 [ -e $key ] || bail_out "no $key: nothing to patch kernel text with"
 
 # run ARGUMENT...: the command

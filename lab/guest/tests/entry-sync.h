@@ -8,7 +8,7 @@
 
 #include "../machine.h"
 #include "../marker.h"
-#include "../test.h"
+#include "fault.h"
 
 MARK_WINDOW_TABLE();
 
@@ -34,8 +34,8 @@ static inline int compare(const char *fault)
 	struct iso iso = { .fd = -1 };
 
 	iso_require(2);
-	if (fault && put_file("/proc/isolator/fault", "none"))
-		bail_out("no /proc/isolator/fault: wants a kernel with planted faults");
+	if (fault)
+		need_faults();
 	if (!file_has("/sys/devices/system/cpu/nohz_full", "1", NULL))
 		bail_out("CPU 1 is no nohz_full one");
 	put_file("/proc/sys/kernel/sched_rt_runtime_us", "-1");
@@ -49,9 +49,9 @@ static inline int compare(const char *fault)
 		return done_testing();
 	system_calls(2);
 	if (fault) {
-		ok(!put_file("/proc/isolator/fault", fault), "%s is planted", fault);
+		ok(!put_file(FAULT, fault), "%s is planted", fault);
 		system_calls(3);
-		ok(!put_file("/proc/isolator/fault", "none"), "the fault is taken away");
+		ok(!put_file(FAULT, "none"), "the fault is taken away");
 	}
 	mark_probe();
 	enter_kernel();

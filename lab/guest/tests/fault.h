@@ -7,6 +7,13 @@
 
 #define FAULT	"/proc/isolator/fault"
 
+/* Nothing is planted; ends the test on a kernel that has no faults to plant. */
+static inline void need_faults(void)
+{
+	if (put_file(FAULT, "none"))
+		bail_out("no " FAULT ": wants a kernel with planted faults");
+}
+
 /* check() says whether the deferral worked, and leaves nothing running. */
 static inline void plant(const char *name, bool (*check)(void))
 {
@@ -18,8 +25,7 @@ static inline void plant(const char *name, bool (*check)(void))
 
 static inline void without_fault(bool (*check)(void))
 {
-	if (put_file(FAULT, "none"))
-		bail_out("no /proc/isolator/fault: wants a kernel with planted faults");
+	need_faults();
 	ok(check(), "without a fault the check passes");
 }
 

@@ -115,8 +115,8 @@ static inline void ask_clock(void)
 
 /*
  * Something that concerns each CPU, or @pid.  Nothing that patches text: within an hour the
- * emulator would execute a breakpoint that is gone (lab/observer/stale.c), so
- * the module lab_keys keeps the static keys on.
+ * emulator would execute a breakpoint that is gone (lab/observer/stale.c).  So the module
+ * lab_keys keeps the static keys on.
  */
 static inline void any_request(pid_t pid)
 {

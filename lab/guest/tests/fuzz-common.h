@@ -84,11 +84,11 @@ static inline bool enough(unsigned int seconds)
 {
 	int to = seconds < 60 ? MMAP : ROWS;
 
-	for (int row = 0; row < to; row++) {
+	for (int row = NO_IOCTL; row < to; row++) {
 		if (!may_be_refused(row) && !answers[row][0])
 			return false;
 	}
-	return taken(0, ROWS, true) > 200 + 20 * seconds;
+	return taken(NO_IOCTL, ROWS, true) > 200 + 20 * seconds;
 }
 
 #endif

@@ -8,7 +8,7 @@
 # shellcheck source=lab/guest/tap.sh
 . "${LAB:-/lab}/lib/tap.sh"
 
-[ -e /proc/isolator/cpus ] || bail_out "no /proc/isolator: this kernel has no Isolator"
+need_isolator
 
 # example NAME ALLOWED: its exit code is one of these
 example() {

@@ -10,7 +10,7 @@
 
 bin=${LAB:-/lab}/bin
 
-[ -e /proc/isolator/cpus ] || bail_out "no /proc/isolator: this kernel has no Isolator"
+need_isolator
 
 # run ARGUMENT...: prove of CPU 1
 run() {

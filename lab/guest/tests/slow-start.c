@@ -174,8 +174,7 @@ static void stopped_amid(void)
 int main(void)
 {
 	iso_require(2);
-	if (put_file(FAULT, "none"))
-		bail_out("no /proc/isolator/fault: wants a kernel with planted faults");
+	need_faults();
 	if (!ok(!put_file(FAULT, "slow_start"), "starts are slow"))
 		return done_testing();
 	last_other_goes();

@@ -4,6 +4,7 @@
 The bounds are a small factor beyond what is seen: see docs/lab.md.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from . import attempt, instrument
@@ -43,6 +44,10 @@ HOST = 1.25
 def limit_s(base_s: float, queued: int) -> float:
     """Within what time a trigger must come back that took @base_s without isolation."""
     return base_s * HOST + queued * (TICK_S + YIELD_S) + D_S
+
+
+def no_limit(others: Iterable[str]) -> str:
+    return f"no limit for its time, as it did not come back on {' or '.join(others)}"
 
 
 def _windows(c: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -147,7 +152,7 @@ def _baseless(configs: dict[str, dict[str, Any]]) -> list[str]:
     others = [name for name in configs if name != "isolator"]
     took = _took(configs)
     return [
-        f"{t['name']}: no limit for its time, as it did not come back on {' or '.join(others)}"
+        f"{t['name']}: {no_limit(others)}"
         for t in configs["isolator"]["triggers"] if others and t["name"] not in took
     ]
 

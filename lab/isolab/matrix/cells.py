@@ -175,8 +175,9 @@ def delivered(batch: list[Trigger], outcome: Outcome, over: bool, inside: int) -
     found = campaign.misses(outcome)
     if found is not None:
         between = len(found) - inside
-        return [f"between windows {between} of {len(found)}: {line}" for line in found
-                if between > 0]
+        if between <= 0:
+            return []
+        return [f"between windows {between} of {len(found)}: {line}" for line in found]
     whole = all(campaign.fired(outcome, trigger)["returned"] for trigger in batch)
     return [campaign.UNREAD] if whole and not over else []
 

@@ -119,7 +119,7 @@ def _isolator(row: dict[str, Any], column: str, about: dict[str, Any]) -> list[s
         bad.append(f"took {cell['seconds']:.2f} s, at most {limit:.2f} s are allowed")
     others = bases(row, column)
     if others and limit_s(row, column) is None:
-        bad.append(f"no limit for its time, as it did not come back on {' or '.join(others)}")
+        bad.append(claims.no_limit(others))
     spun_s = cell["longest_call_s"]
     if row["user"] and (spun_s is None or spun_s > D_SPIN_S + SLACK_S):
         bad.append(f"a user let a CPU spin {spun_s} s, not at most {D_SPIN_S} s")

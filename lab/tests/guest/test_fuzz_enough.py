@@ -7,11 +7,13 @@ import subprocess
 import pytest
 from isolab.paths import LAB, TOP
 
-# In the order of fuzz_names; the last has all others, a column for each errno.
+# What may be refused each time.
 REFUSED = ("no ioctl", "perf", "msr", "clocksource")
 PROGRAM = """
 #include "../test.h"
 #include "fuzz-common.h"
+
+const int columns = ANSWERS;
 
 const char *name(int row)
 {
@@ -51,7 +53,8 @@ def names(fuzz: ctypes.CDLL) -> list[str]:
 
 def judged(fuzz: ctypes.CDLL, taken: dict[str, int], refused: int, seconds: int) -> bool:
     rows = names(fuzz)
-    table = ((ctypes.c_uint64 * 134) * len(rows))()
+    columns = ctypes.c_int.in_dll(fuzz, "columns").value
+    table = ((ctypes.c_uint64 * columns) * len(rows))()
     for row, one in enumerate(rows):
         table[row][0] = taken.get(one, 0)
     table[0][11] = refused
