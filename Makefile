@@ -26,10 +26,12 @@ check: ## linters, unit tests, the model, guest tests; closes with "N passed, N 
 	@tools/check
 
 matrix: ## every trigger of the catalogue, every configuration; one row: make matrix ROW=28
+	$(if $(PREEMPTION),$(error make matrix runs both preemption models: leave PREEMPTION out))
 	@tools/isolab matrix $(ROW) $(if $(ARCH),--arch $(ARCH))
 
-hunt: ## soak an isolated core and name what reaches it: make hunt MINUTES=5
-	@tools/isolab hunt --minutes $(MINUTES) $(if $(ARCH),--arch $(ARCH))
+hunt: ## soak an isolated core and name what reaches it: make hunt MINUTES=5 PREEMPTION=nort
+	@tools/isolab hunt --minutes $(MINUTES) $(if $(ARCH),--arch $(ARCH)) \
+		$(if $(PREEMPTION),--preemption $(PREEMPTION))
 
 scope: ## a live picture of a guest's answers, Ctrl-C ends it: make scope KERNEL=nort PORT=8351
 	@tools/isolab scope-live --kernel $(KERNEL) --port $(PORT) $(if $(SECONDS),--seconds $(SECONDS))
