@@ -76,7 +76,8 @@ def _parser() -> argparse.ArgumentParser:
         default="check",
         help="check (default), full-rt, full-nort, "
         "full-debug, kasan, kcsan, distro, distro-check, full-distro, "
-        "programs, deb, arm64-deb, arm64, full-arm64, arm64-debug, arm64-kasan, arm64-kcsan",
+        "programs, deb, deb-rt, arm64-deb, arm64-deb-rt, arm64, full-arm64, arm64-debug, "
+        "arm64-kasan, arm64-kcsan",
     )
     test.add_argument(
         "--kernel",

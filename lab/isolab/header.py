@@ -63,6 +63,8 @@ def read(path: Path, known: Collection[str]) -> dict[str, list[str]]:
     for line in keys:
         match = _LINE.match(line)
         if match and match[1] in known:
+            if not match[2]:
+                raise term.LabError(f'{path}: "{match[1]}:" says nothing')
             found.setdefault(match[1], []).append(match[2])
         elif not line.startswith("# shellcheck "):
             raise term.LabError(f'{path}: no line "key: value" of a header: {line}')
@@ -246,6 +248,8 @@ def _expects(values: list[str], path: Path) -> tuple[Expect, ...]:
         words = value.split()
         if len(words) != 3 or not words[0].isdigit() or not words[2].isdigit():
             raise term.LabError(f"{path}: observe: needs WINDOW VECTOR|any|others COUNT")
+        if words[1] not in {*COUNTERS, *machine.KINDS, machine.UNKNOWN, *machine.KNOWN}:
+            raise term.LabError(f"{path}: observe: {words[1]} is no counter, kind or vector")
         found.append(Expect(int(words[0]), words[1], int(words[2])))
     return tuple(found)
 
@@ -308,5 +312,7 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
         )
         if test.name != _name(path):
             raise term.LabError(f"{path}: name: {test.name} is not the file's name")
+        if test.observed and not test.alone:
+            raise term.LabError(f"{path}: what is observed needs alone: yes; others have windows")
         found.append(test)
     return found

@@ -70,10 +70,17 @@ SUITES = {
         ),
         long=True,
     ),
-    "deb": Suite(tuple((distro.PREFIX + name, _DISTRO_DEB) for name in packaged.NAMES)),
-    "arm64-deb": Suite(
-        tuple((distro.PREFIX + name, _DISTRO_DEB) for name in packaged.ARM64_NAMES), window_s=60
-    ),
+    # One a kernel: where its packages are missing, nothing of the suite was run.
+    **{
+        f"deb{rt}": Suite(((f"{distro.PREFIX}{packaged.NAME}{rt}", _DISTRO_DEB),))
+        for rt in packaged.MODELS
+    },
+    **{
+        f"arm64-deb{rt}": Suite(
+            ((f"{distro.PREFIX}{packaged.ARM64_NAME}{rt}", _DISTRO_DEB),), window_s=60
+        )
+        for rt in packaged.MODELS
+    },
     "programs": Suite(
         (("distro-isolator-rt", _DISTRO_OURS), ("distro-isolator-nort", _DISTRO_OURS)),
         only=("programs",),

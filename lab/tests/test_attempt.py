@@ -306,7 +306,7 @@ def test_a_log_reaches_the_end_of_its_guest() -> None:
 
 def test_nobody_else_decides() -> None:
     """The rules stand here alone: no other file of the lab asks why a guest ended to excuse it."""
-    for path in sorted((TOP / "lab" / "isolab").glob("*.py")):
+    for path in sorted((TOP / "lab" / "isolab").rglob("*.py")):
         if path.name == "attempt.py":
             continue
         text = path.read_text()

@@ -309,14 +309,14 @@ def test_a_log_that_does_not_reach_the_end_is_a_failure_of_its_own(boots: Any) -
 def test_a_test_that_ends_its_guest_is_no_bad_end(boots: Any) -> None:
     log = "[1] isolab: begin t\n[2] Kernel panic - not syncing: sysrq\n"
     boots([lambda g: outcome(log, died=ENDED)])
-    panics_itself = guest_test(ends="panic")
+    panics_itself = guest_test(ends="Kernel panic - not syncing: sysrq")
     results = suite._run_batch(KERNEL, [panics_itself], 1.0, Path("/nowhere"), [])
     assert [(r.test.name, r.status) for r in results] == [("t", "passed")]
 
 
 def test_a_guest_that_reboots_is_emulated_and_tells_of_a_triple_fault(boots: Any) -> None:
     booted = boots([of_test])
-    for ends, tells in (("reboot", True), ("panic", False)):
+    for ends, tells in (("reboot", True), ("Kernel panic", False)):
         suite._run_batch(KERNEL, [guest_test(ends=ends)], 1.0, Path("/nowhere"), [])
         assert booted[-1].resets is tells and booted[-1].want_kvm is not tells
 

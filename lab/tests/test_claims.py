@@ -256,10 +256,12 @@ def test_a_trigger_is_late_if_it_is_late_once_more(report: dict[str, Any]) -> No
     (text,) = claims.broken(configs)
     assert "t2: took 4.00 s and 3.00 s, at most 1.12 s are allowed" in text
     more["triggers"] = [_trigger("t2", True, 7)]
+    more.update(probes_seen=0, control=None)
     more["quiet"] = _window(3)
     more["attempts"] = [{"ended": None, "entered": ["window 9"], "kernel_log": ["WARNING: x"]}]
     said = "\n".join(claims.broken(configs))
     assert all(f"isolator: once more: {text}" in said for text in (
+        "the observer saw 0 of 4 deliberate entries", "the observer counted None of 5",
         "quiet: 3 kernel entries", "t2: 7 kernel entries", "attempt 1: window 9",
         "attempt 1: kernel log: WARNING"))
 

@@ -105,11 +105,12 @@ def test_every_test_of_the_distribution_guest_is_in_a_suite() -> None:
     found = {
         name: {spec: {t.name for t in tests} for spec, tests in suite._choose([], [], one)}
         for name, one in suite.SUITES.items()
-        if "distro" in name or name == "deb"
+        if "distro" in name or name in ("deb", "deb-rt")
     }
     assert all(spec.startswith(distro.PREFIX) for one in found.values() for spec in one)
     assert set().union(*found["full-distro"].values()) == known - {"deb"}
-    assert found["deb"] == {"distro-deb-cloud": {"deb"}, "distro-deb-cloud-rt": {"deb"}}
+    assert found["deb"] == {"distro-deb-cloud": {"deb"}}
+    assert found["deb-rt"] == {"distro-deb-cloud-rt": {"deb"}}
     assert found["distro"]["distro-plain"] == known - {"programs", "deb"}
     assert found["distro-check"] == {"distro-isolator-rt": {"programs"}}
     # And nowhere else: they need systemd.
@@ -144,6 +145,15 @@ def test_a_line_of_a_header_is_never_ignored(tmp_path: Path) -> None:
         for lines in ((*HEAD, wrong), (wrong, *HEAD)):
             with pytest.raises(term.LabError, match=r"x\.c: "):
                 _header(path, lines)
+    for wrong, why in (
+        ("dmesg:", "says nothing"), ("skips: ", "says nothing"),
+        ("observe: 1 syscals 0", "syscals is no counter"),
+        ("observe: 1 any 0", "needs alone"), ("equal: 1 2 kernel_instructions 1", "needs alone"),
+    ):
+        with pytest.raises(term.LabError, match=why):
+            _header(path, (*HEAD, wrong))
+    (test,) = _header(path, (*HEAD, "alone: yes", "observe: 1 unknown 0"))
+    assert test.expects
     with pytest.raises(term.LabError, match="2 times"):
         _header(path, (*HEAD, "append: a", "append: b"))
     with pytest.raises(term.LabError, match="behind"):

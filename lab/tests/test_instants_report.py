@@ -9,6 +9,7 @@ from typing import Any, cast
 import jsonschema
 import pytest
 from isolab import term
+from isolab.guests.guest import Outcome
 from isolab.instants import check, image, judge, patchable, plan, rounds
 from isolab.instants.plan import ENTRY, PARKED_FIRST, Cell, Instant, Trial
 from isolab.paths import SCHEMAS
@@ -339,6 +340,28 @@ def test_what_was_not_tried_is_inconclusive(capsys: pytest.CaptureFixture[str]) 
     made["faults"] = []
     assert check.verdict(made, "instants") == term.INCONCLUSIVE
     assert "1 not tried: it was not parked" in capsys.readouterr().out
+
+
+def test_boots_that_are_excused_too_often_are_inconclusive() -> None:
+    made = report(a_run())
+    made["faults"] = []
+    excused = {"void": "int3", "excused": True, "ended": None, "entered": [], "kernel_log": []}
+    for boots, code in ((2, term.PASS), (3, term.INCONCLUSIVE)):
+        made["attempts"] = [excused] * boots
+        assert check.verdict(made, "instants") == code
+
+
+@pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        ({"exit": 0}, None), ({"exit": 1}, "exit 1"), ({"exit": None, "signal": 11}, "signal 11"),
+        ({"exit": None, "signal": None, "returned": False}, "not done within its time"),
+    ],
+)
+def test_a_program_that_died_did_not_do_its_part(event: dict[str, Any], why: str | None) -> None:
+    said = {"event": "run", "name": "instants", "returned": True, "out": "", **event}
+    found = rounds.failed(Outcome(events=[said]))
+    assert why in found if why and found else found is why
 
 
 def test_a_way_that_is_missing_is_inconclusive() -> None:

@@ -144,9 +144,12 @@ def test_what_the_observer_must_have_counted() -> None:
 
 
 def test_ends() -> None:
-    panics = _test(ends="panic")
-    log = "[1] isolab: begin t\n[2] Kernel panic - not syncing: sysrq\n"
+    panics = _test(ends="Kernel panic - not syncing: sysrq triggered crash$")
+    begun = "[1] isolab: begin t\n[2] Kernel panic - not syncing: "
+    log = f"{begun}sysrq triggered crash\n"
     assert _judge(panics, None, log, died=ENDED).status == "passed"
+    # another panic than the one that is meant
+    assert _judge(panics, None, f"{begun}stack-protector\n", died=ENDED).status == "failed"
     # it said so and then hung
     assert _judge(panics, None, log, died="silent for 60 s").status == "failed"
     assert _judge(panics, None, LOG).status == "failed"

@@ -79,6 +79,17 @@ def test_a_result_is_forgotten_with_what_it_depends_on(
     (tmp_path / "x/test_a.py").write_text("assert a == 1\n")
     assert key() != before
     before = key()
+    (tmp_path / "x/test_b.py").write_text("another test\n")
+    assert key() == before
+    (tmp_path / "x/helper.py").write_text("what both share\n")
+    assert key() != before
+    before = key(meson=("t",))
+    (tmp_path / "x/tests").mkdir()
+    for name in ("t.c", "t.h", "meson.build"):
+        (tmp_path / "x/tests" / name).write_text("int main;\n")
+        assert key(meson=("t",)) != before
+        before = key(meson=("t",))
+    before = key()
     (tmp_path / "x/a.py").write_text("a = 1 # one\n")
     assert key() != before
 

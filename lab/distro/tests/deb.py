@@ -4,6 +4,7 @@
 # cpus: 3
 # kernel: distro-deb
 # timeout: 3000
+# alone: yes
 # windows: 2
 # about: packages: a kernel beside the stock one, booted when asked, quiet; purged, nothing is left
 #

@@ -4,6 +4,7 @@
 # cpus: 3
 # kernel: distro-isolator
 # timeout: 240
+# alone: yes
 # windows: 8
 # about: programs that know nothing of Isolator are not interrupted under isolator run
 #

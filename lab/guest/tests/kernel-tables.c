@@ -56,12 +56,14 @@ int main(void)
 		bail_out("no more than a few open files");
 	w->deadline_ns = 600 * SEC;
 	w->spin_ns = SEC;
-	w->life_s = 100;
+	w->life_s = 600;
 	need_worker(worker_process(w));
 	for (int i = 0; i < ROUNDS; i++)
 		done += small_pages() && large_pages();
 	ok(done == ROUNDS, "%d of %d: small pages, then large ones", done, ROUNDS);
-	if (!ok(!w->missed, "the isolated CPU is not needed for it: %lu deadline misses",
+	worker_tells(w);
+	ok(w->state == WORKER_RUNS, "the task was isolated all the time");
+	if (!ok(!w->missed, "its CPU is not needed for it: %lu deadline misses",
 		(uint64_t)w->missed))
 		show_deliveries();
 	worker_end(w);

@@ -93,7 +93,9 @@ def kernel(name: str) -> Kernel:
         with_stock = image((*packaged.BESIDE, *stock.values()), stock, of)
         return packaged.kernel(name, PREFIX + name, with_stock)
     if name not in KERNELS:
-        known = (*KERNELS, *OURS, *packaged.NAMES, *packaged.ARM64_NAMES)
+        packed = (f"{name}{rt}" for name in (packaged.NAME, packaged.ARM64_NAME)
+                  for rt in packaged.MODELS)
+        known = (*KERNELS, *OURS, *packed)
         raise term.LabError(f"no kernel {PREFIX}{name}; there are {', '.join(known)}")
     where = image()
     return Kernel(PREFIX + name, where / name, disk=where / "root.ext2")

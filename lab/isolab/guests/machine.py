@@ -108,7 +108,7 @@ KINDS = {
     for kind in X86_64.kinds
 }
 UNKNOWN = "unknown"
-_KNOWN = frozenset(name for names in KINDS.values() for name in names)
+KNOWN = frozenset(name for names in KINDS.values() for name in names)
 
 
 def named(name: str) -> Machine:
@@ -118,5 +118,5 @@ def named(name: str) -> Machine:
 def count(by_vector: Mapping[str, int], kind: str) -> int:
     """Of a window's entries those of a kind; UNKNOWN: of none."""
     if kind == UNKNOWN:
-        return sum(n for name, n in by_vector.items() if name not in _KNOWN)
+        return sum(n for name, n in by_vector.items() if name not in KNOWN)
     return sum(by_vector.get(name, 0) for name in KINDS[kind])

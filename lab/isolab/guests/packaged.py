@@ -19,9 +19,9 @@ FLAVOURS = {
     "amd64": "--flavour generic", "cloud": "--flavour cloud",
     "arm64": "--arch arm64 --flavour generic", "cloud-arm64": "--arch arm64 --flavour cloud",
 }
-# Those of the suites.
-NAMES = ("deb-cloud", "deb-cloud-rt")
-ARM64_NAMES = ("deb-cloud-arm64", "deb-cloud-arm64-rt")
+# Those of the suites, each in both preemption models.
+NAME, ARM64_NAME = "deb-cloud", "deb-cloud-arm64"
+MODELS = ("", "-rt")
 # The kernel that is booted first, where it lies beside the disk.
 STOCK = "cloud"
 # On the disk beside the lab's packages and the stock kernel, which is installed as on a real

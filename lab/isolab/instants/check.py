@@ -373,9 +373,12 @@ def verdict(report: dict[str, Any], name: str) -> int:
     unmade = untried + len(report["missing"]) + sum(len(f["untried"]) for f in report["faults"])
     print(f"{report['tried'] - min(report['tried'], len(bad))} passed, {len(bad)} failed, "
           f"{unmade} skipped")
+    doubt = attempt.excused_too_often(report["attempts"], attempt.MAX_EXCUSED_OF_SUITE)
+    if doubt:
+        print(term.colour(f"inconclusive: {doubt}", "33"))
     if bad:
         return term.EXCEEDED
-    return term.INCONCLUSIVE if unmade else term.PASS
+    return term.INCONCLUSIVE if unmade or doubt else term.PASS
 
 
 def main(flavour: str, every: int, sample: bool, paths: list[str], kinds: list[str]) -> int:

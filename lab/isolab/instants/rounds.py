@@ -119,10 +119,12 @@ def failed(outcome: Outcome) -> str | None:
     """Why the guest's program did not do its part, if so."""
     for name in ("module", "instants"):
         event = outcome.event("run", name)
-        if event and event["exit"] not in (0, None):
-            return f"{name}: exit {event['exit']}: {(event.get('out') or '')[-500:]}"
         if event and not event["returned"]:
             return f"{name}: not done within its time; it hangs in: {event.get('hang')}"
+        if event and event["exit"] != 0:
+            how = (f"signal {event['signal']}" if event["exit"] is None
+                   else f"exit {event['exit']}")
+            return f"{name}: {how}: {(event.get('out') or '')[-500:]}"
     return None
 
 

@@ -175,7 +175,8 @@ def _isolator(c: dict[str, Any], took: dict[str, float]) -> list[str]:
     again = c.get("again")
     bad = _boot(c, took, again)
     if again:
-        more = _boot(again, {}, None) + attempt.broken(again["attempts"])
+        more = instrument.blind(again) + _boot(again, {}, None)
+        more += attempt.broken(again["attempts"])
         bad += [f"once more: {text}" for text in more]
     for t in c["no_tick"]["triggers"]:
         bad += _fired(t, " in the no-tick window")
