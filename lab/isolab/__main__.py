@@ -23,7 +23,7 @@ EXAMPLES = """examples:
   tools/isolab flow --kernel arm64-rt        what may run ahead of the synchronisation
   tools/isolab scope                         triggers from outside: out/scope-rt.json
   tools/isolab scope-live                    isolator-scope's page, of a guest that answers
-  tools/isolab scope-report                  each mechanism, idle and loaded: out/scope-report.json, .html
+  tools/isolab scope-report                  each mechanism, loaded or not: out/scope-report.html
   tools/isolab cost kernel                   what it costs, in instructions
   tools/isolab cost kernel --arch arm64      the same on arm64: out/bench-arm64.json
   tools/isolab cost sample                   what a sample costs: out/measure-cost.json
