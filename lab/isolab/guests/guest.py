@@ -275,7 +275,7 @@ def _follow(
         elif stuck.over(begin, guest.total_s, process.pid):
             outcome.died = f"not done within {guest.total_s:.0f} s"
         if silent:
-            kept = stuck.moment(process.pid).delayed - (last if up else begin).delayed
+            kept = stuck.waited(last if up else begin, stuck.moment(process.pid))
             outcome.died = (f"{silent}, besides {kept:.0f} s without a CPU of this host: "
                             f"{stuck.tell(process.pid, monitor())}")
         if outcome.died:

@@ -5,7 +5,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,29 +22,36 @@ PATIENCE = 5
 
 @dataclass(frozen=True)
 class Moment:
-    """A time, and how long until then the emulator has waited for a CPU of this host."""
+    """A time, and how long until then each thread of the emulator has waited for a CPU of this
+    host."""
 
     at: float
-    delayed: float
+    delayed: Mapping[str, float]
 
 
-def _delayed(pid: int) -> float:
-    """The most that one of its threads has, in seconds; 0 where the host does not tell."""
-    most = 0
+def _delayed(pid: int) -> dict[str, float]:
+    """Seconds, by thread; none where the host does not tell."""
+    found = {}
     for told in Path(f"/proc/{pid}/task").glob("*/schedstat"):
         with contextlib.suppress(OSError):  # a thread that has ended
-            most = max(most, int(told.read_text().split()[1]))
-    return most / 1e9
+            found[told.parent.name] = int(told.read_text().split()[1]) / 1e9
+    return found
 
 
 def moment(pid: int) -> Moment:
     return Moment(time.monotonic(), _delayed(pid))
 
 
+def waited(since: Moment, now: Moment) -> float:
+    """The most that one thread has waited for a CPU of this host in between."""
+    grown = (all_s - since.delayed.get(name, 0.0) for name, all_s in now.delayed.items())
+    return max(grown, default=0.0)
+
+
 def had(since: Moment, now: Moment) -> float:
     """Seconds that the emulator had for its work, which its limits are meant for."""
     passed = now.at - since.at
-    return max(passed - max(now.delayed - since.delayed, 0.0), passed / PATIENCE)
+    return max(passed - waited(since, now), passed / PATIENCE)
 
 
 def over(since: Moment, limit_s: float, pid: int) -> bool:
