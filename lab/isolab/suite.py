@@ -209,7 +209,7 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
             append=f"{distro.APPEND} {left[0].append}" if which.disk else left[0].append,
             observe=left[0].observed,
             heavy=bool(left[0].mores),
-            want_kvm=not left[0].section and not left[0].reboots,
+            want_kvm=not left[0].reboots,
             resets=left[0].reboots,
             icount=left[0].icount,
             wires=left[0].wires,

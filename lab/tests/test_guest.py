@@ -77,6 +77,26 @@ def test_one_thread_only_where_no_plugin_is_misled(
     assert guest._threads(guest.Guest(kernel, "", threads=asked, **watched), emulator) == runs
 
 
+@pytest.mark.parametrize("watched", [
+    {}, {"observe": True}, {"section": True}, {"ranges": "1 2\n"}, {"ways": "1-2"},
+    {"park": "code=1-2"},
+])
+def test_what_a_plugin_looks_at_is_emulated(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, watched: dict[str, Any]
+) -> None:
+    emulator = qemu.Emulator("trixie", ("qemu",), "10.0", "multi")
+    monkeypatch.setattr(guest.qemu, "pick", lambda _: emulator)
+    monkeypatch.setattr(guest.qemu, "kvm_usable", lambda: True)
+    monkeypatch.setattr(guest.initramfs, "with_job", lambda *_: tmp_path / "initrd")
+    for plugin in ("arguments", "section_arguments", "coverage_arguments", "ways_arguments",
+                   "park_arguments", "stale_arguments"):
+        monkeypatch.setattr(guest.observer, plugin, lambda *_: ["-plugin", "x"])
+    wanted = {"observe": False, "want_kvm": True, **watched}
+    command, accel = guest._command(guest.Guest(Kernel("x", tmp_path), "", **wanted), tmp_path)
+    assert accel.endswith("tcg,thread=multi" if watched else "kvm")
+    assert ("-plugin" in command) == bool(watched)
+
+
 def test_limits_are_of_the_time_that_the_emulator_had() -> None:
     def later(**delayed: float) -> stuck.Moment:
         return stuck.Moment(140.0, delayed)

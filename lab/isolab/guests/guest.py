@@ -105,11 +105,16 @@ def monitor() -> Path:
     return Path(tempfile.gettempdir()) / f"isolab-{os.getpid()}.qmp"
 
 
+def _watched(guest: Guest) -> bool:
+    """Does a plugin look at it?  There is none without emulation."""
+    return bool(guest.observe or guest.section or guest.ranges or guest.ways or guest.park)
+
+
 def _threads(guest: Guest, emulator: qemu.Emulator) -> str:
     """Of its emulation: not one where a plugin would then count what other CPUs do."""
     threads = guest.threads or emulator.threads
-    watched = guest.observe or guest.section or guest.ranges or guest.ways or guest.park
-    return "multi" if threads == qemu.SINGLE and watched and emulator.misnames else threads
+    misled = threads == qemu.SINGLE and _watched(guest) and emulator.misnames
+    return "multi" if misled else threads
 
 
 def _patience(kernel: Kernel) -> str:
@@ -125,7 +130,7 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         raise term.LabError(f"{guest.kernel.name}: the board has no place for that device")
     emulator = qemu.pick(guest.kernel.arch)
     threads = _threads(guest, emulator)
-    use_kvm = guest.want_kvm and not guest.observe and not arm and qemu.kvm_usable()
+    use_kvm = guest.want_kvm and not _watched(guest) and not arm and qemu.kvm_usable()
     disk = guest.kernel.disk
     if guest.kernel.name == arm64.NAME:
         initrd = arm64.with_job(guest.kernel, guest.job, where / "initrd")
