@@ -162,6 +162,20 @@ static void set_name(struct command *c, const char *name)
 	snprintf(c->name, sizeof(c->name), "%s", name);
 }
 
+/*
+ * Whatever a command has left behind is no other's: an isolated worker of a test that bailed out
+ * would keep its CPU from the next.  Until all are gone, or for 3 s.
+ */
+static void end_group(struct command *c)
+{
+	double until = now() + 3;
+
+	while (!kill(-c->pid, SIGKILL) && now() < until) {
+		reap(c);
+		sleep_ms(5);
+	}
+}
+
 void command_run(char *name, char *rest)
 {
 	char *command = rest;
@@ -174,11 +188,9 @@ void command_run(char *name, char *rest)
 	c.begin = now();
 	c.pid = spawn(name, command);
 	returned = wait_for(&c, &c, ms);
-	if (!returned) {
+	if (!returned)
 		save_hang(&c);
-		kill(-c.pid, SIGKILL);
-		wait_for(&c, &c, 3000);
-	}
+	end_group(&c);
 	mark_log("end", name);
 	report_command("run", &c, returned);
 }
