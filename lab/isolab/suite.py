@@ -2,6 +2,7 @@
 """isolab test: boots guests and runs the tests of lab/guest/tests in them."""
 
 import contextlib
+import dataclasses
 import fnmatch
 import functools
 import json
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from . import header, term
 from .guests import arm64, distro, kernel, machine, packaged, qemu
-from .guests.guest import Guest, Outcome, boot
+from .guests.guest import Event, Guest, Outcome, boot
 from .header import GuestTest
 from .instants import ways
 from .judge import attempt, campaign, coverage, verdict, windows
@@ -23,6 +24,8 @@ from .paths import OUT
 from .scope import generator as scopegenerator
 
 RECAP_LINES = 30
+# Of a test that others came behind, or the end of the job.
+LOST = "what the guest reported of it is lost"
 SANITIZERS = ("kasan", "kcsan")
 # How much slower a kernel with all its checks is under emulation.
 SLOWER = {"debug": 4.0, "kasan": 6.0, "kcsan": 10.0}
@@ -183,79 +186,104 @@ def _doorbell(test: GuestTest) -> Iterator[Path | None]:
             generator.end()
 
 
+def _guest(which: kernel.Kernel, now: list[GuestTest], slower: float, threads: str,
+           functions: list[coverage.Function], window_s: int) -> Guest:
+    """What these tests, which share their needs, are booted in."""
+    of = now[0]
+    slower *= attempt.slower(threads)
+    return Guest(
+        which,
+        _job(
+            now, slower, next((s for s in SANITIZERS if s in which.name), ""),
+            settle=bool(which.disk), window_s=window_s,
+        ),
+        cpus=of.cpus,
+        smt=of.smt,
+        memory=of.memory,
+        append=f"{distro.APPEND} {of.append}" if which.disk else of.append,
+        observe=of.observed,
+        heavy=bool(of.mores),
+        want_kvm=not of.reboots,
+        resets=of.reboots,
+        icount=of.icount,
+        wires=of.wires,
+        section=bool(of.section),
+        ranges=coverage.ranges(functions),
+        ways=ways.plan(which).options(of.ways) if of.ways else "",
+        boot_s=(240 if which.disk else 40) * slower,
+        silence_s=max(_timeout(t, slower, window_s) for t in now) + 30,
+        total_s=sum(_timeout(t, slower, window_s) for t in now) + 120,
+        threads=threads,
+    )
+
+
+def _results(which: kernel.Kernel, ran: list[GuestTest], outcome: Outcome,
+             functions: list[coverage.Function]) -> list[Result]:
+    """The verdicts on what ran in one guest; only the last of these can be what it ended in."""
+    results = []
+    done = _done(outcome)
+    for test in ran:
+        result = Result(test, which.name)
+        lost = test.name not in done and (test is not ran[-1] or not outcome.died)
+        verdict.judge(test, result, dataclasses.replace(outcome, died=LOST) if lost else outcome,
+                      done.get(test.name))
+        if test.coverage and result.status != "skipped":
+            result.covered = coverage.files(functions, outcome.covered)
+            result.fail(coverage.judge(result.covered, outcome.dropped))
+        if test.ways and result.status == "passed":
+            result.fail(ways.complaints(ways.plan(which), outcome, ways.least(test)))
+        _show(result)
+        results.append(result)
+    return results
+
+
+def _done(outcome: Outcome) -> dict[str, Event]:
+    return {e["name"]: e for e in outcome.events if e["event"] == "run"}
+
+
+def _parted(now: list[GuestTest], outcome: Outcome) -> tuple[list[GuestTest], GuestTest | None]:
+    """Those that a guest has behind it, also if it lost what one reported; the one it ended in."""
+    done = _done(outcome)
+    behind = max((i for i, test in enumerate(now, 1) if test.name in done), default=0)
+    return now[:behind], next(iter(now[behind:]), None)
+
+
 def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, where: Path,
                attempts: list[attempt.Record], window_s: int = 0) -> list[Result]:
     results: list[Result] = []
     left = list(batch)
     mine: list[attempt.Record] = []
-    normal = slower
     while left:
         # After an excused boot the test that it ended is alone in one that needs no excuse.
         threads = attempt.threads(mine[-1:])
         now = left[:1] if threads else left
-        slower = normal * attempt.slower(threads)
-        longest = max(_timeout(t, slower, window_s) for t in now)
-        functions = coverage.functions(which, coverage.sources()) if left[0].coverage else []
-        way = left[0].ways
-        guest = Guest(
-            which,
-            _job(
-                now, slower, next((s for s in SANITIZERS if s in which.name), ""),
-                settle=bool(which.disk), window_s=window_s,
-            ),
-            cpus=left[0].cpus,
-            smt=left[0].smt,
-            memory=left[0].memory,
-            append=f"{distro.APPEND} {left[0].append}" if which.disk else left[0].append,
-            observe=left[0].observed,
-            heavy=bool(left[0].mores),
-            want_kvm=not left[0].reboots,
-            resets=left[0].reboots,
-            icount=left[0].icount,
-            wires=left[0].wires,
-            section=bool(left[0].section),
-            ranges=coverage.ranges(functions),
-            ways=ways.plan(which).options(way) if way else "",
-            boot_s=(240 if which.disk else 40) * slower,
-            silence_s=longest + 30,
-            total_s=sum(_timeout(t, slower, window_s) for t in now) + 120,
-            threads=threads,
-        )
+        functions = coverage.functions(which, coverage.sources()) if now[0].coverage else []
+        guest = _guest(which, now, slower, threads, functions, window_s)
         term.say(f"{which.name}: guest with {guest.cpus} CPUs, {len(now)} test(s)")
-        with _doorbell(left[0]) as guest.doorbell:
+        with _doorbell(now[0]) as guest.doorbell:
             outcome = boot(guest, where / f"boot-{len(attempts) + 1}",
                            lambda e: attempt.no_clocks(Outcome(events=[e])))
-        done = {e["name"]: e for e in outcome.events if e["event"] == "run"}
-        ran = [t for t in now if t.name in done]
+        ran, unfinished = _parted(now, outcome)
         found = attempt.judge(outcome)
-        mine.append({"tests": [t.name for t in now], **attempt.record(found)})
+        mine.append({
+            "tests": [t.name for t in now], **attempt.record(found),
+            "ended_in": unfinished.name if unfinished else None,
+        })
         attempts.append(mine[-1])
         again = found.void and len(mine) < attempt.MAX_BOOTS
         if again:
             term.say(f"void, booted again: {found.void}")
         # The one that ran when the guest died gave no verdict: that is its failure.
-        if len(ran) < len(now) and not again:
-            ran.append(now[len(ran)])
-        for test in ran:
-            result = Result(test, which.name)
-            verdict.judge(test, result, outcome, done.get(test.name))
-            if test.coverage and result.status != "skipped":
-                result.covered = coverage.files(functions, outcome.covered)
-                result.fail(coverage.judge(result.covered, outcome.dropped))
-            if way and result.status == "passed":
-                result.fail(ways.complaints(ways.plan(which), outcome, ways.least(test)))
-            _show(result)
-            results.append(result)
-        mine[-1]["ended_in"] = next((t.name for t in now if t.name not in done), None)
+        if unfinished and not again:
+            ran.append(unfinished)
+        results += _results(which, ran, outcome, functions)
         beside = verdict.stray(which.name, left[0], ran, found.log)
-        if all(t.name in done for t in now):
+        if not unfinished:
             beside += verdict.end(which.name, left[0], found.ended)
         for result in beside:
             _show(result)
         results += beside
         left = [t for t in left if t not in ran]
-        if len(mine) >= attempt.MAX_BOOTS + len(batch):
-            break
     return results
 
 

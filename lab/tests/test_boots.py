@@ -331,6 +331,38 @@ def test_the_other_tests_get_a_new_guest(boots: Any) -> None:
     assert "run t " not in booted[1].job and "run u " in booted[1].job
 
 
+def _of_tests(names: str, died: str | None = None) -> Boot:
+    """A guest that came as far as the last of @names, and whose report has a line for each."""
+    log = "".join(LOG.replace(" t\n", f" {n}\n") for n in "tuv")
+    return lambda guest: outcome(log, events=[{**DONE, "name": n} for n in names], died=died)
+
+
+@pytest.mark.parametrize(
+    ("names", "died", "why", "ended_in"),
+    [
+        # The line of one is lost: it may have failed, and those behind it have their verdicts.
+        ("tv", None, {"u": suite.LOST}, None),
+        ("uv", None, {"t": suite.LOST}, None),
+        ("tu", None, {"v": suite.LOST}, "v"),
+        ("v", None, {"t": suite.LOST, "u": suite.LOST}, None),
+        ("u", HANG, {"t": suite.LOST, "v": HANG}, "v"),
+        ("tu", HANG, {"v": HANG}, "v"),
+        ("tuv", None, {}, None),
+    ],
+)
+def test_a_test_is_judged_once_whatever_is_lost(
+    boots: Any, names: str, died: str | None, why: dict[str, str], ended_in: str | None
+) -> None:
+    attempts: list[Any] = []
+    booted = boots([_of_tests(names, died), _of_tests("tuv")])
+    batch = [guest_test(name=n) for n in "tuv"]
+    results = suite._run_batch(KERNEL, batch, 1.0, Path("/nowhere"), attempts)
+    assert [(r.test.name, r.status, r.why) for r in results] == [
+        (n, "failed", [f"no verdict: {why[n]}"]) if n in why else (n, "passed", []) for n in "tuv"
+    ]
+    assert len(booted) == 1 and attempts[0]["ended_in"] == ended_in
+
+
 def test_only_the_test_that_ended_is_emulated_by_one_thread(boots: Any) -> None:
     def second(guest: Guest) -> Outcome:
         return outcome(LOG.replace(" t\n", " u\n"), events=[{**DONE, "name": "u"}])
