@@ -264,11 +264,14 @@ def test_nothing_else_may_come_in_the_control() -> None:
 
 def test_times_of_a_guest_with_one_thread_are_no_result() -> None:
     lived, died = judge(outcome("[1] x\n")), judge(outcome(died=ENDED))
-    assert attempt.timed(lived, "") is lived
-    void = attempt.timed(lived, attempt.SINGLE)
+    emulated = "QEMU 10.0.13 tcg,thread="
+    single = outcome(accel=f"{emulated}single")
+    assert attempt.timed(lived, outcome(accel=f"{emulated}multi")) is lived
+    assert attempt.timed(lived, outcome(accel="QEMU 10.0.13 kvm")) is lived
+    void = attempt.timed(lived, single)
     assert void.void and not void.excused and void.log == "[1] x\n"
     # But that it lives is one.
-    assert attempt.timed(died, attempt.SINGLE).ended == ENDED
+    assert attempt.timed(died, single).ended == ENDED
 
 
 def test_demand() -> None:

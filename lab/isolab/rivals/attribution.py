@@ -138,7 +138,7 @@ def _guest(
                   boot_s=30 * slower, silence_s=60 * slower,
                   total_s=(60 + 3 * len(windows)) * slower, threads=threads)
     outcome = boot(guest, where, progress)
-    found = attempt.timed(attempt.judge(outcome), threads)
+    found = attempt.timed(attempt.judge(outcome), outcome)
     if found.ended:
         raise term.LabError(f"the guest did not come to its end: {found.ended}; see {where}")
     if found.void:

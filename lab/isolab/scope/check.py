@@ -141,7 +141,7 @@ def _guest(built: Kernel, session: Session, name: str, seed: int, size: Size, re
     except term.LabError as e:
         failed = e
     outcome = guest.outcome
-    found = attempt.timed(attempt.judge(outcome), threads)
+    found = attempt.timed(attempt.judge(outcome), outcome)
     log = [finding.text for finding in dmesg.scan(found.log)]
     report.claims.append(
         Claim(session.name, "the kernel's log is clean", not log, "; ".join(log[:5]))

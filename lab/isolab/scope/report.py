@@ -145,7 +145,7 @@ def _config(config: Config, loads: Sequence[Load], seconds: float) -> dict[str, 
                 cells = [_cell(guest, load, seconds) for load in loads]
         except term.LabError as e:
             failed = e
-        found = attempt.timed(attempt.judge(guest.outcome), threads)
+        found = attempt.timed(attempt.judge(guest.outcome), guest.outcome)
         threads = attempt.SINGLE if found.excused else ""
         void = found.void or (failed and failed.code == term.INCONCLUSIVE)
         why = str(found.void or failed or found.ended or "")
