@@ -107,10 +107,8 @@ def _modules(archive: initramfs.Archive, which: Kernel) -> None:
         archive.tree(which.path / "modules", "")
         return
     archive.file("early", b"")
-    modules = which.path / "modules" / "lib" / "modules"
-    for path in sorted(modules.rglob("*")):
-        if path.is_file() and path.name not in ("build", "source"):
-            archive.file(f"disk/usr/lib/modules/{path.relative_to(modules)}", path.read_bytes())
+    for name, path in which.modules().items():
+        archive.file(f"disk/usr/lib/modules/{name}", path.read_bytes())
 
 
 def _programs(archive: initramfs.Archive, guest: Path, programs: Path, of: Machine) -> None:

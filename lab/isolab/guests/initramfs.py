@@ -226,7 +226,7 @@ def _base(kernel: Kernel) -> Path:
         p for p in root.rglob("*") if p.is_file() and not _below(p, root, CHOSEN))]
     key = digest(
         *(str(path.relative_to(TOP)).encode() + path.read_bytes() for path in parts),
-        str(kernel.path), (load / ".packages").read_text(), Path(__file__).read_text())
+        kernel.key, (load / ".packages").read_text(), Path(__file__).read_text())
     target = BUILD / "initramfs" / f"{kernel.name}-{key}.cpio"
     if target.exists():
         return target
@@ -247,13 +247,8 @@ def _base(kernel: Kernel) -> Path:
                 seen.add(library.name)
                 archive.file(f"lib/{of.triplet}/{library.name}", library.read_bytes(), 0o755)
     archive.tree(root, "", CHOSEN)
-    modules = kernel.path / "modules" / "lib" / "modules" / kernel.version
-    if modules.is_dir():
-        for path in sorted(modules.rglob("*")):
-            if path.is_file() and path.name not in ("build", "source"):
-                archive.file(
-                    f"lib/modules/{kernel.version}/{path.relative_to(modules)}", path.read_bytes()
-                )
+    for name, path in kernel.modules().items():
+        archive.file(f"lib/modules/{name}", path.read_bytes())
     partial = target.with_suffix(".partial")
     partial.write_bytes(archive.bytes())
     partial.rename(target)

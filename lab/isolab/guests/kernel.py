@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .. import term
-from ..paths import TOP
+from ..paths import TOP, digest
 from . import machine
 from .machine import Machine
 
@@ -67,6 +67,24 @@ class Kernel:
     options: frozenset[str] = field(default=frozenset(), compare=False)
     disk: Path | None = None
     arch: str = "x86_64"
+    given: bool = field(default=False, compare=False)  # in a folder that its owner may build anew
+
+    @functools.cached_property
+    def key(self) -> str:
+        """What is made for one kernel or measured on it is kept by this; kernel/build names a
+        folder by what is in it."""
+        if not self.given:
+            return self.path.name
+        files = (self.image, self.path / "System.map", self.path / "config")
+        parts = (part for file in (*files, *self.modules().values()) if file.is_file()
+                 for part in (str(file.relative_to(self.path)), file.read_bytes()))
+        return f"{self.path.name}-{digest(*parts)}"
+
+    def modules(self) -> dict[str, Path]:
+        """Their files, with what tells of them, by where they are to lie below lib/modules."""
+        root = self.path / "modules" / "lib" / "modules"
+        return {str(path.relative_to(root)): path for path in sorted(root.rglob("*"))
+                if path.is_file() and path.name not in ("build", "source")}
 
     @property
     def image(self) -> Path:
@@ -185,7 +203,7 @@ def build(flavour: str, stock: bool = False, extra: tuple[str, ...] = (),
     given = os.environ.get("ISOLAB_KERNEL_" + name.upper().replace("-", "_"))
     if given:
         term.say(f"kernel {name}: {given}, as the environment says")
-        return Kernel(name, Path(given), arch=of.target)
+        return Kernel(name, Path(given), arch=of.target, given=True)
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise term.LabError(f"building the kernel failed: {' '.join(command)}")

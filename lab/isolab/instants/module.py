@@ -64,7 +64,7 @@ def build(kernel: Kernel, flavour: str) -> Path:
     """The module's file; built once for each kernel."""
     sources = (path.read_bytes() for path in (*SOURCES, Path(__file__)))
     place = cache() / "instants"
-    into = place / f"{kernel.path.name}-{digest(kernel.path.name, *sources)}"
+    into = place / f"{kernel.path.name}-{digest(kernel.key, *sources)}"
     with lock.held(place / "lock"):
         if (into / NAME).exists():
             return into / NAME

@@ -96,7 +96,7 @@ class Matrix:
         cell = self.cells.get((trigger.name, column.name))
         return bool(
             cell
-            and cell["kernel"] == built.path.name
+            and cell["kernel"] == built.key
             and cell["trigger"] == _source(trigger)
             and cell["returned"]
             and cell["worked"]
@@ -177,7 +177,7 @@ def _measure_batch(matrix: Matrix, column: Column, built: Kernel, batch: list[Tr
             if found.void:
                 shown += [f"{trigger.name}: {text}" for text in matrixclaims.of_requests(cell)]
                 continue
-            cell["kernel"], cell["trigger"] = built.path.name, _source(trigger)
+            cell["kernel"], cell["trigger"] = built.key, _source(trigger)
             cell["when"] = record.head("matrix")["when"]
             cell["files"] = str(where.relative_to(OUT))
             matrix.cells[trigger.name, column.name] = cell
@@ -222,7 +222,7 @@ def _measure(matrix: Matrix, column: Column, triggers: list[Trigger], resume: bo
     for trigger in todo:
         matrix.cells.pop((trigger.name, column.name), None)
     about = matrix.columns.setdefault(column.name, {})
-    same = about.get("kernel", {}).get("build") == built.path.name
+    same = about.get("kernel", {}).get("build") == built.key
     kept = any(name == column.name for _, name in matrix.cells)
     # What this kernel's boots have shown is not forgotten while any of its cells stays.
     if not (same and (kept or resume)):
@@ -231,7 +231,7 @@ def _measure(matrix: Matrix, column: Column, triggers: list[Trigger], resume: bo
         {
             "config": column.config.name, "preemption": column.flavour,
             "about": column.config.about, "append": column.config.append,
-            "kernel": {"name": built.name, "release": built.version, "build": built.path.name},
+            "kernel": {"name": built.name, "release": built.version, "build": built.key},
         }
     )
     attempts = about.setdefault("attempts", [])
