@@ -15,11 +15,11 @@ _LINE = re.compile(r"^(?:#|//|/?\s*\*)\s*([\w-]+):\s*(.*?)\s*$")
 _NAME = re.compile(r"^(?:#|//|/?\s*\*)\s*name:")
 _COMMENT = re.compile(r"^(?:#(?!!)|//|\s*\*)")
 _EMPTY = re.compile(r"^(?:#|//|\s*\*/?)\s*$")
-_BOTH_KEYS = ("name", "about", "timeout", "cpus", "memory", "append", "arch", "dmesg")
+_BOTH_KEYS = ("name", "about", "timeout", "cpus", "memory", "append", "arch")
 TRIGGER_KEYS = (*_BOTH_KEYS, "row", "class", "kind", "notick", "user", "in", "needs")
 TEST_KEYS = (
     *_BOTH_KEYS, "kernel", "smt", "alone", "coverage", "ways", "section", "icount", "doorbell",
-    "wires", "ends", "long", "once", "windows", "observe", "equal", "more", "skips",
+    "wires", "ends", "long", "once", "windows", "observe", "equal", "more", "skips", "dmesg",
 )
 CLASSES = ("defer", "exclude", "queue", "quiesce", "yield", "remote", "refuse", "immediate")
 KINDS = ("script", "program", "self")
@@ -107,7 +107,6 @@ class Trigger:
     append: str = ""  # boot parameters: it gets a guest of its own kind
     user: bool = False  # run by somebody without privilege
     used_in: tuple[str, ...] = ()  # beside the matrix: run, check
-    allows: tuple[str, ...] = ()  # lines of the kernel log that are wanted while it runs
     arch: tuple[str, ...] = machine.NAMES  # machines that have what it needs
     needs: str = ""  # what the other machines lack
 
@@ -233,7 +232,7 @@ def triggers() -> list[Trigger]:
             timeout_s=float(_one(keys, path, "timeout", "20").rstrip("s")),
             cpus=int(_one(keys, path, "cpus", "2")), memory=_one(keys, path, "memory", "1G"),
             append=_one(keys, path, "append", ""), user=_yes(keys, path, "user"),
-            allows=tuple(keys.get("dmesg", [])), arch=_arch(keys, path), needs=_needs(keys, path),
+            arch=_arch(keys, path), needs=_needs(keys, path),
             used_in=tuple(_choice(w, USES, path) for w in _one(keys, path, "in", "").split()),
         )
         if trigger.name != _name(path):

@@ -4,7 +4,6 @@
 import re
 from typing import Any
 
-from ..guests import dmesg
 from ..guests.guest import Guest, Outcome
 from ..guests.kernel import Kernel
 from ..header import Trigger
@@ -180,13 +179,6 @@ def delivered(batch: list[Trigger], outcome: Outcome, over: bool, inside: int) -
         return [f"between windows {between} of {len(found)}: {line}" for line in found]
     whole = all(campaign.fired(outcome, trigger)["returned"] for trigger in batch)
     return [campaign.UNREAD] if whole and not over else []
-
-
-def unwanted(batch: list[Trigger], log: str) -> str:
-    """The kernel log but for what the triggers want there."""
-    for trigger in batch:
-        log = dmesg.without(log, trigger.name, trigger.allows)
-    return log
 
 
 def _exit(trigger: Trigger, outcome: Outcome) -> int | None:

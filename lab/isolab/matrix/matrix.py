@@ -197,7 +197,6 @@ def _measure_batch(matrix: Matrix, column: Column, built: Kernel, batch: list[Tr
                     [*cells.entered(left, got, outcome), *shown,
                      *cells.delivered(left, outcome, bool(found.over), inside)]
                     if column.config.isolates else (),
-                    cells.unwanted(left, found.log),
                 ),
             }
         )
