@@ -258,9 +258,23 @@ def test_an_immediate_delivery_may_interrupt_but_must_be_counted() -> None:
 def test_a_user_may_not_let_a_cpu_spin() -> None:
     report = _report()
     report["rows"][0]["user"] = True
-    for spun_s in (0.9, None):
-        report["rows"][0]["cells"]["isolator-rt"]["longest_call_s"] = spun_s
-        assert matrixclaims.broken(report, ALL, False)
+    cell = report["rows"][0]["cells"]["isolator-rt"]
+    for spun_s in (0.61, 0.9, None):
+        cell["longest_call_s"] = spun_s
+        ((_, text),) = matrixclaims.broken(report, ALL, False)
+        assert text.endswith(f"a user let a CPU spin {spun_s} s, not at most 0.6 s")
+    cell["longest_call_s"] = 0.6
+    assert not matrixclaims.broken(report, ALL, False)
+
+
+def test_a_request_may_be_held_for_d_and_what_the_host_takes() -> None:
+    report = _report()
+    cell = report["rows"][0]["cells"]["isolator-rt"]
+    cell["longest_wait_s"] = 1.5
+    assert not matrixclaims.broken(report, ALL, False)
+    cell["longest_wait_s"] = 1.51
+    ((_, text),) = matrixclaims.broken(report, ALL, False)
+    assert text.endswith("held 1.51 s, not at most 1.5 s")
 
 
 def test_held_requests_lengthen_the_limit() -> None:
