@@ -7,11 +7,12 @@ from typing import Any
 
 from . import record, term
 from .guests import kernel, machine
-from .guests.guest import Guest, Outcome, boot
+from .guests.guest import Guest, Outcome
 from .guests.kernel import Kernel
 from .judge import attempt
 from .judge.campaign import TUNED
 from .paths import OUT
+from .sound import boot_sound
 
 SPINNER = "/lab/bin/spinner --cpu 1 --tick-ms 10"
 # A quiet section's looks in the program cost, stay-looks; one is a load, a test and a branch.
@@ -169,22 +170,13 @@ def _costs(which: Boot, outcome: Outcome, heavy: tuple[str, ...]) -> dict[str, A
 
 
 def _measure(which: Boot, built: Kernel, attempts: list[attempt.Record]) -> dict[str, Any]:
-    for number in range(1, attempt.MAX_BOOTS + 1):
-        guest = Guest(
-            built, _job(which), append=which.append, heavy=True, silence_s=90, icount=which.icount,
-            threads=attempt.threads([a for a in attempts if a["boot"] == which.name]),
-        )
-        where = OUT / "cost" / f"{which.name}-{number}"
-        outcome = boot(guest, where)
-        found = attempt.judge_base(outcome)
-        attempts.append({"boot": which.name, "attempt": number, **attempt.record(found)})
-        attempt.demand(f"cost: {which.name}", attempts, outcome.ours)
-        if not found.void:
-            return _costs(which, outcome, HEAVY[built.machine.name])
-        term.say(f"{which.name}: attempt {number} is void: {found.void}")
-    raise term.LabError(
-        f"cost: {which.name}: {attempt.MAX_BOOTS} boots, all void", term.INCONCLUSIVE
-    )
+    guest = Guest(built, _job(which), append=which.append, heavy=True, silence_s=90,
+                  icount=which.icount)
+    begin = len(attempts)
+    outcome = boot_sound(f"cost: {which.name}", guest, OUT / "cost" / which.name, attempts)
+    for number, one in enumerate(attempts[begin:], 1):
+        one.update(boot=which.name, attempt=number)
+    return _costs(which, outcome, HEAVY[built.machine.name])
 
 
 def _compare(costs: dict[str, Any], heavy: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -3,15 +3,15 @@
 
 import re
 import statistics
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from .. import record, term
 from ..guests import kernel, qemu
-from ..guests.guest import Event, Guest, Outcome, boot
+from ..guests.guest import Guest, Outcome
 from ..judge import attempt, campaign
 from ..paths import OUT
+from ..sound import boot_sound
 
 ROUNDS = 6
 # A run has a beginning and an end too: what counts is how much more the longer one takes.
@@ -174,26 +174,12 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def boot_sound(name: str, guest: Guest, attempts: list[attempt.Record],
-               on_event: Callable[[Event], str | None] = lambda _: None) -> Outcome:
-    """The first boot that comes to its end; why each was void, or None, goes into @attempts."""
-    for number in range(1, MAX_BOOTS + 1):
-        outcome = boot(guest, OUT / name / f"boot-{number}", on_event)
-        found = attempt.judge_base(outcome)
-        attempts.append(attempt.record(found))
-        attempt.demand(name, attempts, outcome.ours)
-        if not found.void:
-            return outcome
-        term.say(f"{name}: attempt {number} is void: {found.void}")
-    raise term.LabError(f"{name}: {MAX_BOOTS} boots, all void", term.INCONCLUSIVE)
-
-
 def main() -> int:
     built = kernel.build("rt", stock=True)
     runs = plan()
     attempts: list[attempt.Record] = []
     guest = Guest(built, job(runs), append=APPEND, icount=True, silence_s=120, total_s=600)
-    found = windows(runs, boot_sound("cost", guest, attempts))
+    found = windows(runs, boot_sound("cost", guest, OUT / "cost" / "boot", attempts, MAX_BOOTS))
     rows = costs(found)
     report = {
         **record.head("measure-cost"),

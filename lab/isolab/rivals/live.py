@@ -8,6 +8,8 @@ from .. import record, term
 from ..guests import kernel, packed, qemu
 from ..guests.guest import Event, Guest, Outcome
 from ..judge import attempt, campaign
+from ..paths import OUT
+from ..sound import boot_sound
 from . import cost
 
 ROUNDS, SAMPLES = 20, 5000
@@ -84,7 +86,7 @@ def main() -> int:
     attempts: list[attempt.Record] = []
     guest = Guest(built, job(runs), append=cost.APPEND, observe=False, icount=True, silence_s=120,
                   total_s=1200)
-    outcome = cost.boot_sound("live", guest, attempts, _progress)
+    outcome = boot_sound("live", guest, OUT / "live" / "boot", attempts, cost.MAX_BOOTS, _progress)
     found = rounds_of(runs, outcome)
     findings = [finding.text for finding in outcome.findings]
     record.write(
