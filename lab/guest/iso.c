@@ -13,6 +13,7 @@
 #include "iso.h"
 #include "machine.h"
 #include "marker.h"
+#include "start.h"
 #include "tap.h"
 
 _Atomic uint64_t handled;
@@ -256,24 +257,17 @@ int iso_pin(int cpu)
 
 int iso_start_as(struct iso *iso, struct isolator_start_args asked)
 {
-	struct isolator_start_args args;
 	void *page;
+	int error;
 
 	asked.size = sizeof(asked);
 	iso->fd = open("/dev/isolator", O_RDWR | O_CLOEXEC);
 	if (iso->fd < 0)
 		return -errno;
-	for (int tries = 0;; tries++) {
-		args = asked;
-		if (!ioctl(iso->fd, ISOLATOR_IOC_START, &args))
-			break;
-		if (errno != EAGAIN || tries == 100)
-			return -errno;
-		if (!tries)
-			diag("start says EAGAIN (no high-resolution mode yet?), waiting up to 10 s");
-		sleep_ms(100);
-	}
-	iso->start = args;
+	error = start_patiently(iso->fd, &asked);
+	if (error)
+		return error;
+	iso->start = asked;
 	page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, iso->fd, 0);
 	iso->page = page == MAP_FAILED ? NULL : page;
 	return page == MAP_FAILED ? -errno : 0;

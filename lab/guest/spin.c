@@ -19,6 +19,7 @@
 #include "machine.h"
 #include "marker.h"
 #include "spin.h"
+#include "start.h"
 
 MARK_WINDOW_TABLE();
 
@@ -43,13 +44,15 @@ static void raise_limit(const char *line)
 		close(fd);
 }
 
-/*
- * A guest may not have reached high-resolution mode yet: start then says
- * EAGAIN.  Waits for that, at most 10 s, and says so.
- */
+/* 0 or errno. */
 static int isolate(void)
 {
-	struct isolator_start_args args;
+	struct isolator_start_args args = {
+		.size = sizeof(args), .mask = ISOLATOR_MASK_ALL,
+		.deadline_ns = (uint64_t)(spin.opt.deadline_ms * 1e6),
+		.spin_ns = (uint64_t)(spin.opt.spin_ms * 1e6),
+	};
+	int error;
 
 	device = open("/dev/isolator", O_RDWR | O_CLOEXEC);
 	if (device < 0)
@@ -58,20 +61,9 @@ static int isolate(void)
 		raise_limit("deadline_ns 3600000000000");
 	if (spin.opt.spin_ms)
 		raise_limit("spin_ns 1000000000");
-	for (int tries = 0;; tries++) {
-		memset(&args, 0, sizeof(args));
-		args.size = sizeof(args);
-		args.mask = ISOLATOR_MASK_ALL;
-		args.deadline_ns = (uint64_t)(spin.opt.deadline_ms * 1e6);
-		args.spin_ns = (uint64_t)(spin.opt.spin_ms * 1e6);
-		if (!ioctl(device, ISOLATOR_IOC_START, &args))
-			break;
-		if (errno != EAGAIN || tries == 100)
-			return errno;
-		if (!tries)
-			fprintf(stderr, "spinner: start says EAGAIN (no high-resolution mode yet?), waiting\n");
-		usleep(100000);
-	}
+	error = start_patiently(device, &args);
+	if (error)
+		return -error;
 	spin.start = args;
 	spin.page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED,
 			 device, 0);

@@ -4,6 +4,8 @@
 #include <string.h>
 #include "ctl.h"
 
+#define TIMEOUT_MS 60000	/* a command may be a trigger of the spinner's own */
+
 int main(int argc, char **argv)
 {
 	const char *path = SPINNER_SOCKET;
@@ -22,7 +24,7 @@ int main(int argc, char **argv)
 			"example: spinctl 'self sibling-munmap'\n");
 		return argc == 2 ? 0 : 1;
 	}
-	error = spinner_ask(path, argv[1], answer, sizeof(answer));
+	error = spinner_ask(path, argv[1], answer, sizeof(answer), TIMEOUT_MS);
 	if (error) {
 		fprintf(stderr, "spinctl: %s: %s (is a spinner running there?)\n",
 			path, strerror(-error));

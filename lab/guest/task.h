@@ -9,7 +9,7 @@
 
 static inline void task_status(char *line, size_t size)
 {
-	int error = spinner_ask(SPINNER_SOCKET, "status", line, size);
+	int error = spinner_ask(SPINNER_SOCKET, "status", line, size, SPINNER_MS);
 
 	if (error)
 		answer(false, "done", "no spinner: %s", strerror(-error));

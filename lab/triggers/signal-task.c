@@ -16,7 +16,7 @@ enum { ROUNDS = 5 };
 static long long handled(void)
 {
 	char line[4096];
-	int error = spinner_ask(SPINNER_SOCKET, "status", line, sizeof(line));
+	int error = spinner_ask(SPINNER_SOCKET, "status", line, sizeof(line), SPINNER_MS);
 
 	if (error)
 		answer(false, "done", "no spinner: %s", strerror(-error));

@@ -36,6 +36,7 @@
 
 #include "agent.h"
 #include "command.h"
+#include "ctl.h"
 #include "event.h"
 
 #define JOB		"/job/job"
@@ -65,6 +66,11 @@ static void sleep_until(double when)
 		sleep_ms((long)(left * 1000));
 }
 
+static void no_answer(char *answer, size_t size, int error)
+{
+	snprintf(answer, size, "no answer of a spinner at " SPINNER_SOCKET ": %s", strerror(-error));
+}
+
 static void do_ctl(char *name, char *rest)
 {
 	static char answer[OUT_MAX];
@@ -75,7 +81,9 @@ static void do_ctl(char *name, char *rest)
 
 	while (*command == ' ')
 		command++;
-	ret = ctl_ask(command, answer, sizeof(answer), ms);
+	ret = spinner_ask(SPINNER_SOCKET, command, answer, sizeof(answer), ms);
+	if (ret && !answer[0])
+		no_answer(answer, sizeof(answer), ret);
 	begin_event("ctl", name);
 	fprintf(report, ", \"returned\": %s, \"seconds\": %.6f, \"answer\": ",
 		ret == 0 ? "true" : "false", now() - begin);
@@ -90,25 +98,29 @@ static void do_task(char *ms)
 {
 	char answer[1024], value[32];
 	double until = now() + (double)strtol(ms, NULL, 10) / 1000;
-	long tid = 0, pid = 0;
+	long long tid = 0, pid = 0;
 
 	while (now() < until) {
-		if (!ctl_ask("ready?", answer, sizeof(answer), 1000) &&
-		    ctl_number(answer, "tid", &tid) && ctl_number(answer, "pid", &pid) &&
-		    strstr(answer, "\"ready\":true"))
+		int error = spinner_ask(SPINNER_SOCKET, "ready?", answer, sizeof(answer), 1000);
+
+		tid = spinner_number(answer, "tid");
+		pid = spinner_number(answer, "pid");
+		if (!error && tid > 0 && pid > 0 && strstr(answer, "\"ready\":true"))
 			break;
-		tid = 0;
+		if (error && !answer[0])
+			no_answer(answer, sizeof(answer), error);
+		tid = pid = 0;
 		command_reap();
 		sleep_ms(20);
 	}
 	begin_event("task", "spinner");
-	fprintf(report, ", \"returned\": %s, \"tid\": %ld, \"pid\": %ld, \"last\": ",
+	fprintf(report, ", \"returned\": %s, \"tid\": %lld, \"pid\": %lld, \"last\": ",
 		tid ? "true" : "false", tid, pid);
 	put_string(answer, strlen(answer));
 	end_event();
-	snprintf(value, sizeof(value), "%ld", tid);
+	snprintf(value, sizeof(value), "%lld", tid);
 	setenv("TASK_TID", value, 1);
-	snprintf(value, sizeof(value), "%ld", pid);
+	snprintf(value, sizeof(value), "%lld", pid);
 	setenv("TASK_PID", value, 1);
 }
 

@@ -2,6 +2,7 @@
 /* Serial ports: what is sent comes as it is; one more than the kernel gives an interrupt. */
 #include <fcntl.h>
 #include <linux/serial.h>
+#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
