@@ -10,7 +10,7 @@
 
 static inline bool module_loaded(const char *name)
 {
-	char path[128];
+	char path[256];
 
 	snprintf(path, sizeof(path), "/sys/module/%s", name);
 	return !access(path, F_OK);
@@ -19,7 +19,7 @@ static inline bool module_loaded(const char *name)
 /* With what it depends on. */
 static inline bool module_load(const char *name)
 {
-	char command[128];
+	char command[256];
 
 	snprintf(command, sizeof(command), "modprobe %s >/dev/null 2>&1", name);
 	return !system(command) && module_loaded(name);
@@ -31,7 +31,7 @@ static inline bool module_load(const char *name)
  */
 static inline bool module_unload(const char *name)
 {
-	char command[128];
+	char command[256];
 
 	snprintf(command, sizeof(command), "modprobe -r %s >/dev/null 2>&1", name);
 	for (int wait = 0; wait < 50; wait++) {

@@ -102,7 +102,7 @@ int main(void)
 	done = churn(&beside);
 	ok(done == PROBES, "%d probes came and went beside user mode", done);
 	if (!ok(!w->iso.page->missed && !w->iso.page->immediate,
-		"no stop was delivered there: %lu misses, %lu immediate", w->iso.page->missed,
+		"no stop was delivered there: %llu misses, %llu immediate", w->iso.page->missed,
 		w->iso.page->immediate))
 		show_deliveries();
 
@@ -120,8 +120,8 @@ int main(void)
 	   "those that came and went: %ld hits, %ld misses", amid.hits, amid.misses);
 	ok(!beside.hits && !beside.misses, "nobody else calls it");
 	/* A stop that finds the task in the kernel four times stops it like others, wherever it is. */
-	diag("amid calls %lu stops were delivered", w->iso.page->immediate);
-	if (!ok(!w->iso.page->missed, "no deadline miss: %lu", w->iso.page->missed))
+	diag("amid calls %llu stops were delivered", w->iso.page->immediate);
+	if (!ok(!w->iso.page->missed, "no deadline miss: %llu", w->iso.page->missed))
 		show_deliveries();
 	worker_end(w);
 	probe_end("counted");

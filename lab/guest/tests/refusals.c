@@ -212,17 +212,17 @@ static void other_sizes(void)
 		uint32_t said;	/* in the structure */
 		uint64_t later;
 	} cases[] = {
-		{ "a structure shorter than the first", EINVAL, sizeof(good) - 8, sizeof(good) - 8 },
-		{ "none at all", EINVAL, 0, sizeof(good) },
+		{ "a structure shorter than the first", EINVAL, sizeof(good) - 8, sizeof(good) - 8, 0 },
+		{ "none at all", EINVAL, 0, sizeof(good), 0 },
 		{ "a longer one that asks nothing unknown", 0, sizeof(struct other_start),
-		  sizeof(struct other_start) },
+		  sizeof(struct other_start), 0 },
 		{ "a longer one that asks more", E2BIG, sizeof(struct other_start),
 		  sizeof(struct other_start), 1 },
 		{ "a longer one of a shorter request", EINVAL, sizeof(good),
-		  sizeof(struct other_start) },
+		  sizeof(struct other_start), 0 },
 		{ "a shorter one of a longer request", EINVAL, sizeof(struct other_start),
-		  sizeof(good) },
-		{ "one that is not all mapped", EFAULT, 16000, 16000 },
+		  sizeof(good), 0 },
+		{ "one that is not all mapped", EFAULT, 16000, 16000, 0 },
 	};
 	char *edge = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct other_start *other = (void *)(edge + 4096 - sizeof(*other));

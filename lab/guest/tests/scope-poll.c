@@ -115,7 +115,7 @@ int main(void)
 	unsigned int own;
 	char name[16];
 	int status;
-	__u32 last, before, unanswered;
+	__u32 last = 0, before, unanswered;
 	pid_t task;
 
 	if (system("modprobe isolator_scope"))
