@@ -144,7 +144,7 @@ def test_what_the_observer_must_have_counted() -> None:
 
 
 def test_ends() -> None:
-    panics = _test(ends="Kernel panic - not syncing: sysrq triggered crash$")
+    panics = _test(ends="Kernel panic - not syncing: sysrq triggered crash")
     begun = "[1] isolab: begin t\n[2] Kernel panic - not syncing: "
     log = f"{begun}sysrq triggered crash\n"
     assert _judge(panics, None, log, died=ENDED).status == "passed"

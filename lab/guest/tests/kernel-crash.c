@@ -6,8 +6,7 @@
  * timeout: 180
  * once: yes
  * about: a fault of the processor's in a quiet section ends the machine, also where others do not
- * ends: (RIP: 0010:|pc : )poll_quietly[.+]
- * dmesg: Kernel panic - not syncing: Fatal exception
+ * ends: Kernel panic - not syncing: isolator: a fault in a quiet section
  * dmesg: BUG: kernel NULL pointer dereference|Unable to handle kernel NULL pointer
  * dmesg: Oops: |Call [Tt]race:
  * dmesg: RCU not watching for|suspicious RCU usage

@@ -7,7 +7,7 @@
  * once: yes
  * about: a panic is not held up by a loop of the kernel that polls with interrupts off
  * dmesg: SMP: failed to stop secondary CPUs 1$
- * ends: Kernel panic - not syncing: sysrq triggered crash$
+ * ends: Kernel panic - not syncing: sysrq triggered crash
  */
 #include "caller.h"
 

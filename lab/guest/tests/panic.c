@@ -6,7 +6,7 @@
  * timeout: 60
  * once: yes
  * about: a panic is not held up by a task that is isolated and never ticks
- * ends: Kernel panic - not syncing: sysrq triggered crash$
+ * ends: Kernel panic - not syncing: sysrq triggered crash
  */
 #include "../test.h"
 
