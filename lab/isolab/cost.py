@@ -11,8 +11,8 @@ from .guests.guest import Guest, Outcome
 from .guests.kernel import Kernel
 from .judge import attempt
 from .judge.campaign import TUNED
+from .judge.sound import boot_sound
 from .paths import OUT
-from .sound import boot_sound
 
 SPINNER = "/lab/bin/spinner --cpu 1 --tick-ms 10"
 # A quiet section's looks in the program cost, stay-looks; one is a load, a test and a branch.

@@ -248,7 +248,7 @@ def _expects(values: list[str], path: Path) -> tuple[Expect, ...]:
         if len(words) != 3 or not words[0].isdigit() or not words[2].isdigit():
             raise term.LabError(f"{path}: observe: needs WINDOW VECTOR|any|others COUNT")
         if words[1] not in {*COUNTERS, *machine.KINDS, machine.UNKNOWN, *machine.KNOWN}:
-            raise term.LabError(f"{path}: observe: {words[1]} is no counter, kind or vector")
+            raise term.LabError(f"{path}: observe: no counter, kind or vector: {words[1]}")
         found.append(Expect(int(words[0]), words[1], int(words[2])))
     return tuple(found)
 

@@ -145,7 +145,7 @@ def test_a_line_of_a_header_is_never_ignored(tmp_path: Path) -> None:
                 _header(path, lines)
     for wrong, why in (
         ("dmesg:", "says nothing"), ("skips: ", "says nothing"),
-        ("observe: 1 syscals 0", "syscals is no counter"),
+        ("observe: 1 syscals 0", "vector: syscals"),
         ("observe: 1 any 0", "needs alone"), ("equal: 1 2 kernel_instructions 1", "needs alone"),
     ):
         with pytest.raises(term.LabError, match=why):

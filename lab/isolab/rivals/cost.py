@@ -10,8 +10,8 @@ from .. import record, term
 from ..guests import kernel, qemu
 from ..guests.guest import Guest, Outcome
 from ..judge import attempt, campaign
+from ..judge.sound import boot_sound
 from ..paths import OUT
-from ..sound import boot_sound
 
 ROUNDS = 6
 # A run has a beginning and an end too: what counts is how much more the longer one takes.

@@ -8,8 +8,8 @@ from .. import record, term
 from ..guests import kernel, packed, qemu
 from ..guests.guest import Event, Guest, Outcome
 from ..judge import attempt, campaign
+from ..judge.sound import boot_sound
 from ..paths import OUT
-from ..sound import boot_sound
 from . import cost
 
 ROUNDS, SAMPLES = 20, 5000

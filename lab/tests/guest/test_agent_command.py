@@ -44,11 +44,11 @@ double now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-void sleep_ms(long ms)
+void sleep_ms(long ms)	/* sleep: what the agent calls */
 {
 	struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
 
-	nanosleep(&ts, NULL);
+	nanosleep(&ts, NULL);	/* sleep: the same */
 }
 
 void begin_event(const char *event, const char *name) {}

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from boots import Boot, clockless, excused
-from isolab import cost, sound, term
+from isolab import cost, term
 from isolab.guests.guest import Guest, Outcome
 from isolab.guests.kernel import Kernel
+from isolab.judge import sound
 from test_attempt import outcome
 
 KERNEL = Kernel("isolator-rt", Path("/nowhere/rt-1"))

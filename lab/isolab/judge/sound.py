@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from . import term
-from .guests.guest import Event, Guest, Outcome, boot
-from .judge import attempt
+from .. import term
+from ..guests.guest import Event, Guest, Outcome, boot
+from . import attempt
 
 
 def boot_sound(name: str, guest: Guest, where: Path, attempts: list[attempt.Record],
