@@ -162,15 +162,15 @@ def outside(log: str, name: str) -> str:
     return log.replace(section, "", 1) if section else log
 
 
-def without(log: str, name: str, allowed: tuple[str, ...], late: bool = False) -> str:
-    """The log but for those lines of one command that are wanted there; @late: and after it."""
-    if not allowed:
+def without(log: str, name: str, allowed: tuple[str, ...]) -> str:
+    """The log but for those lines that are wanted while one command runs, or until the next."""
+    section = between(log, name)
+    if not allowed or not section:
         return log
     wanted = re.compile("|".join(allowed))
-    section = between(log, name)
-    if late and section:
-        begin = log.index(section)
-        after = log.find("isolab: begin ", begin + len(section))
-        section = log[begin:] if after < 0 else log[begin:after]
-    kept = "\n".join("" if wanted.search(line) else line for line in section.split("\n"))
-    return log.replace(section, kept, 1) if section else log
+    begin = log.index(section)
+    after = log.find("isolab: begin ", begin + len(section))
+    end = len(log) if after < 0 else after
+    lines = log[begin:end].split("\n")
+    kept = "\n".join("" if wanted.search(line) else line for line in lines)
+    return log[:begin] + kept + log[end:]

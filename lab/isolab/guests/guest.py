@@ -100,6 +100,12 @@ def back(event: Event) -> bool:
     return bool(event.get("returned")) and not (isinstance(answer, dict) and "error" in answer)
 
 
+def how(event: Event) -> str:
+    """How a command ended that came back: by its exit code, or by a signal."""
+    code = event["exit"]
+    return f"signal {event['signal']}" if code is None else f"exit {code}"
+
+
 def monitor() -> Path:
     """The QMP socket: not below the tree, whose path may be too long for one."""
     return Path(tempfile.gettempdir()) / f"isolab-{os.getpid()}.qmp"

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from .. import term
 from ..guests import observer, selftests
-from ..guests.guest import Guest, Outcome, boot
+from ..guests.guest import Guest, Outcome, boot, how
 from ..guests.kernel import Kernel
 from ..judge import attempt, campaign
 from ..paths import BUILD, OUT
@@ -122,9 +122,7 @@ def failed(outcome: Outcome) -> str | None:
         if event and not event["returned"]:
             return f"{name}: not done within its time; it hangs in: {event.get('hang')}"
         if event and event["exit"] != 0:
-            how = (f"signal {event['signal']}" if event["exit"] is None
-                   else f"exit {event['exit']}")
-            return f"{name}: {how}: {(event.get('out') or '')[-500:]}"
+            return f"{name}: {how(event)}: {(event.get('out') or '')[-500:]}"
     return None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..guests import dmesg
-from ..guests.guest import ENDED, Event, Outcome
+from ..guests.guest import ENDED, Event, Outcome, how
 from ..header import GuestTest
 from . import counted, coverage, sections, windows
 
@@ -63,10 +63,8 @@ def _skipped(result: Result) -> None:
 def _told(event: Event, out: str) -> list[str]:
     """What a test's exit code and output say against it; one that passed has printed its plan."""
     bad = _NOT_OK.findall(out)
-    if event["exit"] is None:
-        return [f"signal {event['signal']}", *bad]
-    if event["exit"]:
-        return [f"exit {event['exit']}", *bad]
+    if event["exit"] != 0:
+        return [how(event), *bad]
     return bad if bad or _PLAN.search(out) else ["exit 0, but no plan: 1..N"]
 
 
@@ -124,7 +122,7 @@ def stray(kernel: str, of: GuestTest, ran: list[GuestTest], log: str) -> list[Re
     A line may come late: what a test allows is allowed until the next one begins.
     """
     for test in ran:
-        log = dmesg.without(log, test.name, test.allows, late=True)
+        log = dmesg.without(log, test.name, test.allows)
         log = dmesg.outside(log, test.name)
     found = dmesg.scan(log)
     if not found:
