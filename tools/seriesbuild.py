@@ -16,6 +16,7 @@ from seriesform import Patch, Series
 from seriesgit import Repository
 
 OPTION = "kernel/isolator/Kconfig"
+MAKE = Path(__file__).parents[1] / "kernel/make"
 FRAGMENTS = {"with": ["base", "x86_64", "nort", "isolator", "isolator-faults"],
              "without": ["base", "x86_64", "nort", "stock"]}
 SAID = 25  # lines of a failed make
@@ -63,12 +64,9 @@ class Kernel:
 
     def make(self, name: str, *words: str) -> subprocess.CompletedProcess[str]:
         """As kernel/build calls it."""
-        environment = {**os.environ, "CCACHE_DIR": str(self.cache), "CCACHE_MAXSIZE": "5G",
-                       "CCACHE_NOHASHDIR": "yes", "CCACHE_DEPEND": "yes"}
+        environment = {**os.environ, "ARCH": "x86_64", "CCACHE_DIR": str(self.cache)}
         return subprocess.run(
-            ["nice", "make", "-C", str(self.tree), f"O={self.tree / f'build-{name}'}",
-             "-j", os.environ.get("JOBS") or str(os.cpu_count()), "ARCH=x86_64",
-             "CC=ccache gcc", "HOSTCC=ccache gcc", *words],
+            [MAKE, "-C", str(self.tree), f"O={self.tree / f'build-{name}'}", *words],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             check=False)
 

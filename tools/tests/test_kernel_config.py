@@ -64,3 +64,21 @@ def test_no_isolator_with(
 ) -> None:
     assert f"config {option}\n" in (source / HARMFUL[option]).read_text()
     assert not has_isolator(conf, tmp_path, ["X86_64", *NEEDED, option])
+
+
+def test_what_else_is_installed_changes_no_kernel(
+    source: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    """kernel/make: each version would be in the configuration, and so in every object's key."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, version in (("pahole", "v1.99"), ("rustc", "rustc 1.99.0 (0 2026-01-01)")):
+        (programs / name).write_text(f"#!/bin/sh\necho '{version}'\n")
+        (programs / name).chmod(0o755)
+    out = tmp_path / "out"
+    subprocess.run(
+        [TOP / "kernel/make", "-s", "-C", source, f"O={out}", "allnoconfig"],
+        check=True, stdout=subprocess.DEVNULL,
+        env={**os.environ, "ARCH": "x86_64", "PATH": f"{programs}:{os.environ['PATH']}"})
+    made = (out / ".config").read_text().splitlines()
+    assert {"CONFIG_PAHOLE_VERSION=0", "CONFIG_RUSTC_VERSION=0"} <= set(made)

@@ -21,7 +21,7 @@ SYMBOLS = ("text_poke_sync", "flush_tlb_kernel_range", "irq_work_queue_on")
 
 
 def _run(command: list[str], what: str) -> str:
-    env = {**os.environ, "CCACHE_DIR": str(cache() / "ccache"), "CCACHE_NOHASHDIR": "yes"}
+    env = {**os.environ, "ARCH": "x86_64", "CCACHE_DIR": str(cache() / "ccache")}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     if done.returncode:
         raise term.LabError(f"{what} failed:\n{(done.stdout + done.stderr)[-3000:]}")
@@ -30,8 +30,8 @@ def _run(command: list[str], what: str) -> str:
 
 def _make(tree: Path, objects: Path, *more: str) -> None:
     _run(
-        ["nice", "make", "-C", str(tree), f"O={objects}", f"-j{os.cpu_count()}", "ARCH=x86_64",
-         "CC=ccache gcc", "HOSTCC=ccache gcc", "KBUILD_MODPOST_WARN=1", *more],
+        [str(TOP / "kernel" / "make"), "-C", str(tree), f"O={objects}", "KBUILD_MODPOST_WARN=1",
+         *more],
         f"make {' '.join(more)} for the lab's module",
     )
 
