@@ -46,7 +46,7 @@ _FAULTS = ("isolator", "isolator-faults", "any")
 _DEBUG = ("isolator", "isolator-faults", "isolator-debug", "any")
 _DISTRO = ("distro", "distro-stock")
 _DISTRO_OURS = ("distro", "distro-isolator")
-_DISTRO_DEB = ("distro-deb",)
+_DISTRO_DEB = (header.PACKAGED,)
 _ARM64 = ("arm64",)
 # What --kernel takes before the name of one of our kernels for that machine.
 _FOREIGN = f"{machine.ARM64.name}-"

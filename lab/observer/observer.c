@@ -220,8 +220,10 @@ static void on_block(unsigned int vcpu, void *userdata)
 	pc |= ~0ULL << ADDR_BITS;
 	of_other = pc == conf.kick && !atomic_exchange(&delivered, false);
 	entered = (tb & TB_SLOT) && enters_by_slot(pc);
-	if (!cpu.in_kernel && machine->slots && !entered)
+	if (!cpu.in_kernel && machine->slots && !entered) {
 		cpu.misplaced++;
+		win.misplaced++;
+	}
 	entered |= !cpu.in_kernel || cpu.returning;
 	if (entered) {
 		leave_kernel();

@@ -109,8 +109,9 @@ static void write_window(void)
 		fputs(", \"user_instructions_per_second_min\": null", f);
 	fprintf(f, ", \"taken_ns\": %" PRId64, taken_ns() - win.begin_taken_ns);
 	fprintf(f, ", \"stood_still_ns\": %" PRId64, win.stood_still_ns);
-	fprintf(f, ", \"probes\": %" PRIu64 ", \"probes_seen\": %" PRIu64,
-		cpu.probes, cpu.probes_seen);
+	fprintf(f, ", \"probes\": %" PRIu64 ", \"probes_seen\": %" PRIu64
+		", \"misplaced\": %" PRIu64,
+		cpu.probes, cpu.probes_seen, win.misplaced);
 	if (conf.heavy) {
 		fputs(", \"heavy\": {", f);
 		for (i = 0; i < HEAVY_KINDS; i++)

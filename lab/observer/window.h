@@ -32,6 +32,7 @@ struct window {
 	uint64_t kernel, tick_kernel, tick_kernel_max, user;
 	uint64_t ticks;
 	uint64_t kicks_of_others;	/* entries by conf.kick that conf.deliver did not send */
+	uint64_t misplaced;		/* cpu.misplaced, since it began */
 	uint64_t heavy[HEAVY_KINDS];
 	uint64_t begin_ns;
 	int64_t begin_taken_ns;

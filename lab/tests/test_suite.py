@@ -40,6 +40,12 @@ def test_passes() -> None:
     assert _judge(_test(), DONE).status == "passed"
 
 
+def test_ways_outside_of_the_slots_fail_where_the_slots_are_of_all_kernels() -> None:
+    end = {"misplaced": 2, "asked_in_vain": 0}
+    assert _judge(_test(), DONE, observer_end=end).status == "failed"
+    assert _judge(_test(kernel="distro-deb"), DONE, observer_end=end).status == "passed"
+
+
 def test_skip_says_why() -> None:
     skipped = {**DONE, "exit": 77, "out": "1..0 # SKIP no such file\n"}
     result = _judge(_test(skips=("a", "no such")), skipped)

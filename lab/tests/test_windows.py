@@ -61,6 +61,8 @@ def test_each_guard() -> None:
     assert broken(out=control, kicks_of_others=1) == []
     assert "of other senders, not at least 1" in broken(out=control)[0]
     assert "of other senders, not at least 1" in broken(out=control, kicks_of_others=None)[0]
+    assert broken(misplaced=0) == []
+    assert broken(misplaced=3) == ["p1: 3 ways into the kernel lead by no slot of its vectors"]
     # An exception that is no page fault is nothing that a program asks for.
     assert broken(entries_by_vector={"exc_general_protection": 4})
     assert "2 page faults, not at most 1" in broken(out=claim(1, most_faults=1))[0]

@@ -11,9 +11,9 @@ from ..header import GuestTest
 NOT_COUNTED = -1
 
 
-def misplaced(end: observer.Window | None) -> list[str]:
+def misplaced(seen: observer.Window | None) -> list[str]:
     """A way from user mode into the kernel that is no entry by the rules of its machine."""
-    many = (end or {}).get("misplaced", 0)
+    many = (seen or {}).get("misplaced", 0)
     return [f"{many} ways into the kernel lead by no slot of its vectors"] if many else []
 
 

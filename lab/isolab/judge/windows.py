@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..guests import machine, observer
+from . import counted
 
 Claim = dict[str, Any]
 _LINE = re.compile(r"^# window (\{.*\})$", re.MULTILINE)
@@ -80,6 +81,7 @@ def judge(
             bad.append(
                 f"{name}: the observer missed probes: {window['probes_seen']} of {window['probes']}"
             )
+        bad += [f"{name}: {why}" for why in counted.misplaced(window)]
         row = _row(claim, window)
         rows.append(row)
         count, least, most = row["interruptions"], claim["least"], claim["most"]
