@@ -5,7 +5,6 @@ The option can be chosen from the patch on that brings its Kconfig.  Before that
 compiled with it all the same: the files of that patch are there from the beginning.
 """
 
-import os
 import re
 import shutil
 import subprocess
@@ -53,7 +52,6 @@ class Kernel:
 
     def __init__(self, source: Path, kernel: Path) -> None:
         self.tree = source.parents[1] / "series" / source.name
-        self.cache = source.parents[2] / "ccache"
         self.kernel = kernel
         self.source = source
         if not (self.tree / "Makefile").exists():
@@ -64,10 +62,9 @@ class Kernel:
 
     def make(self, name: str, *words: str) -> subprocess.CompletedProcess[str]:
         """As kernel/build calls it."""
-        environment = {**os.environ, "ARCH": "x86_64", "CCACHE_DIR": str(self.cache)}
         return subprocess.run(
-            [MAKE, "-C", str(self.tree), f"O={self.tree / f'build-{name}'}", *words],
-            env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            [MAKE, "x86_64", "", "-C", str(self.tree), f"O={self.tree / f'build-{name}'}", *words],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             check=False)
 
     def set_to(self, repository: Repository, places: list[str], option: Patch) -> None:

@@ -66,10 +66,13 @@ def test_no_isolator_with(
     assert not has_isolator(conf, tmp_path, ["X86_64", *NEEDED, option])
 
 
-def test_what_else_is_installed_changes_no_kernel(
+def test_what_the_machine_and_its_user_have_changes_no_kernel(
     source: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
-    """kernel/make: each version would be in the configuration, and so in every object's key."""
+    """kernel/make: each version would be in the configuration, and so in every object's key.
+
+    Called below "make run ARCH=arm64", or with a cross compiler set, it builds what it is told to.
+    """
     programs = tmp_path / "bin"
     programs.mkdir()
     for name, version in (("pahole", "v1.99"), ("rustc", "rustc 1.99.0 (0 2026-01-01)")):
@@ -77,8 +80,9 @@ def test_what_else_is_installed_changes_no_kernel(
         (programs / name).chmod(0o755)
     out = tmp_path / "out"
     subprocess.run(
-        [TOP / "kernel/make", "-s", "-C", source, f"O={out}", "allnoconfig"],
+        [TOP / "kernel/make", "x86_64", "", "-s", "-C", source, f"O={out}", "allnoconfig"],
         check=True, stdout=subprocess.DEVNULL,
-        env={**os.environ, "ARCH": "x86_64", "PATH": f"{programs}:{os.environ['PATH']}"})
+        env={**os.environ, "MAKEFLAGS": " -- ARCH=arm64", "ARCH": "arm64",
+             "CROSS_COMPILE": "isolator-none-", "PATH": f"{programs}:{os.environ['PATH']}"})
     made = (out / ".config").read_text().splitlines()
-    assert {"CONFIG_PAHOLE_VERSION=0", "CONFIG_RUSTC_VERSION=0"} <= set(made)
+    assert {"CONFIG_PAHOLE_VERSION=0", "CONFIG_RUSTC_VERSION=0", "CONFIG_X86=y"} <= set(made)

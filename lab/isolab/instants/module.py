@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The module lab_instants, built for a kernel of kernel/build."""
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -21,8 +20,7 @@ SYMBOLS = ("text_poke_sync", "flush_tlb_kernel_range", "irq_work_queue_on")
 
 
 def _run(command: list[str], what: str) -> str:
-    env = {**os.environ, "ARCH": "x86_64", "CCACHE_DIR": str(cache() / "ccache")}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise term.LabError(f"{what} failed:\n{(done.stdout + done.stderr)[-3000:]}")
     return done.stdout
@@ -30,8 +28,8 @@ def _run(command: list[str], what: str) -> str:
 
 def _make(tree: Path, objects: Path, *more: str) -> None:
     _run(
-        [str(TOP / "kernel" / "make"), "-C", str(tree), f"O={objects}", "KBUILD_MODPOST_WARN=1",
-         *more],
+        [str(TOP / "kernel" / "make"), "x86_64", "", "-C", str(tree), f"O={objects}",
+         "KBUILD_MODPOST_WARN=1", *more],
         f"make {' '.join(more)} for the lab's module",
     )
 
