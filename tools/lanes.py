@@ -3,7 +3,7 @@
 
 Steps come in stretches: those that prepare, those that may have company, and guests, whose clocks
 other work disturbs.  A stretch is over when all of its lanes are.  A step that mostly waits has a
-lane of its own.
+lane of its own, and so has one that goes on through all stretches behind it.
 """
 
 import itertools
@@ -49,22 +49,30 @@ def run_lanes(steps: list[Step], results_dir: Path, minutes: float | None,
                 step.minutes * 60, max(began + minutes * 60 - time.monotonic(), 1.0))
             results[step.name] = run_step(step, results_dir / f"{step.name}.log", limit, out, stop)
 
-    for stretch in stretches(steps):
-        busy = [s for s in stretch if not s.waits]
-        lanes = [[s for s in busy if s.beside], *([s] for s in stretch if s.waits)]
-        others = [threading.Thread(target=lane, args=(todo,)) for todo in lanes]
-        for other in others:
-            other.start()
-        try:
+    def begin(todo: list[Step]) -> threading.Thread:
+        other = threading.Thread(target=lane, args=(todo,))
+        other.start()
+        return other
+
+    others: list[threading.Thread] = []
+    try:
+        for stretch in stretches(steps):
+            others += [begin([s]) for s in stretch if s.through]
+            here = [begin([s]) for s in stretch if s.waits]
+            busy = [s for s in stretch if not s.waits and not s.through]
+            here.append(begin([s for s in busy if s.beside]))
+            others += here
             lane([s for s in busy if not s.beside])
+            for other in here:
+                other.join()
+        for other in others:
+            other.join()
+    finally:
+        # An exception, so a signal too, ends the other lanes with what they have started.
+        if any(other.is_alive() for other in others):
+            stop.set()
             for other in others:
                 other.join()
-        finally:
-            # An exception, so a signal too, ends the other lanes with what they have started.
-            if any(other.is_alive() for other in others):
-                stop.set()
-                for other in others:
-                    other.join()
     # A lane that ended before its time has said why; its steps are missing, and count as failed.
     found = [results.get(s.name) or
              Result(s.name, failed=1, exit=1, note="it was not run", group=s.group)

@@ -58,7 +58,7 @@ class Step:
     """One command and how to count it; `minutes` is its time limit.
 
     `beside`: it may run while other steps do (lanes.py); `waits`: it does little else, none
-    waits for it.
+    waits for it; `through`: nor do those of later stretches.
     """
 
     name: str
@@ -71,6 +71,7 @@ class Step:
     environment: dict[str, str] = field(default_factory=dict)
     beside: bool = False
     waits: bool = False
+    through: bool = False
 
 
 @dataclass

@@ -71,6 +71,20 @@ def test_one_that_waits_holds_nobody_up(tree: Path) -> None:
     assert out.getvalue().splitlines()[-1] == "4 passed, 0 failed"
 
 
+def test_one_that_goes_through_holds_up_no_stretch(tree: Path) -> None:
+    """It ends behind the guest, and yet its failure counts."""
+    todo = [
+        shell("through", f"for i in $(seq 1200); do sleep 0.05; test -e {tree}/guest && break; "
+              f"done; test -e {tree}/guest && echo why && exit 1", through=True),
+        shell("a", "true"),
+        shell("guest", f"touch {tree}/guest", "guest"),
+    ]
+    out = io.StringIO()
+    assert run_lanes(todo, tree / "out", 1.0, out) == 1
+    assert "        | why\n" in out.getvalue()
+    assert out.getvalue().splitlines()[-1] == "2 passed, 1 failed"
+
+
 @pytest.mark.parametrize("beside", [False, True])
 def test_a_failure_in_either_lane_counts(tree: Path, beside: bool) -> None:
     todo = [shell("bad", "echo why; exit 1", beside=beside), shell("good", "true", beside=beside)]
@@ -101,15 +115,15 @@ def test_a_lane_that_broke_is_a_failure(tree: Path) -> None:
     assert out.getvalue().splitlines()[-1] == "1 passed, 2 failed"
 
 
-def test_sigterm_takes_both_lanes_along(tmp_path: Path) -> None:
+def test_sigterm_takes_all_lanes_along(tmp_path: Path) -> None:
     program = (f"import sys; sys.path.insert(0, {str(steps.ROOT / 'tools')!r})\n"
                "import lanes, steps; from pathlib import Path\n"
                f"steps.ROOT = Path({str(tmp_path)!r}); steps.end_on_sigterm()\n"
                "todo = [steps.Step(n, '', ['sh', '-c', 'echo $$ up; sleep 600'], "
-               "'unit', beside=n == 'b') for n in 'ab']\n"
+               "'unit', beside=n == 'b', through=n == 'c') for n in 'abc']\n"
                f"lanes.run_lanes(todo, Path({str(tmp_path)!r}) / 'out', 1.0)\n")
     runner = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL)
-    logs = [tmp_path / f"out/{name}.log" for name in "ab"]
+    logs = [tmp_path / f"out/{name}.log" for name in "abc"]
     until(lambda: all(log.is_file() and " up\n" in log.read_text() for log in logs), runner.poll)
     runner.send_signal(signal.SIGTERM)
     assert runner.wait(timeout=PATIENCE_S) == 128 + signal.SIGTERM
