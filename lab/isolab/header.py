@@ -171,7 +171,7 @@ class GuestTest:
     equals: tuple[Equal, ...]
     mores: tuple[More, ...] = ()
     memory: str = "1G"
-    once: bool = False  # make check runs it without PREEMPT_RT only
+    once: bool = False  # make check runs it on its x86_64 kernel only
     icount: bool = False  # time follows instructions
     windows: int = 0  # windows of which the test itself says what each must hold
     smt: int = 1  # CPUs a core

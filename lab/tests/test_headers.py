@@ -110,7 +110,7 @@ def test_every_test_of_the_distribution_guest_is_in_a_suite() -> None:
     assert found["deb"] == {"distro-deb-cloud": {"deb"}}
     assert found["deb-rt"] == {"distro-deb-cloud-rt": {"deb"}}
     assert found["distro"]["distro-plain"] == known - {"programs", "deb"}
-    assert found["distro-check"] == {"distro-isolator-rt": {"programs"}}
+    assert found["distro-check"] == {"distro-isolator-nort": {"programs"}}
     # And nowhere else: they need systemd.
     for _, tests in suite._choose([], [], suite.SUITES["full-debug"]):
         assert not known & {t.name for t in tests}
@@ -232,5 +232,15 @@ def test_a_test_that_is_run_once_is_in_every_full_suite() -> None:
         return {spec: {t.name for t in tests if t.once} for spec, tests in found}
 
     once = {t.name for t in header.tests() if t.once}
-    assert chosen("check") == {"rt": set(), "nort": once}
+    assert chosen("check") == {"nort": once} and chosen("check-arm64") == {"arm64-rt": set()}
     assert chosen("full-rt") == {"rt": once} and chosen("full-nort") == {"nort": once}
+
+
+def test_make_check_runs_the_other_tests_on_both_its_kernels() -> None:
+    def chosen(name: str) -> set[str]:
+        return {t.name for _, tests in suite._choose([], [], suite.SUITES[name]) for t in tests}
+
+    once = {t.name for t in header.tests() if t.once}
+    faults = {t.name for t in header.tests() if t.kernel == "isolator-faults"}
+    assert chosen("check") - chosen("check-arm64") == faults | once
+    assert "quiet" in chosen("check-arm64") <= chosen("check")

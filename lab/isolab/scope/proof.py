@@ -124,7 +124,7 @@ def main() -> int:
     log.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="isolab-proof-") as temporary:
         with open(log, "wb") as out:
-            process = subprocess.Popen(["make", "scope", "PORT=0"], cwd=TOP,
+            process = subprocess.Popen(["make", "scope", "KERNEL=nort", "PORT=0"], cwd=TOP,
                                        env={**os.environ, TOKEN: token, "TMPDIR": temporary},
                                        stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                        start_new_session=True)
