@@ -19,7 +19,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
 
 #define MAX_VCPUS	64
 #define MAX_ADDRESSES	64
-/* Blocks of one way: it is a few hundred instructions. */
+/* Blocks of one way, each once: it is a few hundred instructions. */
 #define MAX_WAY		4096
 
 static struct addresses {
@@ -41,6 +41,10 @@ static struct vcpu {
 
 static void add(struct vcpu *vcpu, struct block *block)
 {
+	/* A CPU that waits for another one goes round for as long as the host does not run that. */
+	for (unsigned int i = vcpu->count; i--;)
+		if (vcpu->way[i] == block)
+			return;
 	/* One that does not come to its end is not among those that ended. */
 	if (vcpu->count == MAX_WAY)
 		vcpu->inside = false;
