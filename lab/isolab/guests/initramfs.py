@@ -117,8 +117,8 @@ def make(
     """Builds @what, the whole of @directory or only some @targets, in @out."""
     compilers = (f"CC={of.cross}gcc", f"CXX={of.cross}g++") if of.cross else ()
     done = subprocess.run(
-        ["make", "-s", "-C", str(directory), f"O={out}", f"ARCH={of.name}", *compilers,
-         *map(str, targets)],
+        ["make", "-s", f"-j{len(os.sched_getaffinity(0))}", "-C", str(directory), f"O={out}",
+         f"ARCH={of.name}", *compilers, *map(str, targets)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
     )
     if done.returncode:
