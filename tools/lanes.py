@@ -3,7 +3,7 @@
 
 Steps come in stretches: those that prepare, those that may have company, and guests, whose clocks
 other work disturbs.  A stretch is over when all of its lanes are.  A step that mostly waits has a
-lane of its own, and so has one that goes on through all stretches behind it.
+lane of its own, and so have those that go on through all stretches behind theirs.
 """
 
 import itertools
@@ -57,7 +57,7 @@ def run_lanes(steps: list[Step], results_dir: Path, minutes: float | None,
     others: list[threading.Thread] = []
     try:
         for stretch in stretches(steps):
-            others += [begin([s]) for s in stretch if s.through]
+            others.append(begin([s for s in stretch if s.through]))
             here = [begin([s]) for s in stretch if s.waits]
             busy = [s for s in stretch if not s.waits and not s.through]
             here.append(begin([s for s in busy if s.beside]))

@@ -58,7 +58,7 @@ class Step:
     """One command and how to count it; `minutes` is its time limit.
 
     `beside`: it may run while other steps do (lanes.py); `waits`: it does little else, none
-    waits for it; `through`: nor do those of later stretches.
+    waits for it; `through`: nor do those of later stretches, and one of these follows the other.
     """
 
     name: str

@@ -3,6 +3,7 @@
 
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -72,17 +73,18 @@ def test_one_that_waits_holds_nobody_up(tree: Path) -> None:
 
 
 def test_one_that_goes_through_holds_up_no_stretch(tree: Path) -> None:
-    """It ends behind the guest, and yet its failure counts."""
+    """They end behind the guest, one behind the other, and yet a failure counts."""
     todo = [
         shell("through", f"for i in $(seq 1200); do sleep 0.05; test -e {tree}/guest && break; "
-              f"done; test -e {tree}/guest && echo why && exit 1", through=True),
+              f"done; test -e {tree}/guest && touch {tree}/late", through=True),
+        shell("next", f"test -e {tree}/late && echo why && exit 1", through=True),
         shell("a", "true"),
         shell("guest", f"touch {tree}/guest", "guest"),
     ]
     out = io.StringIO()
     assert run_lanes(todo, tree / "out", 1.0, out) == 1
     assert "        | why\n" in out.getvalue()
-    assert out.getvalue().splitlines()[-1] == "2 passed, 1 failed"
+    assert out.getvalue().splitlines()[-1] == "3 passed, 1 failed"
 
 
 @pytest.mark.parametrize("beside", [False, True])
@@ -128,3 +130,14 @@ def test_sigterm_takes_all_lanes_along(tmp_path: Path) -> None:
     runner.send_signal(signal.SIGTERM)
     assert runner.wait(timeout=PATIENCE_S) == 128 + signal.SIGTERM
     assert all(gone(int(log.read_text().split(" up\n")[0].split()[-1]), 20) for log in logs)
+
+
+def test_what_steps_aside() -> None:
+    """By its policy and, where the kernel shares out by session first, as a session."""
+    done = subprocess.run(
+        [steps.ROOT / "tools/aside", sys.executable, "-c",
+         "import os, pathlib; group = pathlib.Path('/proc/self/autogroup')\n"
+         "print(os.sched_getscheduler(0), group.read_text() if group.exists() else 'nice 19')"],
+        capture_output=True, text=True, check=True, start_new_session=True)
+    policy, *group = done.stdout.split()
+    assert int(policy) == os.SCHED_IDLE and group[-2:] == ["nice", "19"]
