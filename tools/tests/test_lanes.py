@@ -132,12 +132,17 @@ def test_sigterm_takes_all_lanes_along(tmp_path: Path) -> None:
     assert all(gone(int(log.read_text().split(" up\n")[0].split()[-1]), 20) for log in logs)
 
 
-def test_what_steps_aside() -> None:
-    """By its policy and, where the kernel shares out by session first, as a session."""
+@pytest.mark.parametrize("session", [True, False])
+def test_what_steps_aside(session: bool) -> None:
+    """By its policy and, where the kernel shares out by session first, with its own session."""
+    group = Path("/proc/self/autogroup")
+    before = group.read_text() if group.exists() else ""
     done = subprocess.run(
         [steps.ROOT / "tools/aside", sys.executable, "-c",
          "import os, pathlib; group = pathlib.Path('/proc/self/autogroup')\n"
-         "print(os.sched_getscheduler(0), group.read_text() if group.exists() else 'nice 19')"],
-        capture_output=True, text=True, check=True, start_new_session=True)
-    policy, *group = done.stdout.split()
-    assert int(policy) == os.SCHED_IDLE and group[-2:] == ["nice", "19"]
+         "print(os.sched_getscheduler(0)); print(group.read_text() if group.exists() else '')"],
+        capture_output=True, text=True, check=True, start_new_session=session)
+    policy, _, at = done.stdout.partition("\n")
+    assert int(policy) == os.SCHED_IDLE
+    if before:
+        assert at.split()[-2:] == ["nice", "19"] if session else at.split() == before.split()
