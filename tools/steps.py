@@ -58,7 +58,8 @@ class Step:
     """One command and how to count it; `minutes` is its time limit.
 
     `beside`: it may run while other steps do (lanes.py); `waits`: it does little else, none
-    waits for it; `through`: nor do those of later stretches, and one of these follows the other.
+    waits for it; `through`: steps of later stretches begin beside it, too, and those that have
+    this run one after another.
     """
 
     name: str

@@ -71,7 +71,7 @@ def test_what_the_machine_and_its_user_have_changes_no_kernel(
 ) -> None:
     """kernel/make: each version would be in the configuration, and so in every object's key.
 
-    Called below "make run ARCH=arm64", or with a cross compiler set, it builds what it is told to.
+    Its arguments name the architecture, whatever MAKEFLAGS, ARCH and CROSS_COMPILE say.
     """
     programs = tmp_path / "bin"
     programs.mkdir()
