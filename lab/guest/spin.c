@@ -51,6 +51,7 @@ static int isolate(void)
 		.size = sizeof(args), .mask = ISOLATOR_MASK_ALL,
 		.deadline_ns = (uint64_t)(spin.opt.deadline_ms * 1e6),
 		.spin_ns = (uint64_t)(spin.opt.spin_ms * 1e6),
+		.yield_ns = (uint64_t)(spin.opt.yield_ms * 1e6),
 	};
 	int error;
 

@@ -19,6 +19,7 @@ struct spin_options {
 	double tick_ms;
 	double deadline_ms;	/* 0: the kernel's default */
 	double spin_ms;		/* 0: the kernel's default */
+	double yield_ms;	/* 0: the kernel's default */
 };
 
 enum spin_command { SPIN_NONE, SPIN_BEGIN, SPIN_END, SPIN_PROBE, SPIN_CONTROL, SPIN_QUIT };

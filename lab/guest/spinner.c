@@ -27,6 +27,7 @@ static const char usage[] =
 "  --tick-ms T        time between ticks (10)\n"
 "  --deadline-ms D    deadline D (the kernel's default)\n"
 "  --spin-ms S        deadline D_spin (the kernel's default)\n"
+"  --yield-ms Y       for how long a tick yields at most (the kernel's default)\n"
 "  --ctl PATH         socket for commands (/run/spinner.sock)\n"
 "commands: ready?  status  probe  control ID N  window ID [notick]  endwindow  self NAME  quit\n"
 "example:\n"
@@ -247,6 +248,7 @@ int main(int argc, char **argv)
 		{ "tick-ms", required_argument, NULL, 't' },
 		{ "deadline-ms", required_argument, NULL, 'd' },
 		{ "spin-ms", required_argument, NULL, 's' },
+		{ "yield-ms", required_argument, NULL, 'y' },
 		{ "ctl", required_argument, NULL, 'l' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -266,6 +268,7 @@ int main(int argc, char **argv)
 		case 't': spin.opt.tick_ms = atof(optarg); break;
 		case 'd': spin.opt.deadline_ms = atof(optarg); break;
 		case 's': spin.opt.spin_ms = atof(optarg); break;
+		case 'y': spin.opt.yield_ms = atof(optarg); break;
 		case 'l': path = optarg; break;
 		case 'h': fputs(usage, stdout); return 0;
 		default: fputs(usage, stderr); return 1;

@@ -10,7 +10,7 @@ from boots import of_job, ready
 from isolab import header, term
 from isolab.guests import kernel, observer
 from isolab.guests.guest import Outcome
-from isolab.judge import attempt, campaign, instrument
+from isolab.judge import attempt, campaign, claims, instrument
 from isolab.judge.campaign import CONFIGS
 from isolab.matrix import cells
 from test_attempt import event, outcome, window
@@ -232,3 +232,13 @@ def test_a_load_that_died_is_none() -> None:
     assert judged(STOCK, died).void == "load-stress died: sh: nice: not found"
     assert judged(ISOLATOR, died).ended == "load-stress died: sh: nice: not found"
     assert not judged(STOCK, ended).over and not judged(ISOLATOR, ended).over
+
+
+def test_the_task_ticks_and_yields_as_its_limits_say() -> None:
+    job = campaign.job(ISOLATOR, TRIGGERS, 30.0).splitlines()
+    started = [line.split() for line in job if line.startswith("start spinner")]
+    assert len(started) == 2
+    for words in started:
+        said = dict(zip(words, [*words[1:], ""], strict=True))
+        assert float(said["--tick-ms"]) / 1000 == claims.TICK_S
+        assert float(said["--yield-ms"]) / 1000 == claims.YIELD_S

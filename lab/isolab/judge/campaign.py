@@ -13,7 +13,7 @@ from ..guests.guest import Event, Guest, Outcome, back
 from ..guests.kernel import SYSCALL_ENTRIES, Kernel
 from ..guests.machine import X86_64, Machine
 from ..header import Trigger
-from . import attempt, instrument
+from . import attempt, claims, instrument
 
 # Windows by number, 4 is the instrument's; a trigger's is TRIGGER + its place in the list.
 QUIET, LOAD, NO_TICK, TRIGGER = 1, 2, 3, 100
@@ -129,7 +129,8 @@ def _load() -> list[str]:
 
 def spinner(config: Config, more: str = "") -> list[str]:
     return [
-        f"start spinner exec /lab/bin/spinner --cpu {ISOLATED} --prio {PRIORITY} --tick-ms 10 "
+        f"start spinner exec /lab/bin/spinner --cpu {ISOLATED} --prio {PRIORITY} "
+        f"--tick-ms {claims.TICK_S * 1000:g} --yield-ms {claims.YIELD_S * 1000:g} "
         f"{config.spinner} {more}",
         "task 15000",
         "ctl probe 5000 probe",

@@ -15,7 +15,9 @@ MAY_REFUSE = ("perf-open", "affinity-task")
 MAX_KERNEL_SHARE = 0.001
 # The worst second of the task against its quiet window.
 MIN_OF_QUIET = 0.5
-TICK_S, YIELD_S, D_S = 0.010, 0.0005, 1.0
+# The task yields for longer than the kernel's 0.5 ms: in an emulator the naps and wake-ups of
+# that took up most of it, and a kworker got so little at each tick that D ran out (arm64).
+TICK_S, YIELD_S, D_S = 0.010, 0.002, 1.0
 # A request waits for the next tick and for those that came before it, and a thread until it
 # is through, a yield at each tick; beyond D it would be a deadline miss.
 MAX_WAIT_S = D_S
