@@ -41,6 +41,19 @@ vmstat() {
 	done </proc/vmstat
 }
 
+# newest: the last line of the kernel's log, time included
+newest() {
+	dmesg | tail -n 1
+}
+
+# logged PATTERN LINE: how many lines with that came after LINE; the log forgets its oldest ones
+logged() {
+	dmesg | PATTERN=$1 LINE=$2 awk '
+		$0 ~ ENVIRON["PATTERN"] { n++ }
+		$0 == ENVIRON["LINE"] { n = 0 }
+		END { print n + 0 }'
+}
+
 tracing=/sys/kernel/tracing
 
 need_tracing() {

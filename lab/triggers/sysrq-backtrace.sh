@@ -11,13 +11,10 @@
 . "${LAB:-/lab}/lib/trigger.sh"
 
 [ -e /proc/sysrq-trigger ] || missing sysrq
-seen() {
-	dmesg | grep -c "NMI backtrace for cpu ${ISO_CPU:?}"
-}
-before=$(seen)
+before=$(newest)
 # On the console too: nothing else may be kept from it, and who reads it knows what was asked for.
 echo l >/proc/sysrq-trigger
 sleep 0.3
-after=$(seen)
-[ $((after - before)) = 1 ] && answer true "CPU $ISO_CPU showed where it was"
-answer false "$((after - before)) backtraces of CPU $ISO_CPU in the log"
+shown=$(logged "NMI backtrace for cpu ${ISO_CPU:?}" "$before")
+[ "$shown" = 1 ] && answer true "CPU $ISO_CPU showed where it was"
+answer false "$shown backtraces of CPU $ISO_CPU in the log"
