@@ -377,6 +377,7 @@ static void *worker_body(void *arg)
 		w->error = iso_start_as(&w->iso, (struct isolator_start_args){
 			.mask = ISOLATOR_MASK_ALL, .flags = w->flags,
 			.deadline_ns = w->deadline_ns, .spin_ns = w->spin_ns,
+			.yield_ns = w->yield_ns,
 		});
 	if (w->error) {
 		w->state = WORKER_FAILED;

@@ -88,7 +88,7 @@ struct worker {
 	bool plain;			/* pinned and FIFO, but not isolated */
 	bool other;			/* SCHED_OTHER, not FIFO */
 	_Atomic unsigned int tick_ms;	/* 0: only when tick_now says so */
-	uint64_t deadline_ns, spin_ns;
+	uint64_t deadline_ns, spin_ns, yield_ns;
 	uint32_t flags;			/* of the start: ISOLATOR_START_* */
 	unsigned int life_s;		/* ends by itself, default 60 */
 	void (*each)(struct worker *w);	/* called in every round */

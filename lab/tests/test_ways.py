@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """arm64: what was executed on the ways in and out is judged by what is known of the code."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -65,6 +66,13 @@ def test_anything_else_is_a_failure(
 def test_what_the_code_itself_shows_is_a_failure() -> None:
     (said,) = ways.complaints(_plan(BAD), Outcome(covered=FINE, ways=WHOLE), 2000)
     assert said == "ways: by the code, in: el0_svc+0x4: call: _printk"
+
+
+def test_of_a_kernel_that_checks_its_locks_only_what_was_executed_counts() -> None:
+    plan = replace(_plan(BAD), lockdep=True)
+    assert not ways.complaints(plan, Outcome(covered=FINE, ways=WHOLE), 2000)
+    said = ways.complaints(plan, Outcome(covered=[*FINE, (0x3000, 0x3004)], ways=WHOLE), 2000)
+    assert "may be patched" in "\n".join(said)
 
 
 def test_a_window_without_entries_shows_nothing() -> None:

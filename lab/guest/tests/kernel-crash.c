@@ -11,6 +11,8 @@
  * dmesg: Oops: |Call [Tt]race:
  * dmesg: RCU not watching for|suspicious RCU usage
  * dmesg: WARNING: .* at (printk_sprint|lock_acquire|lock_release|notifier_call_chain)\+
+ * dmesg: WARNING: .* at (__module_address|bpf_prog_ksym_find|smp_cross_call)\+
+ * dmesg: BUG: Invalid wait context
  *
  * A debug kernel also says that what reports the fault runs where RCU does not watch.
  */

@@ -5,6 +5,17 @@
 
 #include "../test.h"
 
+/* What its start asks for has come: nothing was due at a tick for a while, within 10 s at most. */
+static inline void settle(struct worker *w)
+{
+	uint64_t begin = now_ns(), seen;
+
+	do {
+		seen = w->due_seen;
+		sleep_ms(300);	/* sleep: nothing comes meanwhile */
+	} while (w->due_seen != seen && now_ns() - begin < 10 * SEC);
+}
+
 static inline void measure(struct worker *w, const char *what)
 {
 	static const char *const rows[] = { "LOC", "RES", "CAL", "TLB", "IWI", "NMI" };
@@ -15,7 +26,7 @@ static inline void measure(struct worker *w, const char *what)
 		ok(false, "%s: no isolated worker", what);
 		return;
 	}
-	sleep_ms(300);	/* sleep: what its start asks for has come */
+	settle(w);
 	for (size_t i = 0; i < 6; i++)
 		before[i] = interrupts(rows[i], 1);
 	all = interrupts_all(1);

@@ -32,6 +32,9 @@ class Stretch:
 @dataclass(frozen=True)
 class Plan:
     stretches: tuple[Stretch, ...]
+    # The kernel checks its locks on these ways too, and that code calls what can be patched: only
+    # what was executed counts.
+    lockdep: bool = False
 
     @property
     def walks(self) -> tuple[flow.Flow, ...]:
@@ -59,7 +62,7 @@ def plan(built: Kernel) -> Plan:
     return Plan((
         Stretch("in", tuple(flow.slots(image)), tuple(sorted(synced)), walks["in"]),
         Stretch("out", (flow.change(image),), tuple(sorted(left)), walks["out"]),
-    ))
+    ), built.has("CONFIG_LOCKDEP"))
 
 
 def least(test: GuestTest) -> int:
@@ -74,7 +77,7 @@ def complaints(wanted: Plan, outcome: Outcome, least: int) -> list[str]:
         return ["ways: the plugin has not told what was executed"]
     bad = [
         f"ways: by the code, {stretch.name}: {one['at']}: {one['kind']}: {one['what']}"
-        for stretch in wanted.stretches for one in stretch.walk.bad[:SHOWN]
+        for stretch in wanted.stretches if not wanted.lockdep for one in stretch.walk.bad[:SHOWN]
     ]
     if least <= 0:
         bad.append("ways: the test does not say how many entries its window has")
