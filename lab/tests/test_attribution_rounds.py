@@ -23,7 +23,8 @@ def _part(numbers: Iterable[int], *taken: int) -> attribution.Part:
     at = datetime.datetime.fromtimestamp((OFFSET + 1_050_000_000) / 1e9, datetime.UTC)
     causes = [{"kind": "hardware", "ns": 3 * MS}, {"kind": "timer", "ns": MS}]
     outlier = {"at": at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), "causes": causes}
-    return attribution.Part(windows, {"attribution": {"outliers": [outlier]}}, 1.0, [])
+    said = {"seen": 1, "looked": 1, "outliers": [outlier]}
+    return attribution.Part(windows, {"verdict": "measured", "attribution": said}, 1.0, [])
 
 
 def test_windows_that_show_the_host_are_made_again() -> None:
@@ -74,6 +75,39 @@ def test_what_did_nothing_is_made_again_and_never_is_an_error(
     assert attribution.never(attempts, [3]) == []
 
 
+def _lossy(number: int) -> attribution.Part:
+    """One outlier of two was lost, or samples were."""
+    part = _part((1, 2), 0, 0)
+    if number % 2:
+        part.document["attribution"]["seen"] = 2
+    else:
+        part.document |= {"verdict": "invalid", "words": "invalid: values were lost"}
+    return part
+
+
+def test_no_window_counts_of_a_guest_that_lost_what_it_measured() -> None:
+    whole = _part((1, 2), 0, 0)
+    assert attribution.incomplete(whole) is attribution.incomplete(None) is None
+    assert attribution.spoilt(whole) == set()
+    assert attribution.incomplete(_lossy(1)) == "of 2 outliers, 1 were looked into and 1 kept"
+    assert attribution.incomplete(_lossy(2)) == "invalid: values were lost"
+    assert attribution.spoilt(_lossy(1)) == attribution.spoilt(_lossy(2)) == {1, 2}
+
+
+@pytest.mark.parametrize(("lossy", "boots", "left"), [(1, 2, 0), (2, 3, 0), (99, 3, 2)])
+def test_such_a_guest_is_made_again_twice_and_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], lossy: int, boots: int,
+    left: int,
+) -> None:
+    monkeypatch.setattr(attribution, "_guest", lambda _b, _w, number, _t: (
+        _lossy(number) if number <= lossy else _part((1, 2), 0, 0), Attempt()))
+    windows = [schedule.Window(i, ()) for i in (1, 2)]
+    _, attempts, still = attribution._all(None, windows)  # type: ignore[arg-type]
+    assert len(attempts) == boots and len(still) == left
+    assert [bool(a["incomplete"]) for a in attempts] == [i < lossy for i in range(boots)]
+    assert capsys.readouterr().err.count("incomplete: ") == min(lossy, boots)
+
+
 def test_void_guests_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attribution, "_guest", lambda *_: (None, Attempt("no clocks")))
     windows = [schedule.Window(1, ())]
@@ -107,7 +141,7 @@ def test_an_excused_guest_is_repeated_with_one_thread(
         return Outcome(ours=True, died=died, qemu_log=log, accel=accel)
 
     monkeypatch.setattr(attribution, "boot", boot)
-    monkeypatch.setattr(attribution, "document", lambda _: {})
+    monkeypatch.setattr(attribution, "document", lambda _: _part(()).document)
     monkeypatch.setattr(attribution, "read_windows", lambda *_: [])
     monkeypatch.setattr(attribution, "OUT", tmp_path)
     parts, attempts, _ = attribution._all(None, [schedule.Window(1, ())])  # type: ignore[arg-type]
