@@ -17,15 +17,10 @@
  */
 static bool check(void)
 {
-	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
 	struct worker *w = worker_new(1);
+	int log = kernel_log();
 	uint64_t deferred;
-	bool warned = false;
-	char record[2048];
-	ssize_t n;
 
-	if (log < 0 || lseek(log, 0, SEEK_END) < 0)
-		bail_out("/dev/kmsg");
 	w->deadline_ns = 60 * SEC;
 	need_worker(worker_thread(w));
 	deferred = w->iso.page->deferred;
@@ -35,13 +30,7 @@ static bool check(void)
 	diag("%lu deferred", deferred);
 	worker_tick(w, 1000);
 	worker_end(w);
-	while ((n = read(log, record, sizeof(record) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
-		record[n > 0 ? n : 0] = 0;
-		if (strstr(record, "WARNING") && strstr(record, "isolator"))
-			warned = true;
-	}
-	close(log);
-	return deferred > 0 && !warned;
+	return !kernel_warned(log) && deferred > 0;
 }
 
 int main(void)
