@@ -4,6 +4,7 @@
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -329,7 +330,7 @@ static void copy_page(struct worker *w)
 
 static void worker_loop(struct worker *w)
 {
-	uint64_t end = now_ns() + (w->life_s ? w->life_s : 60) * SEC;
+	uint64_t end = now_ns() + (w->life_s ? w->life_s : 60 * guest_slower()) * SEC;
 	uint64_t next = now_ns() + w->tick_ms * MS;
 
 	while (!w->stop) {
@@ -394,8 +395,7 @@ static void *worker_body(void *arg)
 
 static bool worker_runs(struct worker *w)
 {
-	for (int i = 0; i < 15000 && w->state == WORKER_NEW; i++)
-		sleep_ms(1);
+	comes(w->state != WORKER_NEW, 15000);
 	if (w->state == WORKER_FAILED)
 		diag("worker on CPU %d: %s", w->cpu, strerror(-w->error));
 	if (w->state == WORKER_NEW)
@@ -454,12 +454,7 @@ bool worker_tick(struct worker *w, unsigned int ms)
 {
 	unsigned int want = ++w->tick_now;
 
-	for (unsigned int i = 0; i < ms; i++) {
-		if (w->ticked == want)
-			return true;
-		sleep_ms(1);
-	}
-	return w->ticked == want;
+	return comes(w->ticked == want, ms);
 }
 
 void show_deliveries(void)
@@ -479,9 +474,15 @@ void worker_tells(const struct worker *w)
 	until(w->rounds >= rounds + 2 || w->state == WORKER_OVER);
 }
 
+unsigned int guest_slower(void)
+{
+	const char *text = getenv("SLOWER");
+	int times = text ? atoi(text) : 1;
+
+	return times > 1 ? (unsigned int)times : 1;
+}
+
 bool wait_for(_Atomic uint64_t *value, uint64_t want, unsigned int ms)
 {
-	for (unsigned int i = 0; i < ms && *value < want; i++)
-		sleep_ms(1);
-	return *value >= want;
+	return comes(*value >= want, ms);
 }

@@ -90,7 +90,7 @@ struct worker {
 	_Atomic unsigned int tick_ms;	/* 0: only when tick_now says so */
 	uint64_t deadline_ns, spin_ns, yield_ns;
 	uint32_t flags;			/* of the start: ISOLATOR_START_* */
-	unsigned int life_s;		/* ends by itself, default 60 */
+	unsigned int life_s;		/* ends by itself, default 60 x guest_slower() */
 	void (*each)(struct worker *w);	/* called in every round */
 	void *data;
 	/* told */
@@ -122,12 +122,17 @@ void worker_end(struct worker *w);
 bool worker_tick(struct worker *w, unsigned int ms);
 /* /proc/isolator/deliveries as TAP comments, when a test did not want any. */
 void show_deliveries(void);
+/*
+ * How many times slower than usual this guest is taken to be (SLOWER), at least 1.  The waits
+ * below are multiplied by it, except for comes_within() and until().
+ */
+unsigned int guest_slower(void);
 /* Until *value is at least want, at most ms. */
 bool wait_for(_Atomic uint64_t *value, uint64_t want, unsigned int ms);
 /* Until what it tells of its page is of after this call. */
 void worker_tells(const struct worker *w);
 /* At most ms, until it is so: was it?  Of a guest that stands still it looks once more. */
-#define comes(condition, ms)						\
+#define comes_within(condition, ms)					\
 	({								\
 		uint64_t comes_end = now_ns() + (ms) * MS;		\
 		bool comes_true;					\
@@ -136,10 +141,11 @@ void worker_tells(const struct worker *w);
 			sleep_ms(1);					\
 		comes_true;						\
 	})
+#define comes(condition, ms)	comes_within(condition, (uint64_t)(ms) * guest_slower())
 /* Until it is so; ends the test where it never is. */
 #define until(condition)						\
 	do {								\
-		if (!comes(condition, 60000))				\
+		if (!comes_within(condition, 60000))			\
 			bail_out("it never comes: " #condition);	\
 	} while (0)
 

@@ -136,6 +136,8 @@ def _job(
         lines.append(f"env WINDOW_S {window_s}")
     if sanitizer:
         lines.append(f"env SANITIZER {sanitizer}")
+    if slower > 1:
+        lines.append(f"env SLOWER {slower:.0f}")
     # Isolation starts only in high-resolution mode.
     lines.append(f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list")
     if settle:

@@ -188,6 +188,14 @@ def test_windows_have_their_time() -> None:
     assert "env WINDOW_S 60\n" in lines and "run t 130000 exec" in lines
 
 
+def test_a_slow_guest_is_told() -> None:
+    """Its tests wait longer for what is to come, as their time limit is longer."""
+    test = GuestTest("t", 3, "distro", 10, "a", False, None, (), "", "no", (), ())
+    lines = suite._job([test], 10.0, "").splitlines()
+    assert "env SLOWER 10" in lines and any(line.startswith("run t 100000 ") for line in lines)
+    assert "SLOWER" not in suite._job([test], 1, "")
+
+
 @pytest.mark.parametrize("test", sorted(p.name for p in DISTRO_TESTS.glob("*.py")))
 def test_nothing_runs_outside_of_a_guest(test: str) -> None:
     """They add users and change settings: never those of the machine that the lab is on."""

@@ -115,10 +115,10 @@ run why --top 0 --json
 fits "why --json"
 says '"comm":"spinner",.*"stack":\["' "why --json: with stacks"
 
-# Until it has ended: nobody knows when it begins to look.
+# Until it has ended: nobody knows when it begins to look.  Longer in a slow guest.
 while sleep 0.5; do patch_text; done &	# sleep: now and then
 patching=$!
-run why --time 2 --top 0 --no-stack --json
+run why --time $((2 * ${SLOWER:-1})) --top 0 --no-stack --json
 kill $patching
 wait $patching
 patching=
