@@ -53,7 +53,8 @@ int isolator_affinity(struct task_struct *p, const struct cpumask *mask, bool us
 bool isolator_only_isolated(struct task_struct *p, const struct cpumask *mask)
 {
 	if (p->flags & PF_KTHREAD || cpumask_empty(mask) ||
-	    !cpumask_subset(mask, &isolator_cpumask))
+	    /* Starts and ends go on meanwhile: advice needs no lock. */
+	    !data_race(cpumask_subset(mask, &isolator_cpumask)))
 		return false;
 
 	isolator_count(cpumask_first(mask), ISOLATOR_COUNT_REFUSED, sched_setaffinity);
