@@ -19,7 +19,7 @@ struct outlier {
 	uint64_t value_ns;
 };
 
-/* A power of two.  At one per 60 us, the looking thread may come 120 ms late. */
+/* A power of two.  With one outlier in 10 us, the looking thread may come 20 ms late. */
 #define OUTLIER_ROOM 2048
 
 /* All 0 is an empty one. */

@@ -324,6 +324,12 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     missed = [_judged(made_window("irq"))] * 3 + _all_named()[3:]
     assert code(missed) == term.EXCEEDED
     assert "irq: 17 of 20 were named" in capsys.readouterr().out
+    assert code(_all_named(), verdict="invalid") == term.INCONCLUSIVE
+    lossy = _whole(_all_named()) | {"sample": True, "unmade": [7]}
+    for guests, exit_code in ((1, term.PASS), (2, term.INCONCLUSIVE)):
+        lossy["attempts"] = [{**lossy["attempts"][0], "incomplete": "of 2, 1"}] * guests
+        assert attribution.verdict(lossy, "attribution.json") == exit_code
+        assert capsys.readouterr().out.count("does not count: of 2, 1") == guests
     for unmade, sample, exit_code, said in (
         ([7], False, term.INCONCLUSIVE, "1 failed, 1 skipped"),
         ([7], True, term.PASS, "0 failed, 1 skipped"),
