@@ -296,8 +296,9 @@ def _all(
             else:
                 if less:
                     term.say(f"incomplete: {less}")
-                bad = spoilt(part)
-                again += [w for w in share if w.number in bad]
+                again += [
+                    w for w in share if less or w.number in disturbed or w.number in idle
+                ]
                 parts.append(part)
         left = [*again, *(w for share in shares for w in share)]
         if not left or len(voids) >= MAX_VOID or too_lossy(attempts):
