@@ -7,6 +7,7 @@
  * about: groups with a CPU quota get it beside an isolated CPU that never ticks, whose timer it was
  */
 #include "../test.h"
+#include "timer_list.h"
 
 #define TOP	"/sys/fs/cgroup/"
 #define OTHERS	TOP "lab-quota"
@@ -86,18 +87,7 @@ static void rest(const char *group)
 /* Is the timer that refills a quota on this CPU? */
 static bool timer_on(int cpu)
 {
-	FILE *f = fopen("/proc/timer_list", "r");
-	bool found = false;
-	char line[512];
-	int at = -1;
-
-	while (f && fgets(line, sizeof(line), f)) {
-		sscanf(line, "cpu: %d", &at);
-		found = found || (at == cpu && strstr(line, "sched_cfs_period_timer"));
-	}
-	if (f)
-		fclose(f);
-	return found;
+	return timer_active("sched_cfs_period_timer", cpu);
 }
 
 static bool within(uint64_t is, uint64_t want)

@@ -5,12 +5,13 @@
 
 #include <dirent.h>
 #include "../test.h"
+#include "timer_list.h"
 
 /*
  * Timer interrupts a second of a CPU whose tick of 1000 Hz runs, whatever else the
  * host does; without a tick it is one or two.
  */
-enum { TICK_LEAST = 20, TICK_MOST = 3000, LOOKS = 10 };
+enum { TICK_LEAST = 20, TICK_MOST = 3000 };
 
 #define SERVER	"/sys/kernel/debug/sched/fair_server/cpu%d/runtime"
 
@@ -41,27 +42,6 @@ static inline void affinities(char *text, size_t size)
 	}
 	if (dir)
 		closedir(dir);
-}
-
-/* Which timers are active: the tick and the lockup watchdog of this CPU, Isolator's of any. */
-static inline void look_for_timers(struct residue *r, int on)
-{
-	FILE *f = fopen("/proc/timer_list", "r");
-	int cpu = -1;
-	char line[512];
-
-	while (f && fgets(line, sizeof(line), f)) {
-		sscanf(line, "cpu: %d", &cpu);
-		if (!strstr(line, " #"))
-			continue;
-		r->isolator |= !!strstr(line, "isolator");
-		if (cpu != on)
-			continue;
-		r->tick |= strstr(line, "tick_nohz_handler") || strstr(line, "tick_sched_timer");
-		r->lockup |= !!strstr(line, "watchdog_timer_fn");
-	}
-	if (f)
-		fclose(f);
 }
 
 /* The fair server of a CPU lets an ordinary task run beside the FIFO one. */
@@ -102,12 +82,9 @@ static inline void look(struct residue *r, int cpu)
 	/* A sleep may last longer, where the host has other things to do. */
 	r->loc = (interrupts("LOC", cpu) - r->loc) * (long long)SEC /
 		 (long long)(now_ns() - began);
-	/*
-	 * A tick that is being handled is on no list, and the last timer is not shown where one
-	 * before it leaves the list meanwhile: one look shows too few.
-	 */
-	for (int i = 0; i < LOOKS; i++)
-		look_for_timers(r, cpu);
+	r->tick = timer_active("tick_nohz_handler", cpu) || timer_active("tick_sched_timer", cpu);
+	r->lockup = timer_active("watchdog_timer_fn", cpu);
+	r->isolator = timer_active("isolator", -1);
 	r->fair = fair_runs(cpu);
 	worker_end(plain);
 }
