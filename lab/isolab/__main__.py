@@ -2,6 +2,7 @@
 """The lab's command line: python3 -m isolab."""
 
 import argparse
+import os
 import signal
 import sys
 
@@ -227,6 +228,12 @@ def main() -> int:
         term.die(str(e), e.code)
     except KeyboardInterrupt:
         term.die("interrupted")
+    except BrokenPipeError:
+        if not (arguments.command == "test" and arguments.list):
+            raise  # a guest's
+        # Who read the list has gone, as head does: nothing is left to say, nor to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
 
 
 if __name__ == "__main__":

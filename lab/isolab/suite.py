@@ -373,7 +373,8 @@ def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) ->
     if listing:
         for spec, tests in chosen:
             for t in tests:
-                print(f"{spec:12} {t.cpus} CPUs  {t.name:32} {t.about}")
+                # At once: a reader that has gone is met here, not behind main().
+                print(f"{spec:12} {t.cpus} CPUs  {t.name:32} {t.about}", flush=True)
         return term.PASS
     results: list[Result] = []
     attempts: list[attempt.Record] = []

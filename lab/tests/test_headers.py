@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The headers of triggers and tests, and how the lab reads kernels' addresses."""
 
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,17 @@ def test_every_test_describes_itself_and_is_in_a_suite() -> None:
         [TOP / "tools/campaign", "--list"], capture_output=True, text=True, check=True
     ).stdout
     assert all(re.search(rf"^{name}-", steps, re.MULTILINE) for name in hours)
+
+
+@pytest.mark.parametrize("words", [(), ("--only", "memory")])
+def test_a_list_may_be_read_in_part(words: tuple[str, ...]) -> None:
+    """As by head: no traceback, whoever closes the pipe."""
+    read, write = os.pipe()
+    os.close(read)
+    told = subprocess.run([sys.executable, "-m", "isolab", "test", "--list", *words],
+                          cwd=TOP, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (told.returncode, told.stderr) == (1, "")
 
 
 def test_what_may_be_skipped_is_skipped_somewhere() -> None:
