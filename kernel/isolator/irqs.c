@@ -20,10 +20,17 @@
  */
 void isolator_irq_mask(struct cpumask *mask)
 {
-	int cpu;
+	unsigned int cpu;
 
-	if (!cpumask_subset(mask, &isolator_cpumask)) {
-		cpumask_andnot(mask, mask, &isolator_cpumask);
+	/*
+	 * Starts go on meanwhile.  The CPU that is found stays, or the mask could lose
+	 * its last one: if it has become isolated since, isolator_move_irqs() is about
+	 * to take the descriptor lock and moves the interrupt on.  No lock is due here.
+	 */
+	cpu = data_race(cpumask_nth_andnot(0, mask, &isolator_cpumask));
+	if (cpu < nr_cpu_ids) {
+		data_race(cpumask_andnot(mask, mask, &isolator_cpumask)); /* as above */
+		cpumask_set_cpu(cpu, mask);
 		return;
 	}
 	/* A quiet section of the kernel must leave for it: isolator_watch_section(). */
@@ -41,6 +48,14 @@ static const struct cpumask *isolator_irq_wanted(struct irq_desc *desc)
 	return irq_data_get_affinity_mask(&desc->irq_data);
 }
 
+/* Does it come to @cpu, as the chip is programmed now?  Some chips do not say. */
+static bool irq_comes_to(struct irq_data *data, int cpu)
+{
+	const struct cpumask *now = irq_data_get_effective_affinity_mask(data);
+
+	return cpumask_test_cpu(cpu, cpumask_empty(now) ? irq_data_get_affinity_mask(data) : now);
+}
+
 /* Applies the affinity of @desc again; true if it still may come to @cpu. */
 static bool irq_reapply(struct irq_desc *desc, int cpu)
 {
@@ -51,10 +66,10 @@ static bool irq_reapply(struct irq_desc *desc, int cpu)
 	lockdep_assert_held(&desc->lock);
 	if (!desc->action || !irqd_is_started(data) || irqd_is_per_cpu(data))
 		return false;
+	/* Somebody has sent it elsewhere: some move only when they happen next. */
 	if (!cpumask_test_cpu(cpu, wanted))
-		return false;
-	if (cpumask_test_cpu(cpu, &isolator_cpumask) &&
-	    !cpumask_test_cpu(cpu, irq_data_get_effective_affinity_mask(data)))
+		return irqd_is_setaffinity_pending(data) && irq_comes_to(data, cpu);
+	if (cpumask_test_cpu(cpu, &isolator_cpumask) && !irq_comes_to(data, cpu))
 		return false;
 
 	/* The flag says that somebody chose; that was not us. */
@@ -63,9 +78,8 @@ static bool irq_reapply(struct irq_desc *desc, int cpu)
 	if (!was_set)
 		irqd_clear(data, IRQD_AFFINITY_SET);
 
-	/* Some can move only when they happen: once more on the old CPU. */
-	return irqd_is_setaffinity_pending(data) ||
-	       cpumask_test_cpu(cpu, irq_data_get_effective_affinity_mask(data));
+	/* Once more on the old CPU, as above. */
+	return irqd_is_setaffinity_pending(data) || irq_comes_to(data, cpu);
 }
 
 /**
