@@ -173,11 +173,14 @@ static int isolator_take_cpu(struct isolator_cpu *ic, struct isolator_shared *sh
 	smp_rmb(); /* pairs with isolator_hotplug_end() */
 	if (!cpumask_test_cpu(ic->cpu, &isolator_allowed))
 		ret = -EACCES;
-	if (isolator_timekeeper_beside(ic->cpu) < 0) {
-		/* At once: who goes round the CPUs outside of the mask finds one. */
-		cpumask_clear_cpu(ic->cpu, &isolator_cpumask);
+	if (isolator_timekeeper_beside(ic->cpu) < 0)
 		ret = -EBUSY;
-	}
+	/*
+	 * At once: who goes round the CPUs outside of the mask finds one, and a hot-plug does
+	 * not take this one for isolated, and the CPU that goes for the last other.
+	 */
+	if (ret)
+		cpumask_clear_cpu(ic->cpu, &isolator_cpumask);
 	raw_spin_unlock(&isolator_lock);
 	raw_spin_unlock_irqrestore(&current->pi_lock, flags);
 	return ret;

@@ -94,10 +94,13 @@ void isolator_cpu_down(unsigned int cpu)
 	if (!isolator_enabled())
 		return;
 	isolator_end_async(cpu, NULL, ISOLATOR_END_HOTPLUG);
+	/* A start that fails is in the mask only while it holds the lock. */
+	raw_spin_lock_irq(&isolator_lock);
 	for_each_cpu_andnot(other, cpu_active_mask, &isolator_cpumask) {
 		if (other != cpu)
 			break;
 	}
+	raw_spin_unlock_irq(&isolator_lock);
 	if (other >= nr_cpu_ids) {
 		/* The last housekeeping CPU: somebody has to take its place. */
 		for_each_cpu(other, &isolator_cpumask)
