@@ -342,6 +342,8 @@ noinstr int isolator_quiet_enter(struct isolator_caller *caller)
 			break;
 		isolator_section_state(false);
 		instrumentation_begin();
+		/* What was sent too late for prepare is waited for there, as before user mode. */
+		this_cpu_write(isolator_hot.left, true);
 		isolator_section_over();
 		ret = isolator_section_prepare();
 		instrumentation_end();
