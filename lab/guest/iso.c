@@ -330,7 +330,7 @@ static void copy_page(struct worker *w)
 
 static void worker_loop(struct worker *w)
 {
-	uint64_t end = now_ns() + (w->life_s ? w->life_s : 60 * guest_slower()) * SEC;
+	uint64_t end = now_ns() + (w->life_s ? w->life_s : 60) * guest_slower() * SEC;
 	uint64_t next = now_ns() + w->tick_ms * MS;
 
 	while (!w->stop) {

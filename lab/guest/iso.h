@@ -90,7 +90,7 @@ struct worker {
 	_Atomic unsigned int tick_ms;	/* 0: only when tick_now says so */
 	uint64_t deadline_ns, spin_ns, yield_ns;
 	uint32_t flags;			/* of the start: ISOLATOR_START_* */
-	unsigned int life_s;		/* ends by itself, default 60 x guest_slower() */
+	unsigned int life_s;		/* x guest_slower(): ends by itself, default 60 */
 	void (*each)(struct worker *w);	/* called in every round */
 	void *data;
 	/* told */
@@ -123,8 +123,8 @@ bool worker_tick(struct worker *w, unsigned int ms);
 /* /proc/isolator/deliveries as TAP comments, when a test did not want any. */
 void show_deliveries(void);
 /*
- * How many times slower than usual this guest is taken to be (SLOWER), at least 1.  The waits
- * below are multiplied by it, except for comes_within() and until().
+ * How many times slower than usual this guest is taken to be (SLOWER), at least 1.  A worker's life
+ * and all waits here are multiplied by it, except for comes_within() and until().
  */
 unsigned int guest_slower(void);
 /* Until *value is at least want, at most ms. */

@@ -13,6 +13,7 @@
 #include "../test.h"
 #include "counted.h"
 #include "grace.h"
+#include "kernel_log.h"
 
 #define SAMPLE	"isolator_poll"
 #define CALLER	"lab_caller"
@@ -108,20 +109,6 @@ static inline void caller_stop(const char *module, const char *end)
 static inline unsigned long long caller_missed(void)
 {
 	return counted("cpu 1 total", " missed ");
-}
-
-/* Lines of the kernel's log with this in them. */
-static inline unsigned int logged(const char *what)
-{
-	FILE *f = popen("dmesg", "r");
-	unsigned int count = 0;
-	char line[1024];
-
-	while (f && fgets(line, sizeof(line), f))
-		count += strstr(line, what) != NULL;
-	if (f)
-		pclose(f);
-	return count;
 }
 
 /* A grace period needs nothing of a section, which goes on: true, in one of so many tries. */

@@ -106,9 +106,11 @@ int main(void)
 	iso_require(4);
 	look(&before, 1);
 	second->tick_ms = 10;
-	second->life_s = 600;	/* longer than the test may take */
+	second->life_s = 600;	/* more than the test may take */
 	second->spin_ns = SEC;	/* a busy host holds its CPU for longer than the usual D_spin */
 	need_worker(worker_process(second));
+	/* What is looked for afterwards must have been seen. */
+	ok(timer_active("isolator", -1), "a timer of Isolator's runs while a CPU is isolated");
 	busy[0] = load(0);
 	busy[1] = load(3);
 	sleep_ms(200);	/* sleep: what their begin asks for has come */

@@ -4,6 +4,7 @@
 #define LAB_FAULT_H
 
 #include "../test.h"
+#include "kernel_log.h"
 
 #define FAULT	"/proc/isolator/fault"
 
@@ -29,31 +30,10 @@ static inline void without_fault(bool (*check)(void))
 	ok(check(), "without a fault the check passes");
 }
 
-/* The kernel's log from here on; kernel_warned() closes it. */
-static inline int kernel_log(void)
-{
-	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
-
-	if (log < 0 || lseek(log, 0, SEEK_END) < 0)
-		bail_out("/dev/kmsg");
-	return log;
-}
-
-/* Has Isolator's part of the kernel warned since? */
+/* Has Isolator's part of the kernel warned since the last look at the log? */
 static inline bool kernel_warned(int log)
 {
-	bool warned = false;
-	char record[2048];
-	ssize_t n;
-
-	/* EPIPE: records are gone that nobody read. */
-	while ((n = read(log, record, sizeof(record) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
-		record[n > 0 ? n : 0] = 0;
-		if (strstr(record, "WARNING") && strstr(record, "isolator"))
-			warned = true;
-	}
-	close(log);
-	return warned;
+	return kernel_logged(log, "WARNING", "isolator") > 0;
 }
 
 static inline int with_fault(const char *name, bool (*check)(void))
