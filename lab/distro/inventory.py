@@ -34,7 +34,8 @@ SETTINGS = ("/proc/sys/", "/sys/devices/system/cpu/", "/sys/devices/virtual/work
 
 def _said(*command: str) -> list[str]:
     # What it complains of stands in the test's own output.
-    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return said.stdout.splitlines()
 
 
 def _entry(path: str, read: bool) -> str:
@@ -64,7 +65,7 @@ def take() -> Inventory:
         found[f"package {name}"] = state
     for line in (*_said("getent", "group"), *_said("getent", "passwd")):
         found[f"account {line}"] = "there"
-    # From the files: systemd itself may still be reading them for the last package, on a slow machine.
+    # From the files: systemd itself may still be reading them for the last package.
     for line in _said("systemctl", "--root=/", "list-unit-files", "--no-legend", "--no-pager"):
         found[f"unit {line.split()[0]}"] = " ".join(line.split()[1:])
     found["grubenv"] = " ".join(_said("grub-editenv", "/boot/grub/grubenv", "list"))
