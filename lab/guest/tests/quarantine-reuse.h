@@ -130,7 +130,7 @@ static inline bool quarantine_holds(void)
 {
 	watched.foreign = 0;
 	watched.stale = 0;
-	return quarantine_rounds(60, 100);
+	return quarantine_rounds(60, guest_slower() > 1 ? 500 : 100);
 }
 
 static inline int quarantine_reuse(unsigned int rounds)
