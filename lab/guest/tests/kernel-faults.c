@@ -19,7 +19,7 @@ static void told(enum caller_fault fault, const char *by, const char *what)
 
 	caller_put(CALLER, "fault", fault);
 	until(!caller_get(CALLER, "fault") && caller_polls(CALLER));
-	ok(comes((said += kernel_logged(log, by, "")) > 0, 5000), "%s: \"%s\"", what, by);
+	ok(comes((said += kernel_logged(log, by)) > 0, 5000), "%s: \"%s\"", what, by);
 	close(log);
 }
 

@@ -20,19 +20,25 @@ static inline int kernel_log(void)
 	return log;
 }
 
-/* How many records have these words in them, of those that came since the last look. */
-static inline unsigned int kernel_logged(int log, const char *what, const char *and_what)
+/* The next record that came since; false: there is none. */
+static inline bool kernel_record(int log, char *record, size_t size)
+{
+	ssize_t n = read(log, record, size - 1);
+
+	if (n < 0 && errno == EPIPE)
+		bail_out("the kernel's log has gone on faster than it was read");
+	record[n > 0 ? n : 0] = 0;
+	return n > 0;
+}
+
+/* How many records have this in them, of those that came since the last look. */
+static inline unsigned int kernel_logged(int log, const char *what)
 {
 	unsigned int count = 0;
 	char record[2048];
-	ssize_t n;
 
-	while ((n = read(log, record, sizeof(record) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
-		if (n < 0)
-			bail_out("the kernel's log has gone on faster than it was read");
-		record[n] = 0;
-		count += strstr(record, what) && strstr(record, and_what);
-	}
+	while (kernel_record(log, record, sizeof(record)))
+		count += strstr(record, what) != NULL;
 	return count;
 }
 

@@ -124,7 +124,8 @@ static inline bool quarantine_rounds(unsigned int rounds, unsigned int tick_ms)
 
 /*
  * For planted faults, of a task that does nothing but read what was there.  It ticks so
- * seldom that each fault shows: a tick between the removal and what comes after hides it.
+ * seldom that each fault shows: a tick between the removal and what comes after hides it.  In a
+ * slow guest a round takes half a second; D_spin bounds how seldom it may be.
  */
 static inline bool quarantine_holds(void)
 {

@@ -185,7 +185,7 @@ static inline struct worker *reader(unsigned int tick_ms)
 	w->tick_ms = tick_ms;
 	w->flags = ISOLATOR_START_QUARANTINE;
 	w->deadline_ns = 3600 * SEC;
-	w->spin_ns = guest_slower() > 1 ? SEC : SEC / 2;
+	w->spin_ns = guest_slower() > 1 ? SEC : SEC / 2;	/* no more than SEC is allowed */
 	w->life_s = 3600;
 	need_worker(worker_thread(w));
 	return w;
