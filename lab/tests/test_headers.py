@@ -83,7 +83,8 @@ def test_a_list_may_be_read_in_part(words: tuple[str, ...]) -> None:
     read, write = os.pipe()
     os.close(read)
     told = subprocess.run([sys.executable, "-m", "isolab", "test", "--list", *words],
-                          cwd=TOP, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+                          cwd=TOP, env={**os.environ, "PYTHONPATH": "lab:scope:report"},
+                          stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
     assert (told.returncode, told.stderr) == (1, "")
 

@@ -177,6 +177,8 @@ def test_order_is_judged_where_a_trigger_had_the_machine_for_itself() -> None:
         (100, 0, 200, True),
         (100, 1, 200, False),
         (0, 0, 200, False),
+        (16, 0, 84, True),
+        (16, 0, 83, False),
     ],
 )
 def test_an_order_holds_or_the_tables_other_one(
