@@ -71,7 +71,7 @@ bool isolator_check_deadline(struct isolator_cpu *ic, enum isolator_kind kind, u
 
 	raw_spin_lock_irqsave(&ic->lock, flags);
 	since = req->since;
-	waited = since ? ktime_get_mono_fast_ns() - since : 0;
+	waited = since ? isolator_since(since) : 0;
 	/* No interrupt reaches a quiet section; it is reported once. */
 	if (!since || !isolator_waits_too_long(ic, since, bound) ||
 	    (isolator_in_section(ic->cpu) && !isolator_overdue(ic))) {

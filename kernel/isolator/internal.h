@@ -11,6 +11,7 @@
 #include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
+#include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
 struct file;
@@ -248,6 +249,14 @@ static inline struct isolator_cpu *isolator_of(int cpu)
 	return per_cpu_ptr(&isolator_cpus, cpu);
 }
 
+/* ns since @since, by a clock of which another CPU may have been ahead for a moment. */
+static inline u64 isolator_since(u64 since)
+{
+	u64 now = ktime_get_mono_fast_ns();
+
+	return now > since ? now - since : 0;
+}
+
 /*
  * Is the current task the owner?  Then it is on @ic's CPU.  An end may come at any time
  * but while interrupts or preemption are off there: see isolator_local_off().
@@ -325,6 +334,8 @@ void isolator_sender_count(struct isolator_cpu *ic, enum isolator_count what,
 void isolator_sender_wait(struct isolator_cpu *ic, enum isolator_kind kind,
 			  void *func, const char *comm, u64 waited);
 void isolator_senders_show(struct seq_file *m, struct isolator_cpu *ic);
+unsigned int isolator_forget_stack(unsigned long *stack, unsigned int nr,
+				   const struct module *module);
 void isolator_senders_forget(struct isolator_cpu *ic, const struct module *module);
 
 /* deadline.c */

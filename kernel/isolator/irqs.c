@@ -66,9 +66,12 @@ static bool irq_reapply(struct irq_desc *desc, int cpu)
 	lockdep_assert_held(&desc->lock);
 	if (!desc->action || !irqd_is_started(data) || irqd_is_per_cpu(data))
 		return false;
-	/* Somebody has sent it elsewhere: some move only when they happen next. */
+	/*
+	 * Somebody has sent it elsewhere: some move only when they happen next, and the chip may
+	 * have found no place there.
+	 */
 	if (!cpumask_test_cpu(cpu, wanted))
-		return irqd_is_setaffinity_pending(data) && irq_comes_to(data, cpu);
+		return irq_comes_to(data, cpu);
 	if (cpumask_test_cpu(cpu, &isolator_cpumask) && !irq_comes_to(data, cpu))
 		return false;
 

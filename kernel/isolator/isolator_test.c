@@ -277,6 +277,7 @@ static void isolator_test_module_goes(struct kunit *test)
 	struct isolator_cpu *ic = isolator_test_cpu(test);
 	struct module *module = kunit_kzalloc(test, sizeof(*module), GFP_KERNEL);
 	void *func = module;
+	struct isolator_request own = { .func = func, .caller = (unsigned long)func };
 	unsigned int lines;
 
 	KUNIT_ASSERT_NOT_NULL(test, module);
@@ -288,7 +289,10 @@ static void isolator_test_module_goes(struct kunit *test)
 							ic->senders), 0);
 	isolator_test_note_queued(ic, ISOLATOR_KIND_CALL, func);
 	isolator_test_note_queued(ic, ISOLATOR_KIND_CALL, isolator_test_a);
+	isolator_record_delivery(ic, ISOLATOR_KIND_CALL, &own, 0, false, false);
 	isolator_forget_module(ic, module);
+	KUNIT_EXPECT_PTR_EQ(test, ic->deliveries[0].request.func, ISOLATOR_FUNC_GONE);
+	KUNIT_EXPECT_EQ(test, ic->deliveries[0].request.caller, 0);
 	isolator_test_note_queued(ic, ISOLATOR_KIND_CALL, func);
 	isolator_test_note_queued(ic, ISOLATOR_KIND_CALL, isolator_test_a);
 	/* Two entries of the module's function, one of the kernel's. */

@@ -83,7 +83,7 @@ void isolator_note_taken(struct isolator_cpu *ic, enum isolator_kind kind)
 		return;
 	raw_spin_lock(&ic->lock);
 	if (req->since) {
-		isolator_note_wait(ic, kind, ktime_get_mono_fast_ns() - req->since);
+		isolator_note_wait(ic, kind, isolator_since(req->since));
 		req->since = 0;
 		req->count = 0;
 	}

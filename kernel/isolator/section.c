@@ -115,7 +115,7 @@ static void isolator_check_now(struct isolator_cpu *ic)
 	char comm[TASK_COMM_LEN];
 	unsigned long flags;
 
-	if (!since || ktime_get_mono_fast_ns() - since <= READ_ONCE(ic->spin) ||
+	if (!since || isolator_since(since) <= READ_ONCE(ic->spin) ||
 	    !isolator_overdue(ic))
 		return;
 	isolator_sender_name(comm);

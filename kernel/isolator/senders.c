@@ -189,6 +189,8 @@ void isolator_senders_forget(struct isolator_cpu *ic, const struct module *modul
 		s = isolator_sender_at(ic, i);
 		if (s && within_module((unsigned long)s->func, module))
 			s->func = ISOLATOR_FUNC_GONE;
+		if (s)
+			s->nr_stack = isolator_forget_stack(s->stack, s->nr_stack, module);
 		raw_spin_unlock_irq(&ic->lock);
 	}
 }

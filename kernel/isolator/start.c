@@ -354,7 +354,11 @@ static int isolator_begin_here(struct isolator_start_args *args,
 	if (ic->owner == current) {
 		ret = isolator_nest(ic, args, asked);
 	} else {
-		ret = isolator_check_cpu(ic->cpu) ?: isolator_make_tally(ic);
+		/* Again: it took the mutexes, and from here on the last session's books go. */
+		if (current->nr_cpus_allowed != 1 || raw_smp_processor_id() != ic->cpu)
+			ret = -ENOTUNIQ;
+		else
+			ret = isolator_check_cpu(ic->cpu) ?: isolator_make_tally(ic);
 		if (!ret) {
 			ret = isolator_begin_locked(ic, shared, senders, args, locks, locked);
 			shared = NULL;

@@ -372,6 +372,28 @@ int isolator_stats_show(struct seq_file *m, void *v)
 	return 0;
 }
 
+/** isolator_forget_stack - the frames of a module that goes leave @stack; returns how many stay */
+unsigned int isolator_forget_stack(unsigned long *stack, unsigned int nr,
+				   const struct module *module)
+{
+	unsigned int i, stay = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (!within_module(stack[i], module))
+			stack[stay++] = stack[i];
+	}
+	return stay;
+}
+
+static void isolator_forget_delivery(struct isolator_delivery *d, const struct module *module)
+{
+	if (within_module((unsigned long)d->request.func, module))
+		d->request.func = ISOLATOR_FUNC_GONE;
+	if (within_module(d->request.caller, module))
+		d->request.caller = 0;
+	d->nr_stack = isolator_forget_stack(d->stack, d->nr_stack, module);
+}
+
 /**
  * isolator_forget_module - the functions of a module that goes
  * @ic: the CPU
@@ -389,6 +411,8 @@ void isolator_forget_module(struct isolator_cpu *ic, const struct module *module
 		if (within_module((unsigned long)ic->callbacks[i].func, module))
 			ic->callbacks[i].func = ISOLATOR_FUNC_GONE;
 	}
+	for (i = 0; i < ISOLATOR_DELIVERIES; i++)
+		isolator_forget_delivery(&ic->deliveries[i], module);
 	raw_spin_unlock_irq(&ic->lock);
 	isolator_senders_forget(ic, module);
 }

@@ -3,6 +3,7 @@
  * Isolator: what ends it for everybody or for a CPU: suspend, reboot, hot-plug.
  */
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/init.h>
 #include <linux/isolator.h>
 #include <linux/notifier.h>
@@ -10,6 +11,8 @@
 #include <linux/suspend.h>
 
 #include "internal.h"
+
+#define ISOLATOR_END_LOOK_US	100	/* an end takes as long, but for that of a quiet section */
 
 static void isolator_end_all(enum isolator_end why)
 {
@@ -82,6 +85,28 @@ static void isolator_bypass_end(void)
 	atomic_dec(&isolator_bypassed);
 }
 
+/* A housekeeping CPU but @cpu; nr_cpu_ids: none.  @ending: one is about to become one. */
+static int isolator_other_than(int cpu, bool *ending)
+{
+	int other;
+
+	*ending = false;
+	/* A start that fails is in the mask only while it holds the lock. */
+	raw_spin_lock_irq(&isolator_lock);
+	for_each_cpu_andnot(other, cpu_active_mask, &isolator_cpumask) {
+		if (other != cpu)
+			goto unlock;
+	}
+	for_each_cpu_and(other, cpu_active_mask, &isolator_cpumask) {
+		if (other != cpu && !isolator_of(other)->owner)
+			*ending = true;
+	}
+	other = nr_cpu_ids;
+unlock:
+	raw_spin_unlock_irq(&isolator_lock);
+	return other;
+}
+
 /**
  * isolator_cpu_down - @cpu goes offline; its hot-plug thread was not woken yet
  *
@@ -89,18 +114,15 @@ static void isolator_bypass_end(void)
  */
 void isolator_cpu_down(unsigned int cpu)
 {
+	bool ending;
 	int other;
 
 	if (!isolator_enabled())
 		return;
 	isolator_end_async(cpu, NULL, ISOLATOR_END_HOTPLUG);
-	/* A start that fails is in the mask only while it holds the lock. */
-	raw_spin_lock_irq(&isolator_lock);
-	for_each_cpu_andnot(other, cpu_active_mask, &isolator_cpumask) {
-		if (other != cpu)
-			break;
-	}
-	raw_spin_unlock_irq(&isolator_lock);
+	/* An end leaves the mask within D_spin, of a quiet section; it needs none of our locks. */
+	while ((other = isolator_other_than(cpu, &ending)) >= nr_cpu_ids && ending)
+		fsleep(ISOLATOR_END_LOOK_US);
 	if (other >= nr_cpu_ids) {
 		/* The last housekeeping CPU: somebody has to take its place. */
 		for_each_cpu(other, &isolator_cpumask)
