@@ -19,6 +19,7 @@ from pathlib import Path
 import jsonschema
 import processors
 from isolator_report import schemafile
+from isolator_report.parser import Parser
 from rounds import (
     ERROR,
     INCONCLUSIVE,
@@ -160,7 +161,7 @@ def moved(samples: dict[str, list[dict[str, float]]]) -> list[int]:
 
 def main() -> int:
     """Measure, write, judge."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tools/bench channel", description=__doc__, epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=ROUNDS_LEAST,

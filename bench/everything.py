@@ -19,6 +19,7 @@ from typing import Any
 import alloc
 import jsonschema
 from isolator_report import schemafile
+from isolator_report.parser import Parser
 from rounds import ERROR, EXCEEDED, INCONCLUSIVE, PASS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -121,7 +122,7 @@ PROGRAMS = ("channel", "measure")  # what follows these names is theirs
 
 def main() -> int:
     """Measure what is asked for, write, say the worst."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tools/bench", description=__doc__, epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", nargs="?", choices=list(BENCHMARKS), metavar="NAME",

@@ -19,7 +19,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import comparison
 import jsonschema
@@ -27,6 +27,7 @@ import pairs
 import rivals
 from channel import machine, version
 from isolator_report import schemafile
+from isolator_report.parser import Parser
 from pairs import ROUNDS_LEAST, Bar
 from rounds import ERROR, EXCEEDED, INCONCLUSIVE, PASS
 
@@ -60,14 +61,6 @@ or oslat differs from itself by so much that the bar would not be seen missed.
 
 Part = tuple[int, dict[str, Any]]
 Rounds = list[list[dict[str, Any]]]
-
-
-class Parser(argparse.ArgumentParser):
-    """Wrong arguments are an error, 1; argparse's own 2 would say that a bar does not hold."""
-
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(ERROR, f"{self.prog}: {message}\n")
 
 
 def call(command: Sequence[str | Path], codes: tuple[int, ...] = (PASS,)) -> int:

@@ -31,7 +31,7 @@ from typing import NoReturn, TextIO
 from child import Child
 
 ROOT = Path(__file__).resolve().parent.parent
-SKIPPED = 77
+INCONCLUSIVE, SKIPPED = 3, 77
 VERSION = 3  # of the results' schema; what an earlier one wrote is not gone on with
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$")
 TAP = re.compile(r"^(not )?ok\b(.*)$")
@@ -339,7 +339,7 @@ def save(path: Path, results: list[Result]) -> None:
 
 def run_steps(steps: list[Step], results_dir: Path, minutes: float,
               state: Path | None = None, out: TextIO = sys.stdout, whole: bool = True) -> int:
-    """Run `steps` within `minutes`; exit code 0 when nothing failed.
+    """Run `steps` within `minutes`; exit code 0 when nothing failed, 3 if steps are left.
 
     With `state`, steps that passed in an earlier run are not run again, and a
     step that no time is left for waits for the next run instead of failing.  One
@@ -350,11 +350,13 @@ def run_steps(steps: list[Step], results_dir: Path, minutes: float,
     deadline = time.monotonic() + minutes * 60
     done = load_done(state)
     results: list[Result] = []
+    kept: set[str] = set()
     left = 0
     for step in steps:
         earlier = done.get(step.name)
         if earlier is not None and earlier.failed == 0 and earlier.passed:
             results.append(earlier)
+            kept.add(step.name)
             out.write(f"{'done':8}{step.name:{NAME_WIDTH}} in an earlier run, at "
                       f"{earlier.commit}\n")
             continue
@@ -375,7 +377,11 @@ def run_steps(steps: list[Step], results_dir: Path, minutes: float,
             save(state, list(done.values()))
     if left:
         out.write(f"{left} steps left: run the same command again to go on\n")
-    return conclude(results, results_dir, out, whole)
+    old = sum(result.passed for result in results if result.name in kept)
+    if old:
+        out.write(f"of what follows, {old} passed in earlier runs, at the commits named above\n")
+    code = conclude(results, results_dir, out, whole and not left)
+    return code or (INCONCLUSIVE if left else 0)
 
 
 def conclude(results: list[Result], results_dir: Path, out: TextIO, whole: bool) -> int:

@@ -28,14 +28,23 @@ int affinity_pin(int cpu)
 	return affinity_set(0, &here);
 }
 
+int affinity_read(struct cpulist *cpus)
+{
+	int error = affinity_get(cpus);
+
+	if (!error)
+		return 0;
+	error_say("cannot read which CPUs this process may use: %s", strerror(error));
+	return -1;
+}
+
 int affinity_check(const char *option, const struct cpulist *cpus)
 {
 	struct cpulist allowed, other = *cpus;
 	char *wrong, *right;
-	int error = affinity_get(&allowed);
 
-	if (error)
-		return error_say("cannot read which CPUs this process may use: %s", strerror(error)), -1;
+	if (affinity_read(&allowed))
+		return -1;
 	cpulist_minus(&other, &allowed);
 	if (cpulist_empty(&other))
 		return 0;

@@ -10,6 +10,9 @@
 /* Those of the calling thread; 0 or the errno. */
 int affinity_get(struct cpulist *cpus);
 
+/* The same; 0, or -1, said why. */
+int affinity_read(struct cpulist *cpus);
+
 /* @tid, 0 for the calling thread, runs on no others from now on; 0 or the errno. */
 int affinity_set(pid_t tid, const struct cpulist *cpus);
 

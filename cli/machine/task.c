@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/root.h"
 #include "base/setting.h"
 #include "base/text.h"
@@ -76,10 +77,14 @@ static unsigned int stat_number(const char *stat, int field)
 	return number;
 }
 
-bool task_is_tid(const char *text)
+int task_check_tid(const char *text)
 {
 	/* More digits are no pid_t's. */
-	return text_is_number(text) && strlen(text) <= 9 && strtol(text, NULL, 10);
+	if (text_is_number(text) && strlen(text) <= 9 && strtol(text, NULL, 10))
+		return 0;
+	error_say("\"%s\" is not a TID: use a number from /proc/PID/task, or a PID for the first thread of a process",
+		  text);
+	return -1;
 }
 
 bool task_read(struct task *task, const char *root, const char *tid)

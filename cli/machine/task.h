@@ -23,8 +23,8 @@ struct task {
 	unsigned int policy, priority;	/* as of sched_setscheduler(2) */
 };
 
-/* Is @text the number of a task, as a user may give it? */
-bool task_is_tid(const char *text);
+/* Can @text, as a user gave it, be the number of a task?  0, or -1, said what can. */
+int task_check_tid(const char *text);
 
 /* False: there is none, or it ends just now. */
 bool task_read(struct task *task, const char *root, const char *tid);

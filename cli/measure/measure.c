@@ -185,10 +185,9 @@ static int last_of(const struct cpulist *cpus)
 static int choose_cpus(struct cpulist *cpus)
 {
 	struct cpulist allowed, online;
-	int error = affinity_get(&allowed);
 
-	if (error)
-		return error_say("cannot read which CPUs this process may use: %s", strerror(error)), -1;
+	if (affinity_read(&allowed))
+		return -1;
 	*cpus = options.cpus.given ? options.cpus : allowed;
 	if (options.cpus.given)
 		return online_read("/", &online) || online_check("cpu", cpus, &online) ||
@@ -298,8 +297,8 @@ static int make_order(struct order *order, struct result *result)
 		return error_say("--worst needs --why"), -1;
 	if (options.with_cpus.given && !options.with)
 		return error_say("--with-cpus needs --with"), -1;
-	if (!options.with_cpus.given && affinity_get(&options.with_cpus))
-		return error_say("cannot read which CPUs this process may use"), -1;
+	if (!options.with_cpus.given && affinity_read(&options.with_cpus))
+		return -1;
 	return make_limits(result);
 }
 

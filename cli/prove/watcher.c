@@ -25,13 +25,11 @@ static pid_t child;	/* 0: it has ended */
 /* It spins above all ordinary tasks: the one that ends it must run elsewhere. */
 static int leave(int cpu)
 {
+	int error;
 	struct cpulist cpus, here = { 0 };
-	int error = affinity_get(&cpus);
 
-	if (error) {
-		error_say("cannot read which CPUs this process may use: %s", strerror(error));
+	if (affinity_read(&cpus))
 		return -1;
-	}
 	if (!cpulist_has(&cpus, cpu))
 		return 0;
 	cpulist_add(&here, cpu);

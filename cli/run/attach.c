@@ -75,11 +75,8 @@ static int check_options(struct run *run, const char *tid)
 		return -1;
 	if (run_options_priority(run, options.policy >= FIFO))
 		return -1;
-	if (!task_is_tid(tid)) {
-		error_say("\"%s\" is not a TID: use a number from /proc/PID/task, or a PID for the first thread of a process",
-			  tid);
+	if (task_check_tid(tid))
 		return -1;
-	}
 	run->own = run->cpus;
 	run->attached = (pid_t)strtol(tid, NULL, 10);
 	return 0;

@@ -112,8 +112,8 @@ static int detach(int argc, char **argv)
 	struct undo undo;
 
 	(void)argc;
-	if (!task_is_tid(argv[0]))
-		return error_say("\"%s\" is not a TID", argv[0]);
+	if (task_check_tid(argv[0]))
+		return EXIT_ERROR;
 	if (undo_attached(&undo, options.root, argv[0]))
 		return EXIT_ERROR;
 	journal = find(&undo, argv[0]);

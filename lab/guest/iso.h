@@ -20,8 +20,8 @@ struct iso {
 };
 
 /*
- * First thing in a test: ends it as skipped where the kernel has no Isolator or
- * there are fewer CPUs, lets CPUs 1.. be isolated, with any deadlines, and moves to
+ * First thing in a test: fails it where the kernel has no Isolator or there are
+ * fewer CPUs, lets CPUs 1.. be isolated, with any deadlines, and moves to
  * CPU 0.
  */
 void iso_require(int cpus);

@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 
+from isolator_report.parser import Parser
+
 from . import term
 
 EXAMPLES = """examples:
@@ -37,8 +39,8 @@ arm64: ISOLAB_CPU=cortex-a72|cortex-a57|neoverse-n1|max, ISOLAB_GIC=3|2
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = term.Parser(prog="isolab", description=__doc__, epilog=EXAMPLES,
-                         formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(prog="isolab", description=__doc__, epilog=EXAMPLES,
+                    formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="stock, tuned and isolator side by side")
     run.add_argument("--config", action="append", choices=("stock", "tuned", "isolator"),

@@ -73,7 +73,10 @@ def _events(configs: dict[str, Any]) -> list[tuple[str, list[Window | None]]]:
         ("load only", [c["load"] for c in configs.values()]),
     ]
     if "isolator" in configs:
-        rows.append(("30 s, task never ticks", [c.get("no_tick") for c in configs.values()]))
+        window_s = configs["isolator"]["no_tick"]["window_s"]
+        rows.append(
+            (f"{window_s:.0f} s, task never ticks", [c.get("no_tick") for c in configs.values()])
+        )
     first = next(iter(configs.values()))["triggers"]
     return rows + [
         (t["name"], [c["triggers"][i] for c in configs.values()]) for i, t in enumerate(first)

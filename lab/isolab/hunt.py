@@ -277,6 +277,7 @@ def _text(report: dict[str, Any]) -> str:
         f"missed as the host ran nothing of that CPU for {p['stood_still_s']:.2f} s: {p['about']}"
         for p in report["slices"] if kept_from_ticking(p)
     ]
+    lines += [f"did not begin: {p['about']}" for p in report["slices"] if p["refused"]]
     for entry in report["unknown"]:
         lines += [
             f"proposed as a row of the catalogue: {entry['callback']} {entry['counts']} "
@@ -388,5 +389,7 @@ def main(
     usual_per_s = usual(found)
     failed = sum(bool(faults(part, usual_per_s)) for part in found)
     others = len(report["unknown"]) + len(attempt.broken(attempts))
-    print(f"{len(found) - failed} passed, {failed + others} failed")
+    # What did not begin has shown nothing, unless of the task beside it.
+    idle = sum(part["refused"] and not faults(part, usual_per_s) for part in found)
+    print(f"{len(found) - failed - idle} passed, {failed + others} failed, {idle} skipped")
     return term.EXCEEDED if report["broken"] else term.PASS

@@ -76,7 +76,7 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, ...]]:
         blank = [""] * (len(configs) - 1)
         rows.append(
             (
-                "(30 s, no tick)",
+                f"({configs['isolator']['no_tick']['window_s']:.0f} s, no tick)",
                 "",
                 *blank,
                 _cell(configs["isolator"]["no_tick"]),

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the commands say to people: progress on stderr, results on stdout."""
 
-import argparse
 import os
 import sys
 import time
@@ -18,14 +17,6 @@ class LabError(Exception):
     def __init__(self, text: str, code: int = ERROR) -> None:
         super().__init__(text)
         self.code = code
-
-
-class Parser(argparse.ArgumentParser):
-    """Wrong arguments are an error, 1; argparse's own 2 would say that a claim does not hold."""
-
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(ERROR, f"{self.prog}: {message}\n")
 
 
 def say(text: str) -> None:

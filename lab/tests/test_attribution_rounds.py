@@ -71,8 +71,12 @@ def test_what_did_nothing_is_made_again_and_never_is_an_error(
     windows = [schedule.Window(i, ("hog",)) for i in (1, 2)]
     _, attempts, left = attribution._all(None, windows)  # type: ignore[arg-type]
     assert set(attempts[0]["failed"]) == {"1", "2"} and left == windows[:1]
-    assert attribution.never(attempts, [1]) == ["window 1: hog did not happen: no thread"]
-    assert attribution.never(attempts, [3]) == []
+    assert attribution.never(attempts[:1], [1]) == ["window 1: hog did not happen: no thread"]
+    assert attribution.never(attempts[: attribution.MAX_IDLE], []) == []
+    # Too often, though it happened at last.
+    assert attribution.never(attempts[: attribution.MAX_IDLE + 1], []) == [
+        "window 1: hog did not happen: no thread, 3 times"
+    ]
 
 
 def _lossy() -> attribution.Part:

@@ -14,6 +14,7 @@ from typing import NoReturn
 from . import VERSION
 from .document import Result, load
 from .errors import ERROR, INCONCLUSIVE, PASS, ReportError
+from .parser import Parser
 
 STDOUT = Path("-")
 
@@ -24,32 +25,6 @@ EXAMPLES = """examples:
 
 isolator-report COMMAND --help says more.
 Exit codes: 0 done, 1 error, 2 B is worse (compare), 3 inconclusive or not a result."""
-
-
-class Parser(argparse.ArgumentParser):
-    """Wrong arguments are an error, 1; argparse's own 2 says that B is worse, or a limit exceeded.
-
-    Of all programs that write documents.
-    """
-
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(ERROR, f"{self.prog}: {message}; see {self.prog} --help\n")
-
-    def commands(self) -> Callable[..., argparse.ArgumentParser]:
-        """What adds a command: its name, what runs it, what it is, and examples."""
-        those = self.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-
-        def command(name: str, run: Callable[[argparse.Namespace], int], about: str,
-                    examples: str) -> argparse.ArgumentParser:
-            made = those.add_parser(
-                name, help=about, description=about[0].upper() + about[1:] + ".",
-                epilog="examples:\n" + examples,
-                formatter_class=argparse.RawDescriptionHelpFormatter)
-            made.set_defaults(run_command=run)
-            return made
-
-        return command
 
 
 def write(path: Path, content: str | bytes) -> None:

@@ -19,7 +19,6 @@ from .document import MOST, NS, Result, stamp
 from .errors import InvalidResult, ReportError
 from .histogram import HIGHEST, Histogram
 
-FORMATS = ("cyclictest", "oslat", "jitterdebugger", "rtla")
 US = 1000
 ALWAYS = ("when each value was measured, so that there is no timeline and no cause",
           "what was asked of the threads and of the machine, and whether it held",

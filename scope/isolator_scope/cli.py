@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from isolator_report import VERSION
-from isolator_report.cli import STDOUT, Parser, dump, write
+from isolator_report.cli import STDOUT, dump, write
+from isolator_report.parser import Parser
 from isolator_report.document import Result
 from isolator_report.errors import ReportError
 

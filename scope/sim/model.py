@@ -116,10 +116,6 @@ class Target:
         """Nothing is due, and every record is closed."""
         return not (self.running or self._open or self._later)
 
-    def next_due(self) -> int:
-        """When the next trigger is."""
-        return self._due
-
     def _period(self) -> int:
         period = 10**12 / self.settings.millihertz
         return int(period * (self._phase.uniform(0.5, 1.5) if self.settings.phase else 1))

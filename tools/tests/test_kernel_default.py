@@ -81,6 +81,8 @@ def _chroot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         unpacked = packages.unpack("grub-bookworm", "bookworm", NEEDS)
     except term.LabError as e:
+        if e.code != term.SKIPPED:
+            raise
         pytest.skip(f"no grub-mkconfig: {e}")
     root = tmp_path_factory.mktemp("grub") / "root"
     shutil.copytree(unpacked, root, symlinks=True)

@@ -234,8 +234,9 @@ def test_campaign_begins_nothing_without_time(results: Path) -> None:
     out = io.StringIO()
     code = run_steps([Step("later", "", ["true"], "t")], results, 0.0,
                      state=results / "state.json", out=out)
-    assert code == 0
+    assert code == 3
     assert "run the same command again" in out.getvalue()
+    assert not (results / "transcript.txt").exists()
 
 
 def test_steps_are_chosen_by_name_and_group() -> None:

@@ -43,7 +43,7 @@ static int leaves_most(void)
 	if (got & ISOLATOR_GOT_IRQS)
 		return 0;
 	diag("a device's interrupt could not be moved away");
-	return (QUIET_MS / 1000 + 1) * FOR_A_LEAVE;
+	return (QUIET_MS / 1000 + 1) * FOR_A_LEAVE * (int)guest_slower();
 }
 
 int main(void)

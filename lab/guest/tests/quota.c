@@ -95,37 +95,40 @@ static bool within(uint64_t is, uint64_t want)
 	return is * 100 >= want * (100 - PERCENT) && is * 100 <= want * (100 + PERCENT);
 }
 
+enum share { RIGHT, WRONG, STOPPED };
+
 /* From refill to refill: @per_mille of a CPU, whatever it wants. */
-static bool gets(const char *group, unsigned int per_mille)
+static enum share gets(const char *group, unsigned int per_mille)
 {
 	uint64_t start, used, took;
 
 	if (!refilled(group)) {
 		diag("%s: no period in 2 s", group);
-		return false;
+		return STOPPED;
 	}
 	start = now_ns();
 	used = stat_of(group, "usage_usec ");
 	for (int i = 0; i < PERIODS; i++) {
 		if (!refilled(group)) {
 			diag("%s: %d periods, then none in 2 s", group, i);
-			return false;
+			return STOPPED;
 		}
 	}
 	took = (now_ns() - start) / 1000;
 	used = stat_of(group, "usage_usec ") - used;
 	diag("%s: %lu us of %lu us", group, used, took);
 	return within(used, took * per_mille / 1000) &&
-	       within(took, PERIODS * PERIOD_MS * 1000);
+	       within(took, PERIODS * PERIOD_MS * 1000) ? RIGHT : WRONG;
 }
 
+/* A host that takes time from the guest spoils a share; it does not stop the refills. */
 static bool gets_once(const char *group, unsigned int per_mille)
 {
-	for (int i = 0; i < WINDOWS; i++) {
-		if (gets(group, per_mille))
-			return true;
-	}
-	return false;
+	enum share share = WRONG;
+
+	for (int i = 0; i < WINDOWS && share == WRONG; i++)
+		share = gets(group, per_mille);
+	return share == RIGHT;
 }
 
 /* The group's timer began where the isolated CPU is; its task goes elsewhere. */

@@ -15,6 +15,7 @@ from . import machine
 from .kernel import DELIVER, KICK, Kernel
 
 Window = dict[str, Any]
+LOG = 64  # entries of a window that are kept, as the tests of its claims name them
 
 
 @functools.cache
@@ -27,9 +28,9 @@ def _built() -> Path:
     return out
 
 
-def arguments(kernel: Kernel, out: Path, heavy: bool, log: int = 64) -> list[str]:
+def arguments(kernel: Kernel, out: Path, heavy: bool) -> list[str]:
     entries = ":".join(hex(a) for a in kernel.syscall_entries())
-    options = f"{_built() / 'observer.so'},out={out},syscall={entries},log={log}"
+    options = f"{_built() / 'observer.so'},out={out},syscall={entries},log={LOG}"
     by_name = kernel.symbols[2]
     arm = kernel.machine is machine.ARM64
     kick = kernel.machine.kinds["calls"][0] if arm else f"asm_{KICK}"
