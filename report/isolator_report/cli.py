@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import NoReturn
 
 from . import VERSION
 from .document import Result, load

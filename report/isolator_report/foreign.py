@@ -81,11 +81,12 @@ def _end(row: dict[str, Any], key: str, where: str, unit: int) -> int | None:
 
 
 def _when(text: Any) -> int | None:
-    """Nanoseconds since 1970 of a date as in mail."""
+    """Nanoseconds since 1970 of a date as in mail; None: it is none that a clock of Linux has."""
     try:
-        return int(parsedate_to_datetime(str(text)).timestamp()) * NS
-    except ValueError:
+        found = int(parsedate_to_datetime(str(text)).timestamp()) * NS
+    except (ValueError, OverflowError):
         return None
+    return found if 0 <= found < MOST // 2 else None
 
 
 def _rt_tests(data: dict[str, Any], program: str) -> Foreign:

@@ -10,7 +10,7 @@ from .errors import ERROR
 
 
 class Parser(argparse.ArgumentParser):
-    """Wrong arguments are an error, 1; argparse's own 2 says that B is worse, or a limit exceeded."""
+    """Wrong arguments are an error, 1; argparse's own 2 is for what was found."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)

@@ -69,6 +69,17 @@ def test_cyclictest_in_nanoseconds_and_without_a_histogram() -> None:
     assert (one["samples"], one["overflow"], one["triggers"]) == (0, 856, 856)
 
 
+@pytest.mark.parametrize("date", [
+    "", "yesterday", f"Thu, 28 Nov {10**20} 10:00:00 +0000", "Thu, 28 Nov 1901 10:00:00 +0000",
+    "Thu, 28 Nov 9999 10:00:00 +0000", f"Thu, 28 Nov 2026 10:00:00 +{10**20}",
+])
+def test_a_date_that_no_clock_has(date: str) -> None:
+    data = json.loads((SAMPLES / "cyclictest.json").read_text())
+    result, warnings = convert(json.dumps({**data, "start_time": date}), "x")
+    assert result.data["began"].startswith("1970-01-01T00:00:00")
+    assert any("1970 stands for it" in words for words in warnings)
+
+
 def test_oslat() -> None:
     """Its last bucket holds all above: it cannot be taken for a value."""
     result, warnings = sample("oslat.json")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from isolator_report import VERSION
 from isolator_report.cli import STDOUT, dump, write
-from isolator_report.parser import Parser
 from isolator_report.document import Result
 from isolator_report.errors import ReportError
+from isolator_report.parser import Parser
 
 from . import headless
 from .document import About, document, duration, limit

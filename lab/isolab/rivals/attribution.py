@@ -27,7 +27,7 @@ MOST = 50
 # shows their doing above all: it is made again, and counted.
 TAKEN_NS = 5_000_000
 MAX_ROUNDS = 10
-# An injection may do nothing so often before its window is an error: a busy host keeps some from it.
+# So often an injection may do nothing before it is an error: a busy host keeps some from it.
 MAX_IDLE = 2
 MAX_VOID = 5
 # So many guests may lose outliers, and are made again: a starved looking thread is seldom.
