@@ -22,13 +22,15 @@ BY_PROC = {"why", "status"}
 # What cannot be run here, by the guest test or step that does.
 ELSEWHERE = {
     "tools/deb user": "make campaign, step deb-user",
-    "make deb-kernel": "make campaign, step deb-kernel",
+    "make deb-kernel RT=1": "make campaign, step deb-kernel-rt",
     "apt install ./out/deb/*.deb": "tools/deb-test",
     "apt install ./out/deb/kernel/*.deb": "guest test deb",
     "isolator-kernel-default once && reboot": "guest test deb",
     "isolator-kernel-default on": "tools/tests/test_kernel_default.py",
     "isolator-kernel-default off && reboot": "tools/tests/test_kernel_default.py",
     "apt purge '~i~nisolator'": "test_the_purge below, tools/deb-test",
+    "echo 3 > /proc/isolator/cpus": "guest test library",
+    "taskset -c 3 ./spin": "guest test library",
 }
 SHOWN_ELSEWHERE = {
     "make deb": "tools/deb-test",
@@ -64,7 +66,7 @@ def shown(text: str) -> list[Shown]:
     for comment, block in blocks:
         match = re.match(r"<!-- machine: (\w+)(?:, exit ([\d or]+))? -->", comment)
         assert match, f"no machine is named for: {block}"
-        codes = [int(code) for code in re.findall(r"\d", match[2] or "0")]
+        codes = [int(code) for code in re.findall(r"\d+", match[2] or "0")]
         for line in block.splitlines():
             if line.startswith(("$ ", "# ")):
                 found.append(Shown(match[1], line[2:], codes))
@@ -96,6 +98,19 @@ class Machines:
         for fixture in ("busy", "forbidden"):
             unpack(fixture, directory / fixture)
         (directory / "control").symlink_to("/bin/true")
+        self.own = directory / "own"
+        self.own.mkdir()
+
+    def compile(self, command: str) -> tuple[int, list[str]]:
+        """The same where libisolator-dev is installed: what was built here stands for it."""
+        subprocess.run([ROOT / "tools/build", "lib/libisolator.so.0.1.0"], check=True)
+        line = command.replace("/usr/share/doc/libisolator-dev/", f"{ROOT}/lib/")
+        build = ROOT / "build/host"
+        done = subprocess.run(["sh", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, cwd=self.own, timeout=120, check=False, env={
+                                  **os.environ, "LD_LIBRARY_PATH": str(build / "lib"),
+                                  "PKG_CONFIG_PATH": str(build / "meson-uninstalled")})
+        return done.returncode, done.stdout.splitlines()
 
     def run(self, command: str, machine: str) -> tuple[int, list[str]]:
         """The exit code and the output of @command there."""
@@ -141,7 +156,10 @@ def test_first_hour(machines: Machines) -> None:
             assert one.command in ELSEWHERE, f"nobody runs: {one.command}"
             assert not one.lines
             continue
-        code, lines = machines.run(one.command, one.machine)
+        if one.machine == "library":
+            code, lines = machines.compile(one.command)
+        else:
+            code, lines = machines.run(one.command, one.machine)
         assert code in one.codes, f"{one.command}: exit code {code}\n" + "\n".join(lines)
         assert agrees(one.lines, lines), f"{one.command} prints:\n" + "\n".join(lines)
     assert set(ELSEWHERE) <= {one.command for one in commands}, "a list of what is not shown"
