@@ -4,7 +4,13 @@
 #define KERNELS_H
 
 /* Where one with Isolator comes from: the same words wherever it is said. */
-#define KERNELS_INSTALL "install the packages that make deb-kernel builds from the Isolator sources"
+#ifdef __aarch64__
+#define KERNELS_BOARDS " (docs/arm64.md: which boards boot one)"
+#else
+#define KERNELS_BOARDS ""
+#endif
+#define KERNELS_INSTALL \
+	"install the packages that make deb-kernel builds from the Isolator sources" KERNELS_BOARDS
 
 /*
  * That the running kernel has no Isolator, which installed one of @root has, as its
