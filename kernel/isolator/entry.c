@@ -356,11 +356,16 @@ void isolator_prepare_user(void)
 void __isolator_switch(struct task_struct *prev)
 {
 	struct isolator_cpu *ic = this_cpu_ptr(&isolator_cpus);
+	struct task_struct *owner = READ_ONCE(ic->owner);
 
 	/* It comes back: its return to user mode looks around. */
-	if (READ_ONCE(ic->owner) == current)
+	if (owner == current)
 		this_cpu_write(isolator_hot.left, true);
-	if (READ_ONCE(ic->owner) != prev)
+	/*
+	 * Nor is the CPU left as it was for a task whose isolation is being ended from elsewhere:
+	 * the call may come late, and idle would run without the tick.
+	 */
+	if (owner ? owner != prev : !ic->tick_off && !this_cpu_read(isolator_hot.armed))
 		return;
 	this_cpu_write(isolator_hot.armed, false);
 	isolator_unmute();

@@ -53,11 +53,18 @@ void isolator_uncharge(struct isolator_quarantine *q, unsigned long pages)
 	atomic_long_sub(pages, &isolator_quarantine_pages);
 }
 
-/* The addresses of what @tlb has removed since it last freed anything. */
+/*
+ * The addresses of what @tlb has removed since it last freed anything: of a table, all that it
+ * maps, as a CPU that has not flushed may still walk by it.
+ */
 static void isolator_gather_range(struct mmu_gather *tlb)
 {
-	tlb->removed_start = min(tlb->removed_start, tlb->start);
-	tlb->removed_end = max(tlb->removed_end, tlb->end);
+	unsigned long unit = PAGE_SIZE;
+
+	if (tlb->freed_tables)
+		unit = tlb->cleared_p4ds ? P4D_SIZE : tlb->cleared_puds ? PUD_SIZE : PMD_SIZE;
+	tlb->removed_start = min(tlb->removed_start, round_down(tlb->start, unit));
+	tlb->removed_end = max(tlb->removed_end, round_up(tlb->end, unit));
 }
 
 /** isolator_gather_nested - the range of @tlb is about to be widened to all of the mm */

@@ -133,7 +133,8 @@ static int isolator_stop_machine(unsigned int stops, bool everybody)
  * @text: a number, which leaves isolated CPUs alone; "all" and a number, which does not;
  *	  "call" and a CPU's; or "work": irq_work of this CPU, the last that is done
  *
- * Returns 0, -EBUSY, -EINTR, -EINVAL or -ERANGE.  Context: process, may sleep.
+ * Returns 0, -EBUSY, -EINTR, -EINVAL, -ENXIO (that CPU is offline)
+ * or -ERANGE.  Context: process, may sleep.
  */
 int isolator_stops_write(char *text)
 {
@@ -151,9 +152,9 @@ int isolator_stops_write(char *text)
 		       isolator_stop_machine(number, all) : -ERANGE;
 	if (number >= nr_cpu_ids)
 		return -ERANGE;
-	/* From the memory of this CPU, which may be taken offline next. */
+	/* From the memory of this CPU, of both kinds, which may be taken offline next. */
 	on_each_cpu_mask(cpumask_of(number), isolator_stops_nothing, NULL, false);
-	return 0;
+	return smp_call_function_single(number, isolator_stops_nothing, NULL, false);
 }
 
 /**

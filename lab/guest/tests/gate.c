@@ -9,7 +9,7 @@
 #include "counted.h"
 #include "gate.h"
 
-/* A call that nobody waits for lies in the memory of the CPU that goes. */
+/* Calls that nobody waits for lie in the memory of the CPU that goes, one of either kind. */
 static void call_and_go(struct worker *spins)
 {
 	pid_t pid = fork();
@@ -21,10 +21,10 @@ static void call_and_go(struct worker *spins)
 	waitpid(pid, &status, 0);
 	/* The fork itself may have waited for the task. */
 	missed = spins->iso.page->missed;
-	ok(!status && spins->iso.page->due, "CPU 3 has called the task's CPU, which has it queued");
+	ok(!status && spins->iso.page->due, "CPU 3 has called the task's CPU, which has the calls queued");
 	ok(!put_file(CPU3, "0"), "CPU 3 goes");
 	missed = spins->iso.page->missed - missed;
-	if (!ok(missed == 1, "when the call has run: %lu deadline misses", missed))
+	if (!ok(missed == 1, "when the calls have run: %lu deadline misses", missed))
 		show_deliveries();
 	ok(!put_file(CPU3, "1"), "and comes back");
 }

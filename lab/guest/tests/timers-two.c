@@ -9,12 +9,15 @@
 #include <sys/timerfd.h>
 #include "../test.h"
 
-enum { ROUNDS = 200000, FIRST_US = 900, LAST_US = 20, EARLIER_NS = 100 };
+enum {
+	WINDOW_MS = 8000,
+	LEAST = 1000,
+	FIRST_US = 900, LAST_US = 20, EARLIER_NS = 100,
+};
 
 struct own {
 	const struct own *other;
 	int fd;
-	uint64_t rounds;
 	_Atomic uint64_t done, failed;
 };
 
@@ -33,7 +36,7 @@ static void arm(struct worker *w)
 	uint64_t at, now;
 
 	/* At once: neither is ahead. */
-	if (!both || own->done >= own->rounds || own->done > own->other->done)
+	if (!both || own->done > own->other->done)
 		return;
 	/* now_ns() is another clock. */
 	clock_gettime(CLOCK_MONOTONIC, &when.it_value);
@@ -62,7 +65,6 @@ int main(void)
 	iso_require(4);
 	for (int i = 0; i < 2; i++) {
 		own[i].other = &own[!i];
-		own[i].rounds = ROUNDS / guest_slower();
 		own[i].fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
 		if (own[i].fd < 0)
 			bail_out("timerfd");
@@ -72,11 +74,11 @@ int main(void)
 		need_worker(worker_thread(w[i]));
 	}
 	both = true;
+	sleep_ms(WINDOW_MS);	/* sleep: without the lock it hangs within a few seconds */
+	both = false;
 	for (int i = 0; i < 2; i++) {
-		wait_for(&own[i].done, own[i].rounds, 40000);
-		ok(own[i].done == own[i].rounds && !own[i].failed,
-		   "CPU %d: %lu of %lu timers armed, %lu failed", i + 1, own[i].done,
-		   own[i].rounds, own[i].failed);
+		ok(own[i].done >= LEAST && !own[i].failed, "CPU %d: %lu timers armed, %lu failed",
+		   i + 1, own[i].done, own[i].failed);
 		ok(comes(expired(&own[i]), 5000), "CPU %d: they expire", i + 1);
 		ok(w[i]->iso.page->state == ISOLATOR_STATE_ON, "CPU %d is still isolated",
 		   i + 1);
