@@ -37,11 +37,9 @@ static void isolator_require_yield(struct isolator_cpu *ic, u64 budget)
 /* A quiet section is not late for what has waited since before its begin. */
 static bool isolator_waits_too_long(struct isolator_cpu *ic, u64 since, u64 bound)
 {
-	u64 now = ktime_get_mono_fast_ns();
-
 	if (isolator_in_section(ic->cpu))
 		since = max(since, READ_ONCE(ic->stay));
-	return now > since && now - since >= bound;
+	return isolator_since(since) >= bound;
 }
 
 /**
@@ -71,7 +69,6 @@ bool isolator_check_deadline(struct isolator_cpu *ic, enum isolator_kind kind, u
 
 	raw_spin_lock_irqsave(&ic->lock, flags);
 	since = req->since;
-	waited = since ? isolator_since(since) : 0;
 	/* No interrupt reaches a quiet section; it is reported once. */
 	if (!since || !isolator_waits_too_long(ic, since, bound) ||
 	    (isolator_in_section(ic->cpu) && !isolator_overdue(ic))) {
@@ -79,6 +76,7 @@ bool isolator_check_deadline(struct isolator_cpu *ic, enum isolator_kind kind, u
 		return false;
 	}
 	func = req->func;
+	waited = isolator_since(since);
 	isolator_note_wait(ic, kind, waited);
 	isolator_count_locked(ic, ISOLATOR_COUNT_MISSED, kind, func, req->comm);
 	isolator_record_delivery(ic, kind, req, waited, stack, false);

@@ -334,6 +334,7 @@ void isolator_sender_count(struct isolator_cpu *ic, enum isolator_count what,
 void isolator_sender_wait(struct isolator_cpu *ic, enum isolator_kind kind,
 			  void *func, const char *comm, u64 waited);
 void isolator_senders_show(struct seq_file *m, struct isolator_cpu *ic);
+void isolator_forget_func(void **func, const struct module *module);
 unsigned int isolator_forget_stack(unsigned long *stack, unsigned int nr,
 				   const struct module *module);
 void isolator_senders_forget(struct isolator_cpu *ic, const struct module *module);

@@ -187,10 +187,10 @@ void isolator_senders_forget(struct isolator_cpu *ic, const struct module *modul
 	for (i = 0; i < ISOLATOR_SENDERS; i++) {
 		raw_spin_lock_irq(&ic->lock);
 		s = isolator_sender_at(ic, i);
-		if (s && within_module((unsigned long)s->func, module))
-			s->func = ISOLATOR_FUNC_GONE;
-		if (s)
+		if (s) {
+			isolator_forget_func(&s->func, module);
 			s->nr_stack = isolator_forget_stack(s->stack, s->nr_stack, module);
+		}
 		raw_spin_unlock_irq(&ic->lock);
 	}
 }

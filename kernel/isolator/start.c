@@ -102,6 +102,12 @@ static int isolator_nest(struct isolator_cpu *ic, struct isolator_start_args *ar
 	return 0;
 }
 
+/* May the current task run on @cpu only?  A snapshot, unless its pi_lock is held. */
+static bool isolator_stays_on(int cpu)
+{
+	return current->nr_cpus_allowed == 1 && raw_smp_processor_id() == cpu;
+}
+
 /*
  * What may fail has not: take the CPU.  Returns 0, -ENOTUNIQ if the task was moved
  * off it meanwhile, -EBUSY if a hot-plug or the like has begun, or has taken the last
@@ -160,7 +166,7 @@ static int isolator_take_cpu(struct isolator_cpu *ic, struct isolator_shared *sh
 	WRITE_ONCE(ic->mask, args->mask);
 	WRITE_ONCE(ic->owner, current);
 	cpumask_set_cpu(ic->cpu, &isolator_cpumask);
-	if (current->nr_cpus_allowed != 1 || smp_processor_id() != ic->cpu)
+	if (!isolator_stays_on(ic->cpu))
 		ret = -ENOTUNIQ;
 	/*
 	 * The owner, then the transition: an end looks the other way round.  A hot-plug that
@@ -355,7 +361,7 @@ static int isolator_begin_here(struct isolator_start_args *args,
 		ret = isolator_nest(ic, args, asked);
 	} else {
 		/* Again: it took the mutexes, and from here on the last session's books go. */
-		if (current->nr_cpus_allowed != 1 || raw_smp_processor_id() != ic->cpu)
+		if (!isolator_stays_on(ic->cpu))
 			ret = -ENOTUNIQ;
 		else
 			ret = isolator_check_cpu(ic->cpu) ?: isolator_make_tally(ic);

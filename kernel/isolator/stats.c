@@ -372,6 +372,13 @@ int isolator_stats_show(struct seq_file *m, void *v)
 	return 0;
 }
 
+/** isolator_forget_func - a function of a module that goes is nobody's from now on */
+void isolator_forget_func(void **func, const struct module *module)
+{
+	if (within_module((unsigned long)*func, module))
+		*func = ISOLATOR_FUNC_GONE;
+}
+
 /** isolator_forget_stack - the frames of a module that goes leave @stack; returns how many stay */
 unsigned int isolator_forget_stack(unsigned long *stack, unsigned int nr,
 				   const struct module *module)
@@ -387,8 +394,7 @@ unsigned int isolator_forget_stack(unsigned long *stack, unsigned int nr,
 
 static void isolator_forget_delivery(struct isolator_delivery *d, const struct module *module)
 {
-	if (within_module((unsigned long)d->request.func, module))
-		d->request.func = ISOLATOR_FUNC_GONE;
+	isolator_forget_func(&d->request.func, module);
 	if (within_module(d->request.caller, module))
 		d->request.caller = 0;
 	d->nr_stack = isolator_forget_stack(d->stack, d->nr_stack, module);
@@ -407,10 +413,8 @@ void isolator_forget_module(struct isolator_cpu *ic, const struct module *module
 	int i;
 
 	raw_spin_lock_irq(&ic->lock);
-	for (i = 0; i < ISOLATOR_CALLBACKS; i++) {
-		if (within_module((unsigned long)ic->callbacks[i].func, module))
-			ic->callbacks[i].func = ISOLATOR_FUNC_GONE;
-	}
+	for (i = 0; i < ISOLATOR_CALLBACKS; i++)
+		isolator_forget_func(&ic->callbacks[i].func, module);
 	for (i = 0; i < ISOLATOR_DELIVERIES; i++)
 		isolator_forget_delivery(&ic->deliveries[i], module);
 	raw_spin_unlock_irq(&ic->lock);
