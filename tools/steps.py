@@ -350,13 +350,12 @@ def run_steps(steps: list[Step], results_dir: Path, minutes: float,
     deadline = time.monotonic() + minutes * 60
     done = load_done(state)
     results: list[Result] = []
-    kept: set[str] = set()
-    left = 0
+    old = left = 0
     for step in steps:
         earlier = done.get(step.name)
         if earlier is not None and earlier.failed == 0 and earlier.passed:
             results.append(earlier)
-            kept.add(step.name)
+            old += earlier.passed
             out.write(f"{'done':8}{step.name:{NAME_WIDTH}} in an earlier run, at "
                       f"{earlier.commit}\n")
             continue
@@ -377,7 +376,6 @@ def run_steps(steps: list[Step], results_dir: Path, minutes: float,
             save(state, list(done.values()))
     if left:
         out.write(f"{left} steps left: run the same command again to go on\n")
-    old = sum(result.passed for result in results if result.name in kept)
     if old:
         out.write(f"of what follows, {old} passed in earlier runs, at the commits named above\n")
     code = conclude(results, results_dir, out, whole and not left)

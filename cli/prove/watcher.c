@@ -25,8 +25,8 @@ static pid_t child;	/* 0: it has ended */
 /* It spins above all ordinary tasks: the one that ends it must run elsewhere. */
 static int leave(int cpu)
 {
-	int error;
 	struct cpulist cpus, here = { 0 };
+	int error;
 
 	if (affinity_read(&cpus))
 		return -1;

@@ -387,9 +387,10 @@ def main(
         return term.INCONCLUSIVE
     print(f"out/hunt{of.suffix}.json; {term.elapsed():.0f} s")
     usual_per_s = usual(found)
-    failed = sum(bool(faults(part, usual_per_s)) for part in found)
+    bad = [bool(faults(part, usual_per_s)) for part in found]
+    failed = sum(bad)
     others = len(report["unknown"]) + len(attempt.broken(attempts))
     # What did not begin has shown nothing, unless of the task beside it.
-    idle = sum(part["refused"] and not faults(part, usual_per_s) for part in found)
+    idle = sum(part["refused"] and not wrong for part, wrong in zip(found, bad, strict=True))
     print(f"{len(found) - failed - idle} passed, {failed + others} failed, {idle} skipped")
     return term.EXCEEDED if report["broken"] else term.PASS

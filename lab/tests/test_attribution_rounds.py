@@ -71,10 +71,10 @@ def test_what_did_nothing_is_made_again_and_never_is_an_error(
     windows = [schedule.Window(i, ("hog",)) for i in (1, 2)]
     _, attempts, left = attribution._all(None, windows)  # type: ignore[arg-type]
     assert set(attempts[0]["failed"]) == {"1", "2"} and left == windows[:1]
-    assert attribution.never(attempts[:1], [1]) == ["window 1: hog did not happen: no thread"]
-    assert attribution.never(attempts[: attribution.MAX_IDLE], []) == []
+    assert attribution.fruitless(attempts[:1], [1]) == ["window 1: hog did not happen: no thread"]
+    assert attribution.fruitless(attempts[: attribution.MAX_IDLE], []) == []
     # Too often, though it happened at last.
-    assert attribution.never(attempts[: attribution.MAX_IDLE + 1], []) == [
+    assert attribution.fruitless(attempts[: attribution.MAX_IDLE + 1], []) == [
         "window 1: hog did not happen: no thread, 3 times"
     ]
 
@@ -119,7 +119,7 @@ def test_what_did_nothing_in_a_guest_that_lost_outliers_is_no_error(
     monkeypatch.setattr(attribution, "_guest", lambda *_: (part, Attempt()))
     windows = [schedule.Window(i, ("hog",)) for i in (1, 2)]
     _, attempts, left = attribution._all(None, windows)  # type: ignore[arg-type]
-    assert attribution.never(attempts, [w.number for w in left]) == []
+    assert attribution.fruitless(attempts, [w.number for w in left]) == []
 
 
 def test_void_guests_end_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pageparts import page_parts
 from scope_simulated import ENVIRONMENT
 from steps import ROOT
 from waiting import PATIENCE_S, until
@@ -24,12 +25,8 @@ SIZE = {"width": 1280, "height": 900}
 
 @functools.cache
 def parts() -> str:
-    """Where uPlot is; without npm or the registry the test is skipped, by name."""
-    done = subprocess.run([ROOT / "tools/page-parts"], capture_output=True, text=True)
-    if done.returncode == 77:
-        pytest.skip(f"no uPlot: {done.stderr.strip()[-200:]}")
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()[-1]
+    """Where uPlot is."""
+    return str(page_parts("uPlot"))
 
 
 @contextlib.contextmanager
@@ -121,9 +118,5 @@ def axe(page: Any) -> list[str]:
 
 
 def axe_source() -> str:
-    """axe-core, or a skip by name."""
-    done = subprocess.run([ROOT / "tools/page-parts", "--lint"], capture_output=True, text=True)
-    if done.returncode == 77:
-        pytest.skip(f"no axe-core: {done.stderr.strip()[-200:]}")
-    assert done.returncode == 0, done.stderr
-    return (Path(done.stdout.split()[-1]) / "node_modules/axe-core/axe.min.js").read_text()
+    packages = page_parts("axe-core", "--lint")
+    return (packages / "node_modules/axe-core/axe.min.js").read_text()

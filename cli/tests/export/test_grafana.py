@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from clitest import CLI
+from pageparts import page_parts
 
 BOARD = json.loads((CLI / "grafana/isolator.json").read_text())
 del BOARD["__comment"]  # the licence: a name that Grafana leaves alone
@@ -26,12 +27,7 @@ export const board: Board = """
 @pytest.fixture(name="packages", scope="module")
 def _packages() -> Path:
     """Where tsc and the types are, from npm."""
-    done = subprocess.run([CLI.parent / "tools/page-parts", "--lint"], capture_output=True,
-                          text=True, check=False)
-    if done.returncode == 77:
-        pytest.skip(f"no tsc: {done.stderr.strip()[-200:]}")
-    assert done.returncode == 0, done.stderr
-    return Path(done.stdout.split()[-1])
+    return page_parts("tsc", "--lint")
 
 
 def complaints(board: object, packages: Path, folder: Path) -> str:

@@ -4,7 +4,7 @@
  * cpus: 4
  * kernel: isolator
  * timeout: 90
- * about: two isolated CPUs arm timers at once: one housekeeping CPU is told of both, and gets on
+ * about: two isolated CPUs that arm timers at the same time do not hang the CPU that runs them
  */
 #include <sys/timerfd.h>
 #include "../test.h"

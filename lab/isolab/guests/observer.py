@@ -15,7 +15,7 @@ from . import machine
 from .kernel import DELIVER, KICK, Kernel
 
 Window = dict[str, Any]
-LOG = 64  # entries of a window that are kept, as the tests of its claims name them
+LOG = 64  # entries of a window that are kept one by one
 
 
 @functools.cache

@@ -313,7 +313,7 @@ def _all(
     return parts, attempts, left
 
 
-def never(attempts: list[dict[str, Any]], unmade: list[int]) -> list[str]:
+def fruitless(attempts: list[dict[str, Any]], unmade: list[int]) -> list[str]:
     """Windows whose injection did nothing: missing because of it, or made again too often."""
     texts = {int(number): text for a in attempts for number, text in a["failed"].items()}
     times = Counter(int(number) for a in attempts for number in a["failed"])
@@ -338,7 +338,7 @@ def main(flavour: str, seed: int | None, sample: bool) -> int:
         return term.INCONCLUSIVE
     report = report_of(parts, built, seed, sample)
     report["attempts"], report["unmade"] = attempts, [w.number for w in left]
-    report["errors"] = never(attempts, report["unmade"])
+    report["errors"] = fruitless(attempts, report["unmade"])
     name = "attribution-sample" if sample else "attribution"
     record.write(report, name)
     return verdict(report, f"{name}.json")
