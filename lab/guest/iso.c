@@ -474,6 +474,13 @@ void worker_tells(const struct worker *w)
 	until(w->rounds >= rounds + 2 || w->state == WORKER_OVER);
 }
 
+bool worker_runs_on(const struct worker *w)
+{
+	uint64_t rounds = w->rounds;
+
+	return comes_within(w->rounds >= rounds + 1000, 60000);
+}
+
 unsigned int guest_slower(void)
 {
 	const char *text = getenv("SLOWER");

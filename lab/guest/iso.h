@@ -131,6 +131,11 @@ unsigned int guest_slower(void);
 bool wait_for(_Atomic uint64_t *value, uint64_t want, unsigned int ms);
 /* Until what it tells of its page is of after this call. */
 void worker_tells(const struct worker *w);
+/*
+ * Does its loop go round?  A worker whose isolation has ended leaves it at its next tick: let
+ * tick_ms be 0 two rounds before.
+ */
+bool worker_runs_on(const struct worker *w);
 /* At most ms, until it is so: was it?  Of a guest that stands still it looks once more. */
 #define comes_within(condition, ms)					\
 	({								\

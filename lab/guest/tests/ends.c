@@ -72,14 +72,13 @@ static void ended(pid_t pid, const char *what, unsigned int end)
 static void by_admin(void)
 {
 	struct worker *w = worker_new(1);
-	uint64_t rounds;
 
 	w->tick_ms = 0;
 	need_worker(worker_process(w));
 	ok(!put_file("/proc/isolator/cpus", "\n"), "the administrator empties the mask");
-	ok(wait_for(&w->rounds, w->rounds + 1000, 1000), "the task runs on");
-	rounds = w->rounds;
-	ok(wait_for(&w->rounds, rounds + 1, 1000) && w->end == ISOLATOR_END_ADMIN,
+	ok(worker_runs_on(w), "the task runs on");
+	worker_tells(w);
+	ok(w->end == ISOLATOR_END_ADMIN,
 	   "and its page says admin: %u", w->end);
 	w->tick_now++;
 	until(w->state == WORKER_OVER);

@@ -50,7 +50,7 @@ static void check(struct worker *w, const char *what, bool (*request)(void))
 
 	for (int i = 0; i < ROUNDS; i++) {
 		/* It is back in user mode, not still in the tick that answered. */
-		wait_for(&w->rounds, w->rounds + 1000, 1000);
+		worker_runs_on(w);
 		done += request();
 	}
 	took = (now_ns() - start) / MS;
