@@ -7,7 +7,7 @@
  * memory: 2G
  * append: movablecore=1G
  * timeout: 240
- * once: yes
+ * long: yes
  * alone: yes
  * about: memory goes offline though its pages were unmapped and wait to be freed
  */
