@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: delayed-work
+ * cpus: 4
+ * kernel: isolator
+ * timeout: 60
+ * skips: no module lab_waits
+ * about: delayed work that an isolated CPU queues is bound to no CPU, which may be isolated next
+ */
+#include "../modules.h"
+#include "../test.h"
+
+#define WAITS	"/sys/module/lab_waits/parameters/"
+
+static int number_in(const char *path)
+{
+	char text[32];
+
+	if (get_file(path, text, sizeof(text)))
+		bail_out("a parameter of lab_waits");
+	return atoi(text);
+}
+
+/* By a system call on the isolated CPU, each time that it is told to. */
+static struct orders {
+	const char *_Atomic ms;
+	_Atomic int error;
+} *orders;
+
+static void queue_work(struct worker *w)
+{
+	const char *ms = orders->ms;
+
+	(void)w;
+	if (!ms)
+		return;
+	orders->error = put_file(WAITS "work", ms);
+	orders->ms = NULL;
+}
+
+static void order(const char *ms)
+{
+	orders->ms = ms;
+	until(!orders->ms);
+	if (orders->error)
+		bail_out("the isolated task cannot queue work");
+}
+
+int main(void)
+{
+	struct worker *w = worker_new(1), *next;
+	int ran, cpu;
+
+	iso_require(4);
+	put_file("/proc/isolator/cpus", "0-3");
+	if (!module_load("lab_waits"))
+		bail_out("no module lab_waits: it comes with kernel/build");
+	orders = shared_memory(sizeof(*orders));
+	w->each = queue_work;
+	w->deadline_ns = 60 * SEC;
+	need_worker(worker_process(w));
+
+	ran = number_in(WAITS "work");
+	order("100");
+	ok(comes(number_in(WAITS "work") > ran, 10000), "delayed work of the isolated CPU runs");
+
+	order("600000");
+	worker_tells(w);
+	cpu = number_in(WAITS "work_cpu");
+	ok(cpu >= 0 && cpu != 1, "that of ten minutes waits on CPU %d", cpu);
+	iso_pin(cpu == 2 ? 3 : 2);
+	next = worker_new(cpu);
+	next->deadline_ns = 60 * SEC;
+	need_worker(worker_process(next));
+	ok(comes(number_in(WAITS "work_cpu") != cpu, 5000), "and on another once that is isolated: %d",
+	   number_in(WAITS "work_cpu"));
+	worker_end(next);
+	worker_end(w);
+	ok(module_unload("lab_waits"), "the module goes");
+	return done_testing();
+}
