@@ -100,8 +100,23 @@ static void isolator_watch_timers(struct isolator_cpu *ic, u64 now)
 {
 	u64 next = min(READ_ONCE(ic->timer_next), timers_isolator_next(ic->cpu));
 
-	if (next <= now && !READ_ONCE(ic->requests[ISOLATOR_KIND_TIMER].since))
+	if (next > now)
+		isolator_note_taken(ic, ISOLATOR_KIND_TIMER);
+	else if (!READ_ONCE(ic->requests[ISOLATOR_KIND_TIMER].since))
 		isolator_note_queued(ic, ISOLATOR_KIND_TIMER, NULL, _RET_IP_, NULL);
+}
+
+/*
+ * What has ceased to wait, a thread that was moved or a timer that was deleted, is not
+ * late.  A thread that becomes runnable meanwhile is taken for it, and stamped anew at the
+ * next look, a period later.
+ */
+static void isolator_watch_threads(struct isolator_cpu *ic)
+{
+	if (!sched_isolator_waiting(ic->cpu))
+		isolator_note_taken(ic, ISOLATOR_KIND_THREAD);
+	else if (!READ_ONCE(ic->requests[ISOLATOR_KIND_THREAD].since))
+		isolator_note_queued(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, NULL);
 }
 
 static bool isolator_cpu_timers(const struct posix_cputimers *timers)
@@ -173,9 +188,7 @@ static void isolator_watch_cpu(struct isolator_cpu *ic, u64 now)
 		return;
 	}
 	isolator_watch_timers(ic, now);
-	if (sched_isolator_waiting(ic->cpu) &&
-	    !READ_ONCE(ic->requests[ISOLATOR_KIND_THREAD].since))
-		isolator_note_queued(ic, ISOLATOR_KIND_THREAD, NULL, _RET_IP_, NULL);
+	isolator_watch_threads(ic);
 	isolator_watch_limits(ic);
 	isolator_watch_section(ic);
 	sched_isolator_charge(ic->cpu);

@@ -73,7 +73,8 @@ void isolator_note_queued(struct isolator_cpu *ic, enum isolator_kind kind,
  * isolator_note_taken - what was pending of @kind is being dealt with now
  *
  * Called before the requests themselves are run, so that one that comes later
- * is stamped anew.  Context: interrupts off, on the isolated CPU or at its end.
+ * is stamped anew; or it waits no longer.  Context: interrupts off, on the isolated CPU, at
+ * its end, or in the watch.
  */
 void isolator_note_taken(struct isolator_cpu *ic, enum isolator_kind kind)
 {
