@@ -384,9 +384,13 @@ unsigned long isolator_quarantine_empty(struct mem_cgroup *memcg)
 	return max(freed, atomic_long_read(&isolator_reaping));
 }
 
-/* Before anything is killed for want of memory, one interruption gives back what waits. */
+/*
+ * Before anything is killed for want of memory, one interruption gives back what waits.  No
+ * more may wait for a while: else siblings could refill it as fast, and nothing be killed.
+ */
 static int isolator_quarantine_oom(struct notifier_block *nb, unsigned long unused, void *freed)
 {
+	WRITE_ONCE(isolator_quarantine_opens, jiffies + ISOLATOR_QUARANTINE_SHUT);
 	*(unsigned long *)freed += isolator_quarantine_empty(NULL);
 	return NOTIFY_OK;
 }
@@ -483,15 +487,10 @@ u64 isolator_quarantine_bytes(struct isolator_cpu *ic)
 	return pages << PAGE_SHIFT;
 }
 
-/** isolator_quarantine_max - the most that may be allowed: half of the memory */
-u64 isolator_quarantine_max(void)
-{
-	return ((u64)totalram_pages() << PAGE_SHIFT) / 2;
-}
-
 /** isolator_quarantine_init - once, at boot */
 void isolator_quarantine_init(void)
 {
 	isolator_limits.quarantine = isolator_quarantine_max() / 4;
+	isolator_quarantine_opens = jiffies;
 	register_oom_notifier(&isolator_quarantine_oom_notifier);
 }

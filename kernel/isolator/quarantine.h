@@ -58,6 +58,10 @@ struct isolator_quarantine {
 /* Pages in all quarantines. */
 extern atomic_long_t isolator_quarantine_pages;
 
+/* How long none takes any after the machine ran out of memory, in jiffies; and until when. */
+#define ISOLATOR_QUARANTINE_SHUT	(5 * HZ)
+extern unsigned long isolator_quarantine_opens;
+
 bool isolator_flushed(const struct isolator_quarantine *q, long number);
 bool isolator_charge(struct isolator_quarantine *q, struct isolator_removal *removal,
 		     unsigned long pages);

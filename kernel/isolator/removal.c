@@ -2,6 +2,7 @@
 /* Isolator: what a removal leaves to the quarantine, see quarantine.c, and what it may not. */
 #include <linux/delay.h>
 #include <linux/isolator.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/userfaultfd_k.h>
@@ -12,6 +13,7 @@
 #define ISOLATOR_LATE_MS	2000
 
 atomic_long_t isolator_quarantine_pages = ATOMIC_LONG_INIT(0);
+unsigned long isolator_quarantine_opens;
 
 /**
  * isolator_removable - may what is removed from this mapping wait?
@@ -30,13 +32,19 @@ bool isolator_removable(const struct vm_area_struct *vma)
 	       !userfaultfd_armed((struct vm_area_struct *)vma);
 }
 
-/** isolator_charge - room for @pages in all, of which @removal has some already? */
+/**
+ * isolator_charge - room for @pages in all, of which @removal has some already?
+ *
+ * None for a while after the machine ran out of memory.
+ */
 bool isolator_charge(struct isolator_quarantine *q, struct isolator_removal *removal,
 		     unsigned long pages)
 {
 	unsigned long more = pages - min(pages, removal->pages);
 	unsigned long limit = READ_ONCE(isolator_limits.quarantine) >> PAGE_SHIFT;
 
+	if (time_before(jiffies, READ_ONCE(isolator_quarantine_opens)))
+		return false;
 	if (atomic_long_add_return(more, &isolator_quarantine_pages) > limit) {
 		atomic_long_sub(more, &isolator_quarantine_pages);
 		return false;
@@ -44,6 +52,12 @@ bool isolator_charge(struct isolator_quarantine *q, struct isolator_removal *rem
 	atomic_long_add(more, &q->pages);
 	removal->pages += more;
 	return true;
+}
+
+/** isolator_quarantine_max - the most that may be allowed: half of the memory */
+u64 isolator_quarantine_max(void)
+{
+	return ((u64)totalram_pages() << PAGE_SHIFT) / 2;
 }
 
 /** isolator_uncharge - so many are freed */
