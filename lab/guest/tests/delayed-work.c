@@ -4,7 +4,6 @@
  * cpus: 4
  * kernel: isolator
  * timeout: 60
- * skips: no module lab_waits
  * about: delayed work that an isolated CPU queues is bound to no CPU, which may be isolated next
  */
 #include "../modules.h"

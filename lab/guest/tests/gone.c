@@ -4,7 +4,6 @@
  * cpus: 2
  * kernel: isolator
  * timeout: 120
- * skips: no module lab_waits
  * about: a thread that moves away and a timer that is deleted while they wait are no deadline misses
  */
 #include "../modules.h"
