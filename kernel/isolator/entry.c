@@ -180,12 +180,14 @@ void isolator_start_tick(struct isolator_cpu *ic)
 
 /*
  * Of the CPU that it runs on: who is not the isolated task may go to another one meanwhile,
- * and must not wait there for what was sent to the one before.
+ * and must not wait there for what was sent to the one before. Nor for what one that is not
+ * isolated has a note of: it may have been offline, where nothing arrives.
  */
 static bool isolator_latched(void)
 {
-	return atomic_read(raw_cpu_ptr(&isolator_hot.kick)) ||
-	       (ARCH_ISOLATOR_LATE_SELF && raw_cpu_read(isolator_hot.raised));
+	return isolator_cpu(raw_smp_processor_id()) &&
+	       (atomic_read(raw_cpu_ptr(&isolator_hot.kick)) ||
+		(ARCH_ISOLATOR_LATE_SELF && raw_cpu_read(isolator_hot.raised)));
 }
 
 /*
@@ -300,7 +302,7 @@ static bool isolator_make_quiet(struct isolator_cpu *ic)
 	isolator_note_waiting(ic);
 	WRITE_ONCE(ic->timer_next, left);
 	if (left != KTIME_MAX) {
-		hrtimers_isolator_mute();
+		left = min_t(u64, left, hrtimers_isolator_mute());
 		this_cpu_write(isolator_hot.muted, true);
 		/* Expired meanwhile: its interrupt may be latched; take it here. */
 		if (left <= ktime_get_ns()) {

@@ -5,6 +5,7 @@
 #include <linux/cpumask.h>
 #include <linux/isolator.h>
 #include <linux/mutex.h>
+#include <linux/sched/isolation.h>
 #include <linux/smp.h>
 #include <linux/tick.h>
 
@@ -18,18 +19,23 @@ static int isolator_keeper = -1;
  * isolator_housekeeping_any - a CPU that is online, active and not isolated
  * @near: preferred if it is one
  *
+ * One that boot parameters keep free only if there is no other.
  * There is always one: start refuses to isolate the last.  Context: any.
  */
 int isolator_housekeeping_any(int near)
 {
-	int cpu;
+	int cpu, found = -1;
 
 	if (near >= 0 && cpu_active(near) &&
 	    !cpumask_test_cpu(near, &isolator_cpumask))
 		return near;
-	for_each_cpu_andnot(cpu, cpu_active_mask, &isolator_cpumask)
-		return cpu;
-	return cpumask_first(cpu_online_mask);
+	for_each_cpu_andnot(cpu, cpu_active_mask, &isolator_cpumask) {
+		if (housekeeping_test_cpu(cpu, HK_TYPE_TIMER))
+			return cpu;
+		if (found < 0)
+			found = cpu;
+	}
+	return found >= 0 ? found : cpumask_first(cpu_online_mask);
 }
 
 /** isolator_timekeeper - the CPU that keeps the time and takes our timers */

@@ -15,7 +15,7 @@ void tick_isolator_start(void);
 void tick_isolator_run(void);
 void tick_isolator_take(void *unused);
 bool hrtimers_isolator_move(int target, u64 *left);
-void hrtimers_isolator_mute(void);
+ktime_t hrtimers_isolator_mute(void);
 void hrtimers_isolator_resume(void);
 bool timers_isolator_move(int target);
 u64 timers_isolator_next(int cpu);

@@ -4,7 +4,8 @@
  * cpus: 4
  * kernel: isolator
  * timeout: 60
- * about: delayed work that an isolated CPU queues is bound to no CPU, which may be isolated next
+ * append: nohz_full=3
+ * about: delayed work that an isolated CPU queues is bound to none, that of others to no isolated one
  */
 #include "../modules.h"
 #include "../test.h"
@@ -67,11 +68,20 @@ int main(void)
 	worker_tells(w);
 	cpu = number_in(WAITS "work_cpu");
 	ok(cpu >= 0 && cpu != 1, "that of ten minutes waits on CPU %d", cpu);
-	iso_pin(cpu == 2 ? 3 : 2);
+	if (cpu == 2 || cpu == 3)
+		bail_out("that is not the first that boot parameters do not keep free");
+	iso_pin(2);
 	next = worker_new(cpu);
 	next->deadline_ns = 60 * SEC;
 	need_worker(worker_process(next));
 	ok(comes(number_in(WAITS "work_cpu") != cpu, 5000), "and on another once that is isolated: %d",
+	   number_in(WAITS "work_cpu"));
+
+	/* What stock does for a CPU of nohz_full=: the first other one, isolated or not. */
+	iso_pin(3);
+	if (put_file(WAITS "work", "600000"))
+		bail_out("CPU 3 cannot queue work");
+	ok(number_in(WAITS "work_cpu") == 2, "that of CPU 3 waits on the only one left: %d",
 	   number_in(WAITS "work_cpu"));
 	worker_end(next);
 	worker_end(w);
