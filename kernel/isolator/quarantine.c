@@ -359,8 +359,8 @@ static bool isolator_owes_numbered(int cpu, void *number)
  * Interrupts the CPUs that have to flush, as a call does: waits for a tick, at most D_spin,
  * once for all of them.  Other groups' threads pay nothing for a group that is full.
  *
- * Returns how many pages were freed meanwhile, by whomever, or are about to be.  Context:
- * process; page table locks are not held, any lock may be over which memory is allocated.
+ * Returns how many pages were freed meanwhile, by whomever.  Context: process; page table locks
+ * are not held, any lock may be over which memory is allocated.
  */
 unsigned long isolator_quarantine_empty(struct mem_cgroup *memcg)
 {
@@ -381,17 +381,25 @@ unsigned long isolator_quarantine_empty(struct mem_cgroup *memcg)
 			      &isolator_cpumask);
 	isolator_reap_all();
 	freed = before - atomic_long_read(&isolator_quarantine_pages);
-	return max(freed, atomic_long_read(&isolator_reaping));
+	return max(freed, 0L);
 }
 
 /*
  * Before anything is killed for want of memory, one interruption gives back what waits.  No
  * more may wait for a while: else siblings could refill it as fast, and nothing be killed.
+ * Nor is more than one kill put off by pages that others are about to free: they may
+ * have to wait for a CPU.
  */
 static int isolator_quarantine_oom(struct notifier_block *nb, unsigned long unused, void *freed)
 {
+	bool again = time_before(jiffies, READ_ONCE(isolator_quarantine_opens));
+	unsigned long pages;
+
 	WRITE_ONCE(isolator_quarantine_opens, jiffies + ISOLATOR_QUARANTINE_SHUT);
-	*(unsigned long *)freed += isolator_quarantine_empty(NULL);
+	pages = isolator_quarantine_empty(NULL);
+	if (!pages && !again)
+		pages = atomic_long_read(&isolator_reaping);
+	*(unsigned long *)freed += pages;
 	return NOTIFY_OK;
 }
 
@@ -473,18 +481,6 @@ void __isolator_quarantine_exit(struct mm_struct *mm)
 	isolator_reap(q, true);
 	mm->isolator_quarantine = NULL;
 	isolator_quarantine_unref(q);
-}
-
-/** isolator_quarantine_bytes - what waits for the CPU, and for others of its process */
-u64 isolator_quarantine_bytes(struct isolator_cpu *ic)
-{
-	u64 pages = 0;
-
-	raw_spin_lock_irq(&ic->lock);
-	if (ic->quarantine)
-		pages = atomic_long_read(&ic->quarantine->pages);
-	raw_spin_unlock_irq(&ic->lock);
-	return pages << PAGE_SHIFT;
 }
 
 /** isolator_quarantine_init - once, at boot */

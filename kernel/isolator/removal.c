@@ -54,6 +54,18 @@ bool isolator_charge(struct isolator_quarantine *q, struct isolator_removal *rem
 	return true;
 }
 
+/** isolator_quarantine_bytes - what waits for the CPU, and for others of its process */
+u64 isolator_quarantine_bytes(struct isolator_cpu *ic)
+{
+	u64 pages = 0;
+
+	raw_spin_lock_irq(&ic->lock);
+	if (ic->quarantine)
+		pages = atomic_long_read(&ic->quarantine->pages);
+	raw_spin_unlock_irq(&ic->lock);
+	return pages << PAGE_SHIFT;
+}
+
 /** isolator_quarantine_max - the most that may be allowed: half of the memory */
 u64 isolator_quarantine_max(void)
 {
@@ -69,14 +81,15 @@ void isolator_uncharge(struct isolator_quarantine *q, unsigned long pages)
 
 /*
  * The addresses of what @tlb has removed since it last freed anything: of a table, all that it
- * maps, as a CPU that has not flushed may still walk by it.
+ * maps, as a CPU that has not flushed may still walk by it. Of a P4D table nothing is told.
  */
 static void isolator_gather_range(struct mmu_gather *tlb)
 {
 	unsigned long unit = PAGE_SIZE;
 
 	if (tlb->freed_tables)
-		unit = tlb->cleared_p4ds ? P4D_SIZE : tlb->cleared_puds ? PUD_SIZE : PMD_SIZE;
+		unit = tlb->cleared_p4ds ? PGDIR_SIZE : tlb->cleared_puds ? PUD_SIZE :
+		       tlb->cleared_pmds ? PMD_SIZE : PGDIR_SIZE;
 	tlb->removed_start = min(tlb->removed_start, round_down(tlb->start, unit));
 	tlb->removed_end = max(tlb->removed_end, round_up(tlb->end, unit));
 }
