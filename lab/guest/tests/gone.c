@@ -4,6 +4,7 @@
  * cpus: 2
  * kernel: isolator
  * timeout: 120
+ * once: yes
  * about: a thread that moves away and a timer that is deleted while they wait are no deadline misses
  */
 #include "../modules.h"
