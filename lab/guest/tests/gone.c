@@ -11,6 +11,7 @@
 #include "../test.h"
 
 #define TIMER	"/sys/module/lab_waits/parameters/timer"
+#define DELIVERIES "/proc/isolator/deliveries"
 #define D	(6 * SEC)
 
 static struct shared {
@@ -64,8 +65,9 @@ static uint64_t wait_and_go(const struct worker *w, pid_t pid, int tell)
 int main(void)
 {
 	struct worker *w = worker_new(1);
-	uint64_t missed, took;
+	uint64_t took;
 	int told[2];
+	bool missed;
 	pid_t pid;
 
 	iso_require(2);
@@ -78,16 +80,21 @@ int main(void)
 	until(shared->steps);
 	w->deadline_ns = D;
 	need_worker(worker_process(w));
-	worker_tick(w, 5000);
-	worker_tells(w);
-	missed = w->missed;
+	/* What its start has left there, threads of the CPU among it. */
+	for (int i = 0; i < 10 && w->due; i++) {
+		worker_tick(w, 5000);
+		worker_tells(w);
+	}
 	took = wait_and_go(w, pid, told[1]);
 	ok(took < D / 2, "a thread and a timer of the isolated CPU wait for %lu ms", took / MS);
 	sleep_ms(D / MS * 3 / 2);	/* sleep: no deadline miss comes */
 	worker_tells(w);
-	ok(w->missed == missed && w->end == ISOLATOR_END_NONE, "neither is missed: %lu deadline misses",
-	   w->missed - missed);
-	if (w->missed != missed)
+
+	/* A thread of the kernel's may wait there, and be missed rightly. */
+	missed = file_has(DELIVERIES, "deadline_miss", "kind thread", "comm gone", NULL) ||
+		 file_has(DELIVERIES, "deadline_miss", "kind timer", NULL);
+	ok(!missed && w->end == ISOLATOR_END_NONE, "neither is missed");
+	if (missed)
 		show_deliveries();
 	shared->over = true;
 	waitpid(pid, NULL, 0);
