@@ -81,7 +81,8 @@ void isolator_uncharge(struct isolator_quarantine *q, unsigned long pages)
 
 /*
  * The addresses of what @tlb has removed since it last freed anything: of a table, all that it
- * maps, as a CPU that has not flushed may still walk by it. Of a P4D table nothing is told.
+ * maps, as a CPU that has not flushed may still walk by it. A freed P4D table leaves no mark
+ * in @tlb.
  */
 static void isolator_gather_range(struct mmu_gather *tlb)
 {

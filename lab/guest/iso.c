@@ -247,13 +247,18 @@ void iso_require(int cpus)
 		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 }
 
-int iso_pin(int cpu)
+int iso_pin_task(pid_t tid, int cpu)
 {
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
-	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
+	return sched_setaffinity(tid, sizeof(set), &set) ? -errno : 0;
+}
+
+int iso_pin(int cpu)
+{
+	return iso_pin_task(0, cpu);
 }
 
 int iso_start_as(struct iso *iso, struct isolator_start_args asked)

@@ -27,6 +27,8 @@ struct iso {
 void iso_require(int cpus);
 /* As root: a start may ask for the longest deadlines that there are; 0 or -errno. */
 int iso_raise_limits(void);
+/* A task, 0 for the calling one, may run on @cpu only; 0 or -errno. */
+int iso_pin_task(pid_t tid, int cpu);
 /* The isolation of the calling thread; 0 or -errno.  The page may be NULL. */
 int iso_pin(int cpu);
 int iso_start(struct iso *iso, uint64_t deadline_ns, uint64_t spin_ns);

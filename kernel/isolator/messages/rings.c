@@ -264,8 +264,9 @@ put:
  *	libisolator makes it, open for reading and writing
  * @max_bytes: the most memory that may be pinned for it; all of it is
  *
- * All pages are pinned and mapped for the kernel: they are charged to who made them, but not to a
- * limit on locked memory.  Whether the task may have so much pinned is the caller's to say.
+ * All pages are pinned and mapped for the kernel.  They are charged to whoever first used them,
+ * those that nobody used to the current task, but not to a limit on locked memory.  Whether the
+ * task may have so much pinned is the caller's to say.
  *
  * Context: process, may sleep; not in a quiet section.
  * Return: the rings; ERR_PTR: -EBADF: @fd is not open; -EACCES: not for reading and writing;

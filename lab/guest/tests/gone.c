@@ -19,7 +19,7 @@ static struct shared {
 	_Atomic bool over;
 } *shared;
 
-/* One of CPU 1, to which nobody can be moved any more; it can run as soon as it is told to. */
+/* Pinned to CPU 1 before that is isolated, as nothing can be moved there later; sleeps until told. */
 static pid_t stepper(int told)
 {
 	pid_t pid = fork();
@@ -37,15 +37,6 @@ static pid_t stepper(int told)
 	_exit(0);
 }
 
-static bool move(pid_t pid, int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	return !sched_setaffinity(pid, sizeof(set), &set);
-}
-
 /* Both wait, and cease to; how long that took. */
 static uint64_t wait_and_go(const struct worker *w, pid_t pid, int tell)
 {
@@ -56,7 +47,7 @@ static uint64_t wait_and_go(const struct worker *w, pid_t pid, int tell)
 	until((w->due & (ISOLATOR_DUE_RESCHED | ISOLATOR_DUE_TIMER)) ==
 	      (ISOLATOR_DUE_RESCHED | ISOLATOR_DUE_TIMER));
 	steps = shared->steps;
-	if (!move(pid, 0) || put_file(TIMER, "-1"))
+	if (iso_pin_task(pid, 0) || put_file(TIMER, "-1"))
 		bail_out("the thread cannot be moved, nor the timer deleted");
 	until(shared->steps > steps);
 	return now_ns() - began;

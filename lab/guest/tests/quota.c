@@ -135,7 +135,6 @@ static bool gets_once(const char *group, unsigned int per_mille)
 static void others(void)
 {
 	struct worker *w = worker_new(1);
-	cpu_set_t cpus;
 	pid_t pid;
 
 	make(OTHERS, "20000 100000");
@@ -145,9 +144,7 @@ static void others(void)
 		bail_out("the quota is not refilled at all");
 	/* It is on none while it runs, which on a busy host may take a while. */
 	ok(comes(timer_on(1), 5000), "the timer of a quota is on CPU 1");
-	CPU_ZERO(&cpus);
-	CPU_SET(3, &cpus);
-	if (sched_setaffinity(pid, sizeof(cpus), &cpus))
+	if (iso_pin_task(pid, 3))
 		bail_out("sched_setaffinity");
 	w->deadline_ns = 60 * SEC;
 	if (ok(worker_process(w), "CPU 1 is isolated and never ticks")) {
