@@ -42,7 +42,7 @@ const char *device_fix(int error)
 		int error;
 		const char *text;
 	} texts[] = {
-		{ EPERM, "it needs CAP_SYS_NICE and CAP_IPC_LOCK in the initial user namespace, the right to trace the task, and CAP_SYS_ADMIN for --deadline never; a thread of the kernel cannot be isolated: run it as root" },
+		{ EPERM, "it needs CAP_SYS_NICE and CAP_IPC_LOCK in the initial user namespace, the right to trace the task (CAP_SYS_PTRACE, if its program has more rights than its user), and CAP_SYS_ADMIN for --deadline never; a thread of the kernel cannot be isolated: run it as root" },
 		{ ENOTUNIQ, "the task may run on more than one CPU: its cpuset or something else has changed its affinity; pin it to one: taskset -pc CPU TID" },
 		{ EACCES, "the CPU is not one of those that may be isolated: as root, echo LIST > /proc/isolator/cpus" },
 		{ EBUSY, "it is the last CPU for everything else that keeps the time, and one must stay (those of nohz_full= do not count), or the machine brings CPUs up or down, or suspends: choose another CPU, or try again" },
@@ -55,7 +55,7 @@ const char *device_fix(int error)
 		{ EAGAIN, "the CPU has no high-resolution timer: see /proc/timer_list, and the clock source" },
 		{ EOPNOTSUPP, "the kernel lacks what isolation needs: dmesg | grep isolator names it" },
 		{ EINTR, "the task did not return to user mode in time, or it is ending; the start was taken back" },
-		{ ECANCELED, "somebody took the start back (isolator detach)" },
+		{ ECANCELED, "somebody took the start back (isolator detach), or the task was just executing another program: ask again" },
 		{ ENOMEM, "the kernel has no memory for it" },
 		{ ENOTTY, "the kernel cannot isolate another task, or " DEVICE_PATH " is not its device: install the isolator command that belongs to the kernel" },
 	};

@@ -27,8 +27,42 @@ bool isolator_may_lock(void)
 	return has_capability_noaudit(current, CAP_IPC_LOCK);
 }
 
+/** isolator_in_limits - are these times, with the defaults, what limits allow?  Context: any. */
+bool isolator_in_limits(const struct isolator_start_args *args)
+{
+	return (args->deadline_ns == ISOLATOR_DEADLINE_NEVER ||
+		args->deadline_ns <= READ_ONCE(isolator_limits.deadline)) &&
+	       args->spin_ns <= READ_ONCE(isolator_limits.spin);
+}
+
 /**
- * isolator_check_args - bounds of what start may ask for; fills in the defaults
+ * isolator_fill_times - bounds of the times that start may ask for; fills in the defaults
+ * @args: as the caller gave them
+ *
+ * Returns 0 or -ERANGE.  Context: any.
+ */
+int isolator_fill_times(struct isolator_start_args *args)
+{
+	u64 deadline = READ_ONCE(isolator_limits.deadline);
+	u64 spin = READ_ONCE(isolator_limits.spin);
+
+	if (!args->deadline_ns)
+		args->deadline_ns = min(ISOLATOR_DEADLINE_DEFAULT, deadline);
+	if (!args->spin_ns)
+		args->spin_ns = min3(args->deadline_ns, ISOLATOR_SPIN_DEFAULT, spin);
+	if (!args->yield_ns)
+		args->yield_ns = ISOLATOR_YIELD_DEFAULT;
+	if (args->deadline_ns < ISOLATOR_DEADLINE_MIN || args->spin_ns < ISOLATOR_DEADLINE_MIN ||
+	    args->yield_ns > ISOLATOR_YIELD_MAX || !isolator_in_limits(args))
+		return -ERANGE;
+	if (args->batch_ns && (args->batch_ns < ISOLATOR_DEADLINE_MIN ||
+			       args->batch_ns > ISOLATOR_DEADLINE_MAX))
+		return -ERANGE;
+	return 0;
+}
+
+/**
+ * isolator_check_args - may the current task ask for this start?  Fills in the defaults
  * @args: as copied from the caller
  *
  * Returns 0, -EINVAL, -ERANGE, or -EPERM for strict mode and locked memory.
@@ -36,36 +70,15 @@ bool isolator_may_lock(void)
  */
 int isolator_check_args(struct isolator_start_args *args)
 {
-	u64 deadline = READ_ONCE(isolator_limits.deadline);
-	u64 spin = READ_ONCE(isolator_limits.spin);
-
 	if (args->size != sizeof(*args) || args->flags & ~ISOLATOR_START_FLAGS ||
 	    args->reserved ||
 	    !args->mask || args->mask & ~ISOLATOR_MASK_ALL)
 		return -EINVAL;
 	if ((args->flags & ISOLATOR_START_LOCK) && !capable(CAP_IPC_LOCK))
 		return -EPERM;
-	if (args->deadline_ns == ISOLATOR_DEADLINE_NEVER) {
-		if (!capable(CAP_SYS_ADMIN))
-			return -EPERM;
-	} else if (!args->deadline_ns) {
-		args->deadline_ns = min(ISOLATOR_DEADLINE_DEFAULT, deadline);
-	} else if (args->deadline_ns < ISOLATOR_DEADLINE_MIN ||
-		   args->deadline_ns > deadline) {
-		return -ERANGE;
-	}
-	if (!args->spin_ns)
-		args->spin_ns = min3(args->deadline_ns, ISOLATOR_SPIN_DEFAULT, spin);
-	if (args->spin_ns < ISOLATOR_DEADLINE_MIN || args->spin_ns > spin)
-		return -ERANGE;
-	if (!args->yield_ns)
-		args->yield_ns = ISOLATOR_YIELD_DEFAULT;
-	if (args->yield_ns > ISOLATOR_YIELD_MAX)
-		return -ERANGE;
-	if (args->batch_ns && (args->batch_ns < ISOLATOR_DEADLINE_MIN ||
-			       args->batch_ns > ISOLATOR_DEADLINE_MAX))
-		return -ERANGE;
-	return 0;
+	if (args->deadline_ns == ISOLATOR_DEADLINE_NEVER && !capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	return isolator_fill_times(args);
 }
 
 /*

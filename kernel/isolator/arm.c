@@ -5,8 +5,10 @@
  *
  * Who asks has the right to; who starts need not have it.
  */
+#include <linux/binfmts.h>
 #include <linux/capability.h>
 #include <linux/completion.h>
+#include <linux/cred.h>
 #include <linux/hashtable.h>
 #include <linux/isolator.h>
 #include <linux/ptrace.h>
@@ -28,6 +30,9 @@
  * @task: whose; only to compare with
  * @asked: the arguments as given
  * @locks: who asked may lock memory without limit
+ * @traces: who asked may trace any task: a program with more rights is started, too
+ * @program: the task's self_exec_id, of the program that who asked had access to, or of one that
+ *	it executed without getting rights
  * @args: with the defaults; once @done what is in force, unless @error says why not
  * @error: 0 or negative
  * @done: it has started, or cannot
@@ -41,6 +46,8 @@ struct isolator_armed {
 	const struct task_struct	*task;
 	struct isolator_start_args	asked;
 	bool				locks;
+	bool				traces;
+	u64				program;
 	struct isolator_start_args	args;
 	int				error;
 	struct completion		done;
@@ -67,6 +74,12 @@ static void isolator_armed_done(struct isolator_armed *armed, int error)
 	isolator_armed_put(armed);
 }
 
+/* Had who asked access to the current task's program, or one that it came from?  0 or an error. */
+static int isolator_armed_check(const struct isolator_armed *armed)
+{
+	return armed->traces || armed->program == current->self_exec_id ? 0 : -ECANCELED;
+}
+
 /* On the task's way to user mode, or on that to its end. */
 static void isolator_armed_start(struct callback_head *work)
 {
@@ -74,7 +87,8 @@ static void isolator_armed_start(struct callback_head *work)
 	int ret = -ESRCH;
 
 	if (!(current->flags & PF_EXITING))
-		ret = isolator_begin_admitted(&armed->args, &armed->asked, armed->locks);
+		ret = isolator_armed_check(armed) ?:
+		      isolator_begin_admitted(&armed->args, &armed->asked, armed->locks);
 	/* Who takes it back finds it here until it has started, and from then on an owner. */
 	spin_lock(&isolator_armed_lock);
 	hash_del(&armed->node);
@@ -149,8 +163,33 @@ static int isolator_armed_queue(struct isolator_armed *armed, struct task_struct
 	return task_work_add(task, &armed->work, TWA_RESUME);
 }
 
-/** isolator_armed_exec - the current task executes another program */
-void isolator_armed_exec(void)
+/* Does the current task get rights by this exec? */
+static bool isolator_gains(const struct linux_binprm *bprm)
+{
+	return bprm->secureexec ||
+	       !cap_issubset(bprm->cred->cap_permitted, current_cred()->cap_permitted);
+}
+
+/* May what waits for the current task start with its next program?  Returns 0 or an error. */
+static int isolator_armed_next(struct isolator_armed *armed, const struct linux_binprm *bprm)
+{
+	int ret = isolator_armed_check(armed);
+
+	if (ret)
+		return ret;
+	if (!armed->traces && isolator_gains(bprm))
+		return -EPERM;
+	armed->program++;
+	return armed->queued ? 0 : isolator_armed_queue(armed, current);
+}
+
+/**
+ * isolator_armed_exec - the current task executes another program
+ * @bprm: with the rights that it will have
+ *
+ * Called before its own rights and self_exec_id are those of the program.
+ */
+void isolator_armed_exec(const struct linux_binprm *bprm)
 {
 	struct isolator_armed *armed;
 	int ret = 0;
@@ -159,10 +198,13 @@ void isolator_armed_exec(void)
 		return;
 	spin_lock(&isolator_armed_lock);
 	armed = isolator_armed_of(current);
-	if (armed && !armed->queued)
-		ret = isolator_armed_queue(armed, current);
-	if (ret)
+	if (armed)
+		ret = isolator_armed_next(armed, bprm);
+	if (ret) {
 		hash_del(&armed->node);
+		/* Ours, so it does not run. */
+		task_work_cancel(current, &armed->work);
+	}
 	spin_unlock(&isolator_armed_lock);
 	if (ret)
 		isolator_armed_done(armed, ret);
@@ -208,24 +250,41 @@ static int isolator_arm(struct isolator_armed *armed, struct task_struct *task, 
 	return ret;
 }
 
-/* May the current task start and stop @task's isolation? */
-static struct task_struct *isolator_other(const struct isolator_task_args *args)
+/*
+ * May the current task start and stop the isolation of @args' task?  Then that, with a
+ * reference; @program, its self_exec_id, is of the program that it has access to.
+ */
+static struct task_struct *isolator_other(const struct isolator_task_args *args, u64 *program)
 {
+	struct rw_semaphore *exec;
 	struct task_struct *task;
+	int ret = 0;
 
 	if (!capable(CAP_SYS_NICE))
 		return ERR_PTR(-EPERM);
+	*program = current->self_exec_id;
 	if (!args->tid)
 		return get_task_struct(current);
 	task = find_get_task_by_vpid(args->tid);
 	if (!task)
 		return ERR_PTR(-ESRCH);
-	if ((task->flags & PF_KTHREAD) ||
-	    !ptrace_may_access(task, PTRACE_MODE_ATTACH_REALCREDS)) {
-		put_task_struct(task);
-		return ERR_PTR(-EPERM);
+	/* An exec changes both, the number and the rights, or neither. */
+	exec = &task->signal->exec_update_lock;
+	/* Neither has a user mode. */
+	if (task->flags & (PF_KTHREAD | PF_USER_WORKER))
+		ret = -EPERM;
+	else
+		ret = down_read_killable(exec);
+	if (!ret) {
+		*program = READ_ONCE(task->self_exec_id);
+		if (!ptrace_may_access(task, PTRACE_MODE_ATTACH_REALCREDS))
+			ret = -EPERM;
+		up_read(exec);
 	}
-	return task;
+	if (!ret)
+		return task;
+	put_task_struct(task);
+	return ERR_PTR(ret);
 }
 
 /* Waits until @armed is done; the start is taken back on a signal. */
@@ -252,20 +311,23 @@ static int isolator_await(struct isolator_armed *armed, struct task_struct *task
  *
  * Returns 0; what isolator_begin() returns, at once for its arguments and, if
  * waited for, from the start itself; -EPERM without CAP_SYS_NICE or ptrace access,
- * and for a kernel thread; -ESRCH if there is no such task, or it exits;
+ * and for a thread of the kernel; -ESRCH if there is no such task, or it exits;
  * -EALREADY if one waits for it already; -EDEADLK to wait for oneself; -EDQUOT;
- * -EINTR.  Context: process, may sleep.
+ * -EINTR.  If waited for, too: -ECANCELED if it is taken back; and, unless who asked may trace
+ * any task, if it was asked for amid an exec, and -EPERM if an exec gives the task rights first.
+ * Context: process, may sleep.
  */
 int isolator_start_task(struct isolator_task_args *args)
 {
 	struct isolator_armed *armed;
 	struct task_struct *task;
+	u64 program;
 	int ret;
 
 	if (args->size != sizeof(*args) || args->reserved ||
 	    args->flags & ~(ISOLATOR_TASK_EXEC | ISOLATOR_TASK_WAIT))
 		return -EINVAL;
-	task = isolator_other(args);
+	task = isolator_other(args, &program);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	ret = -EDEADLK;
@@ -280,6 +342,8 @@ int isolator_start_task(struct isolator_task_args *args)
 	init_completion(&armed->done);
 	armed->asked = args->start;
 	armed->locks = isolator_may_lock();
+	armed->traces = has_capability_noaudit(current, CAP_SYS_PTRACE);
+	armed->program = program;
 	armed->task = task;
 	armed->args = args->start;
 	ret = isolator_check_args(&armed->args);
@@ -307,10 +371,11 @@ int isolator_stop_task(const struct isolator_task_args *args)
 {
 	struct task_struct *task;
 	int ret = -ESRCH;
+	u64 program;
 
 	if (args->size != sizeof(*args) || args->flags || args->reserved)
 		return -EINVAL;
-	task = isolator_other(args);
+	task = isolator_other(args, &program);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	if (isolator_armed_cancel(task))

@@ -70,8 +70,8 @@ struct isolator_cpu *isolator_of_current(void)
 /**
  * isolator_current - the CPU that the current task has isolated
  *
- * Or -ECANCELED if its isolation was ended by something else than its stop and
- * it has not started again, -ESRCH if it has none.
+ * Or -ECANCELED if its isolation was ended by something else than its stop, it has not started
+ * again and nobody has isolated that CPU since; -ESRCH if it has none.
  */
 struct isolator_cpu *isolator_current(void)
 {
@@ -80,12 +80,18 @@ struct isolator_cpu *isolator_current(void)
 
 	if (mine)
 		return mine;
+	smp_rmb(); /* no owner, then whom it had: pairs with isolator_disarm() */
 	for_each_possible_cpu(cpu) {
 		struct isolator_cpu *ic = isolator_of(cpu);
+		bool ended;
 
-		if (READ_ONCE(ic->last) == current->pid &&
-		    ic->last_start == current->start_time &&
-		    ic->end != ISOLATOR_END_STOP)
+		if (READ_ONCE(ic->last) != current->pid)
+			continue;
+		raw_spin_lock_irq(&isolator_lock);
+		ended = ic->last == current->pid && ic->last_start == current->start_time &&
+			ic->end != ISOLATOR_END_STOP;
+		raw_spin_unlock_irq(&isolator_lock);
+		if (ended)
 			return ERR_PTR(-ECANCELED);
 	}
 	return ERR_PTR(-ESRCH);

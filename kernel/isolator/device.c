@@ -114,9 +114,16 @@ static long isolator_ioctl_task(bool stop, void __user *arg, size_t size)
 		return isolator_stop_task(&args);
 	if (args.start.size != start)
 		return -EINVAL;
+	if (args.flags & ISOLATOR_TASK_WAIT) {
+		/* As it came: who cannot be told what a start achieved starts nothing. */
+		ret = isolator_copy_out(arg, size, &args, sizeof(args));
+		if (ret)
+			return ret;
+		args.size = sizeof(args);
+	}
 	args.start.size = sizeof(args.start);
 	ret = isolator_start_task(&args);
-	if (ret)
+	if (ret || !(args.flags & ISOLATOR_TASK_WAIT))
 		return ret;
 	args.start.size = start;
 	return isolator_copy_out(arg, size, &args, sizeof(args));

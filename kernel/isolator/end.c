@@ -72,10 +72,10 @@ bool isolator_disarm(struct isolator_cpu *ic, const struct task_struct *whose,
 		owner = NULL;
 	if (owner) {
 		ic->end = why;
-		ic->last = owner->pid;
+		WRITE_ONCE(ic->last, owner->pid);
 		ic->last_start = owner->start_time;
 		ic->ending = true;
-		WRITE_ONCE(ic->owner, NULL);
+		smp_store_release(&ic->owner, NULL); /* pairs with isolator_current() */
 		/* From here on senders queue and avoid nothing. */
 		WRITE_ONCE(ic->mask, 0);
 	}
@@ -147,6 +147,7 @@ void isolator_restore(struct isolator_cpu *ic)
 	WRITE_ONCE(ic->ending, false);
 	smp_mb(); /* before the look for who waits: see wake_up_var() */
 	wake_up_var(&ic->ending);
+	wake_up_var(&isolator_cpumask);	/* whoever waits for what isolated CPUs do */
 	isolator_keys_put();
 }
 

@@ -377,6 +377,8 @@ void isolator_restart_tick(void *info);
 extern struct cpumask isolator_allowed;
 extern struct isolator_limits isolator_limits;
 bool isolator_may_lock(void);
+bool isolator_in_limits(const struct isolator_start_args *args);
+int isolator_fill_times(struct isolator_start_args *args);
 int isolator_check_args(struct isolator_start_args *args);
 int isolator_check_cpu(int cpu);
 

@@ -231,6 +231,7 @@ static int isolator_write_limit(u64 *limit, const char *text, u64 min, u64 max)
 	if (value < min || value > max)
 		return -ERANGE;
 	WRITE_ONCE(*limit, value);
+	smp_mb(); /* then who is isolated, if that is looked for: pairs with isolator_take_cpu() */
 	return 0;
 }
 

@@ -112,7 +112,7 @@ static bool isolator_stays_on(int cpu)
  * What may fail has not: take the CPU.  Returns 0, -ENOTUNIQ if the task was moved
  * off it meanwhile, -EBUSY if a hot-plug or the like has begun, or has taken the last
  * housekeeping CPU since it was looked for, -EACCES if the CPU may not be isolated any
- * more: it is to be given back.  Both mutexes held.
+ * more, -ERANGE if not for as long as this: it is to be given back.  Both mutexes held.
  */
 static int isolator_take_cpu(struct isolator_cpu *ic, struct isolator_shared *shared,
 			     struct isolator_senders *senders,
@@ -181,6 +181,9 @@ static int isolator_take_cpu(struct isolator_cpu *ic, struct isolator_shared *sh
 		ret = -EACCES;
 	if (isolator_timekeeper_beside(ic->cpu) < 0)
 		ret = -EBUSY;
+	/* Who lowers a limit, and then sees nobody beyond it, has nobody beyond it. */
+	if (!isolator_in_limits(args))
+		ret = -ERANGE;
 	/*
 	 * At once: who goes round the CPUs outside of the mask finds one, and a hot-plug does
 	 * not take this one for isolated, and the CPU that goes for the last other.
@@ -286,13 +289,35 @@ static int isolator_prepare(struct isolator_shared **shared,
 			    struct isolator_senders **senders)
 {
 	*senders = isolator_senders_make();
-	*shared = kmalloc(sizeof(**shared), GFP_KERNEL);
+	/* Accounted: a mapping keeps the page beyond the end, and there may be any number. */
+	*shared = kmalloc(sizeof(**shared), GFP_KERNEL_ACCOUNT);
 	if (*shared)
-		(*shared)->page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+		(*shared)->page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (*senders && *shared && (*shared)->page)
 		return 0;
 	isolator_unprepare(*shared, *senders);
 	return -ENOMEM;
+}
+
+/*
+ * How earlier isolations of the current task ended, on other CPUs, is of no interest any more.
+ * That of @new one may have been ended by now.
+ */
+static void isolator_forget_ends(const struct isolator_cpu *new)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct isolator_cpu *ic = isolator_of(cpu);
+
+		if (ic == new || READ_ONCE(ic->last) != current->pid)
+			continue;
+		/* Another task's may end there right now. */
+		raw_spin_lock_irq(&isolator_lock);
+		if (ic->last == current->pid)
+			WRITE_ONCE(ic->last, 0);
+		raw_spin_unlock_irq(&isolator_lock);
+	}
 }
 
 /* Takes the CPU, and makes it quiet; both mutexes held.  Consumes @shared, @senders. */
@@ -314,6 +339,7 @@ static int isolator_begin_locked(struct isolator_cpu *ic, struct isolator_shared
 		ic->last = 0;
 		return ret;
 	}
+	isolator_forget_ends(ic);
 	if (locked)
 		ic->got |= ISOLATOR_GOT_LOCKED;
 	isolator_clear_cpu(ic, args->mask);
@@ -326,6 +352,17 @@ static int isolator_begin_locked(struct isolator_cpu *ic, struct isolator_shared
 	isolator_fill_result(ic, args);
 	trace_isolator_start(ic->cpu, ic->mask, ic->got);
 	return 0;
+}
+
+/* The times that were asked for, and for others the defaults of now; 0 or -ERANGE. */
+static int isolator_settle_times(struct isolator_start_args *args,
+				 const struct isolator_start_args *asked)
+{
+	args->deadline_ns = asked->deadline_ns;
+	args->spin_ns = asked->spin_ns;
+	args->yield_ns = asked->yield_ns;
+	args->batch_ns = asked->batch_ns;
+	return isolator_fill_times(args);
 }
 
 /* isolator_begin_admitted(), but for what concerns the memory. */
@@ -365,6 +402,8 @@ static int isolator_begin_here(struct isolator_start_args *args,
 			ret = -ENOTUNIQ;
 		else
 			ret = isolator_check_cpu(ic->cpu) ?: isolator_make_tally(ic);
+		/* Limits may have changed since: it waited, or was armed. */
+		ret = ret ?: isolator_settle_times(args, asked);
 		if (!ret) {
 			ret = isolator_begin_locked(ic, shared, senders, args, locks, locked);
 			shared = NULL;
@@ -423,7 +462,8 @@ static int isolator_begin_lock(struct isolator_start_args *args)
  * @asked: as the caller gave them
  * @locks: who asked may lock memory without limit
  *
- * Returns and context: as isolator_begin(), without the errors of its arguments, and
+ * Returns and context: as isolator_begin(), without the errors of its arguments but -ERANGE for
+ * limits that were lowered since, and
  * -EDQUOT when more memory is to be locked than the task itself may lock.
  */
 int isolator_begin_admitted(struct isolator_start_args *args,

@@ -37,6 +37,7 @@
 struct cpumask;
 struct hrtimer;
 struct isolator_rule;
+struct linux_binprm;
 struct llist_head;
 struct llist_node;
 struct mm_struct;
@@ -371,7 +372,7 @@ int isolator_set_policy(void *func, enum isolator_policy policy);
 void __isolator_task_end(enum isolator_end why);
 
 /* Starts for others: kernel/isolator/arm.c */
-void isolator_armed_exec(void);
+void isolator_armed_exec(const struct linux_binprm *bprm);
 void isolator_armed_exit(void);
 
 /** isolator_task_exit - the current task exits; process context */
@@ -381,12 +382,15 @@ static inline void isolator_task_exit(void)
 		__isolator_task_end(ISOLATOR_END_EXIT);
 }
 
-/** isolator_task_exec - the current task executes another program */
-static inline void isolator_task_exec(void)
+/**
+ * isolator_task_exec - the current task executes another program
+ * @bprm: which one
+ */
+static inline void isolator_task_exec(const struct linux_binprm *bprm)
 {
 	if (isolator_enabled())
 		__isolator_task_end(ISOLATOR_END_EXEC);
-	isolator_armed_exec();
+	isolator_armed_exec(bprm);
 }
 
 void isolator_hotplug_begin(void);
@@ -466,7 +470,7 @@ static inline int isolator_set_policy(void *func, enum isolator_policy policy)
 
 static inline void isolator_task_exit(void) { }
 static inline void isolator_armed_exit(void) { }
-static inline void isolator_task_exec(void) { }
+static inline void isolator_task_exec(const struct linux_binprm *bprm) { }
 static inline void isolator_hotplug_begin(void) { }
 static inline void isolator_hotplug_end(void) { }
 static inline void isolator_cpu_down(unsigned int cpu) { }

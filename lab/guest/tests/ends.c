@@ -69,6 +69,34 @@ static void ended(pid_t pid, const char *what, unsigned int end)
 	   "%s: state %u, end %u", what, shared.page->state, shared.page->end);
 }
 
+/* A child on its own, who was isolated on CPU 1 once, and is on CPU 0 later. */
+static _Noreturn void elsewhere(void)
+{
+	struct iso iso;
+
+	if (iso_pin(1) || iso_start(&iso, 0, 0) || put_file("/proc/isolator/cpus", "0"))
+		_exit(1);
+	if (iso_stop(&iso) != -ECANCELED)
+		_exit(2);
+	iso_close(&iso);
+	if (iso_pin(0) || iso_start(&iso, 0, 0) || iso_stop(&iso))
+		_exit(3);
+	_exit(iso_stop(&iso) == -ESRCH ? 0 : 4);
+}
+
+static void told_once(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		elsewhere();
+	waitpid(pid, &status, 0);
+	ok(!status, "after another start and stop, elsewhere, an end of before is not told again (%#x)",
+	   status);
+	put_file("/proc/isolator/cpus", "1");
+}
+
 static void by_admin(void)
 {
 	struct worker *w = worker_new(1);
@@ -113,6 +141,7 @@ int main(void)
 	go = 3;
 	ended(pid, "exit", ISOLATOR_END_EXIT);
 	by_admin();
+	told_once();
 	ok(file_has("/proc/isolator/status", "isolated \n", NULL), "nothing is left isolated");
 	return done_testing();
 }

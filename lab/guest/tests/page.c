@@ -3,8 +3,8 @@
  * name: page
  * cpus: 2
  * kernel: isolator
- * timeout: 30
- * about: the shared page is read-only for good, is not inherited and is not dumped
+ * timeout: 60
+ * about: the shared page is read-only for good, is not inherited, is not dumped, and is charged
  */
 #include "../test.h"
 
@@ -25,6 +25,43 @@ static void vm_flags(const volatile void *p, char *flags, size_t size)
 	}
 	if (f)
 		fclose(f);
+}
+
+#define GROUP	"/sys/fs/cgroup/lab-page"
+
+/* Bytes of the kernel's that are charged to the group; 0: no such group. */
+static unsigned long charged(void)
+{
+	char text[8192], *at;
+
+	if (get_file(GROUP "/memory.stat", text, sizeof(text)))
+		return 0;
+	at = strstr(text, "\nkernel ");
+	return at ? strtoul(at + 8, NULL, 10) : 0;
+}
+
+/* Pages of sessions that are over, and that are still mapped. */
+static void kept(void)
+{
+	enum { PAGES = 64 };
+	unsigned long before;
+	struct iso iso;
+
+	put_file("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
+	mkdir(GROUP, 0755);
+	if (put_file(GROUP "/cgroup.procs", "0"))
+		bail_out("no group: cgroup v2 and CONFIG_MEMCG");
+	before = charged();
+	for (int i = 0; i < PAGES; i++) {
+		if (iso_start(&iso, 0, 0))
+			bail_out("start");
+		iso_stop(&iso);
+		close(iso.fd);
+	}
+	/* The group's figures come together every two seconds. */
+	ok(comes(charged() >= before + PAGES * 4096, 10000),
+	   "%d pages are charged to their cgroup: %lu bytes, %lu before", PAGES, charged(), before);
+	put_file("/sys/fs/cgroup/cgroup.procs", "0");
 }
 
 int main(void)
@@ -72,5 +109,6 @@ int main(void)
 	   strerror(errno));
 	close(iso.fd);
 	ok(iso.page->state == ISOLATOR_STATE_ENDED, "a mapping outlives stop and close");
+	kept();
 	return done_testing();
 }

@@ -126,7 +126,9 @@ struct isolator_stop_args {
  * @start: in and out: as of ISOLATOR_IOC_START; out only with ISOLATOR_TASK_WAIT
  *
  * The start takes effect at the task's next return to user mode, or at that of the
- * program that it executes next.  One at a time: EALREADY while another waits.
+ * program that it executes next.  One at a time: EALREADY while another waits.  It obeys the
+ * limits of then (ERANGE).  An exec by which the task gets more rights takes it back, EPERM to
+ * who waits, unless who asked may trace any task (CAP_SYS_PTRACE).
  */
 struct isolator_task_args {
 	__u32 size;
