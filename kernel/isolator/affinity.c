@@ -2,6 +2,7 @@
 /*
  * Isolator: who may change an affinity while CPUs are isolated.
  */
+#include <linux/cpumask.h>
 #include <linux/isolator.h>
 #include <linux/sched.h>
 
@@ -52,11 +53,18 @@ int isolator_affinity(struct task_struct *p, const struct cpumask *mask, bool us
  */
 bool isolator_only_isolated(struct task_struct *p, const struct cpumask *mask)
 {
-	if (p->flags & PF_KTHREAD || cpumask_empty(mask) ||
-	    /* Starts and ends go on meanwhile: advice needs no lock. */
-	    !data_race(cpumask_subset(mask, &isolator_cpumask)))
-		return false;
+	int cpu, isolated = -1;
 
-	isolator_count(cpumask_first(mask), ISOLATOR_COUNT_REFUSED, sched_setaffinity);
+	if (p->flags & PF_KTHREAD)
+		return false;
+	/* Starts and ends go on meanwhile: advice needs no lock.  An offline CPU is no way out. */
+	for_each_cpu_and(cpu, mask, cpu_active_mask) {
+		if (!isolator_cpu(cpu))
+			return false;
+		isolated = cpu;
+	}
+	if (isolated < 0)
+		return false;
+	isolator_count(isolated, ISOLATOR_COUNT_REFUSED, sched_setaffinity);
 	return true;
 }

@@ -82,7 +82,8 @@ static void isolator_caller_end(void)
  * pinned to one CPU, which the administrator lets be isolated (/proc/isolator/cpus).  Who may
  * do this is the caller's to check.  Within an isolation of the task's own it nests.
  *
- * Context: process, may sleep, waits for grace periods.
+ * Context: process, may sleep, waits for grace periods; takes the locks of hot-plug, and that of
+ * the task's memory, if it has any: none of them is held, for reading neither.
  * Return: 0, and isolator_kernel_stop() is due; -ERANGE for the bound, -EINVAL if an outer
  * start has promised another; else as ISOLATOR_IOC_START without its checks of capabilities:
  * -ENOTUNIQ, -EACCES, -EALREADY, -EBUSY, -EAGAIN, -EINTR, -ENOMEM, -ECANCELED.
@@ -137,11 +138,14 @@ int isolator_kernel_tick(struct isolator_caller *caller)
 		.size = sizeof(args),
 		.flags = ISOLATOR_TICK_ALL,
 	};
+	int ret;
 
 	if (!isolator_of_caller(caller))
 		return -ECANCELED;
 	cond_resched_tasks_rcu_qs();
-	return isolator_do_tick(&args);
+	ret = isolator_do_tick(&args);
+	/* Ended meanwhile; the CPU may be another task's since. */
+	return ret == -ESRCH ? -ECANCELED : ret;
 }
 EXPORT_SYMBOL_GPL(isolator_kernel_tick);
 

@@ -128,6 +128,7 @@ void isolator_restore(struct isolator_cpu *ic)
 	isolator_elect_timekeeper(-1);
 	isolator_clock_restore(ic->cpu);
 	isolator_move_irqs(ic->cpu);
+	rcu_isolator_threads(ic->cpu);
 	isolator_quarantine_put(ic);
 	if (ic->mm) {
 		isolator_mm_put(ic->mm);

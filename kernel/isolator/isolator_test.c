@@ -281,6 +281,7 @@ static void isolator_test_module_goes(struct kunit *test)
 	unsigned int lines;
 
 	KUNIT_ASSERT_NOT_NULL(test, module);
+	module->state = MODULE_STATE_GOING;
 	module->mem[MOD_TEXT].base = module;
 	module->mem[MOD_TEXT].size = sizeof(*module);
 	ic->senders = isolator_senders_make();

@@ -7,7 +7,9 @@
  * request wait as any other that needs a thread of this CPU: it gets the CPU
  * at a tick.  So these are about being asked rarely, not about correctness.
  */
+#include <linux/bottom_half.h>
 #include <linux/buffer_head.h>
+#include <linux/interrupt.h>
 #include <linux/isolator.h>
 #include <linux/memcontrol.h>
 #include <linux/preempt.h>
@@ -46,13 +48,26 @@ void isolator_local_drain(void)
 	migrate_enable();
 }
 
+/*
+ * Buffers that others have sent here to be freed wait for the next packet, which comes to
+ * another CPU from now on; more do not come.
+ */
+static void isolator_local_net(void)
+{
+#ifdef CONFIG_NET
+	local_bh_disable();
+	raise_softirq(NET_RX_SOFTIRQ);
+	local_bh_enable();
+#endif
+}
+
 /**
  * isolator_local_start - once at start: the slabs and the statistics work too
  * @cpu: the CPU
  *
- * Post: no slab is cached on this CPU, and its vmstat work neither waits nor
- * runs; the shepherd leaves CPUs in isolator_cpumask alone, and comes back for
- * this one by itself when it no longer is.
+ * Post: no slab is cached on this CPU, no buffer of the network waits there, and its vmstat
+ * work neither waits nor runs; the shepherd leaves CPUs in isolator_cpumask alone, and comes
+ * back for this one by itself when it no longer is.
  *
  * Nothing happens if the isolation was ended meanwhile: this may be another CPU then.
  * Hot-plug waits for the little that is done here: a work item of this CPU that runs
@@ -66,6 +81,7 @@ void isolator_local_start(int cpu)
 		return;
 	vmstat_local_cancel();
 	slab_local_flush();
+	isolator_local_net();
 	isolator_local_drain();
 	migrate_enable();
 }

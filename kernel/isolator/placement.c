@@ -122,10 +122,10 @@ static enum push push_task_locked(struct task_struct *p, int cpu)
 	if (to == cpu)
 		return PUSH_STAYS;
 
-	/* As in migrate_swap_stop(); @p is not current, which is us. */
+	/* As in migrate_swap_stop(); what runs there is us, or we are not the owner any more. */
 	dst = cpu_rq(to);
 	guard(double_rq_lock)(src, dst);
-	if (task_rq(p) != src || !task_on_rq_queued(p) || !cpu_active(to))
+	if (task_rq(p) != src || !task_on_rq_queued(p) || task_on_cpu(src, p) || !cpu_active(to))
 		return PUSH_BUSY;
 
 	rq_pin_lock(src, &srf);

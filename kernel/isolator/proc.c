@@ -20,8 +20,6 @@
 
 #include "internal.h"
 
-#define ISOLATOR_WRITE_MAX 256
-
 static const char *const isolator_end_names[] = {
 	[ISOLATOR_END_NONE]	= "none",
 	[ISOLATOR_END_STOP]	= "stop",
@@ -395,19 +393,22 @@ static ssize_t isolator_write(struct file *file, const char __user *buf,
 			      size_t len, loff_t *pos)
 {
 	const struct isolator_file *f = pde_data(file_inode(file));
-	char text[ISOLATOR_WRITE_MAX];
+	char *text;
 	int ret;
 
 	if (!f->write)
 		return -EINVAL;
 	if (!f->own && !isolator_admin(file))
 		return -EPERM;
-	if (len >= sizeof(text))
+	if (!len)
+		return 0;
+	if (len >= PAGE_SIZE)
 		return -E2BIG;
-	if (copy_from_user(text, buf, len))
-		return -EFAULT;
-	text[len] = '\0';
+	text = memdup_user_nul(buf, len);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
 	ret = f->write(strim(text));
+	kfree(text);
 	return ret ?: len;
 }
 

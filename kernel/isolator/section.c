@@ -34,6 +34,7 @@
 #include <linux/nmi.h>
 #include <linux/notifier.h>
 #include <linux/panic.h>
+#include <linux/ratelimit.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/debug.h>
 #include <linux/sched/signal.h>
@@ -86,8 +87,12 @@ void isolator_due_now(int cpu)
 
 static void isolator_tell_overdue(struct irq_work *work)
 {
+	static DEFINE_RATELIMIT_STATE(rs, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
 	struct isolator_cpu *ic = container_of(work, struct isolator_cpu, overdue_work);
 
+	/* A backtrace may wait, and of a host that is overcommitted each stay is overdue. */
+	if (!__ratelimit(&rs))
+		return;
 	pr_warn("isolator: CPU %d is overdue in its quiet section, entered from %pS: it has promised %llu ns\n",
 		ic->cpu, (void *)READ_ONCE(ic->section), READ_ONCE(ic->spin));
 	if (arch_isolator_nmi())

@@ -102,10 +102,14 @@ static int isolator_nest(struct isolator_cpu *ic, struct isolator_start_args *ar
 	return 0;
 }
 
-/* May the current task run on @cpu only?  A snapshot, unless its pi_lock is held. */
+/*
+ * May the current task run on @cpu only?  A snapshot, unless its pi_lock is held.  Whoever has
+ * given it another CPU may not have moved it there yet.
+ */
 static bool isolator_stays_on(int cpu)
 {
-	return current->nr_cpus_allowed == 1 && raw_smp_processor_id() == cpu;
+	return current->nr_cpus_allowed == 1 && raw_smp_processor_id() == cpu &&
+	       cpumask_test_cpu(cpu, &current->cpus_mask);
 }
 
 /*
@@ -228,6 +232,7 @@ static void isolator_clear_cpu(struct isolator_cpu *ic, u32 mask)
 	if (!isolator_running(ic))
 		return;
 	isolator_clock_quiesce(ic->cpu);
+	rcu_isolator_threads(ic->cpu);
 	isolator_rcu_quiesce();
 	if (!rcu_local_callbacks())
 		ic->got |= ISOLATOR_GOT_RCU;

@@ -372,10 +372,17 @@ int isolator_stats_show(struct seq_file *m, void *v)
 	return 0;
 }
 
+/* Does this address go?  Of a module that has begun, what only began it. */
+static bool isolator_goes(unsigned long address, const struct module *module)
+{
+	return module->state == MODULE_STATE_LIVE ? within_module_init(address, module) :
+						    within_module(address, module);
+}
+
 /** isolator_forget_func - a function of a module that goes is nobody's from now on */
 void isolator_forget_func(void **func, const struct module *module)
 {
-	if (within_module((unsigned long)*func, module))
+	if (isolator_goes((unsigned long)*func, module))
 		*func = ISOLATOR_FUNC_GONE;
 }
 
@@ -386,7 +393,7 @@ unsigned int isolator_forget_stack(unsigned long *stack, unsigned int nr,
 	unsigned int i, stay = 0;
 
 	for (i = 0; i < nr; i++) {
-		if (!within_module(stack[i], module))
+		if (!isolator_goes(stack[i], module))
 			stack[stay++] = stack[i];
 	}
 	return stay;
@@ -395,15 +402,15 @@ unsigned int isolator_forget_stack(unsigned long *stack, unsigned int nr,
 static void isolator_forget_delivery(struct isolator_delivery *d, const struct module *module)
 {
 	isolator_forget_func(&d->request.func, module);
-	if (within_module(d->request.caller, module))
+	if (isolator_goes(d->request.caller, module))
 		d->request.caller = 0;
 	d->nr_stack = isolator_forget_stack(d->stack, d->nr_stack, module);
 }
 
 /**
- * isolator_forget_module - the functions of a module that goes
+ * isolator_forget_module - the functions of a module that goes, or those that only began it
  * @ic: the CPU
- * @module: its memory is still there
+ * @module: its memory is still there; its state says which
  *
  * Another module's may come to the same addresses: they are not these.  The counts
  * stay, and the names that were taken when they were seen.  Context: process.
@@ -412,6 +419,9 @@ void isolator_forget_module(struct isolator_cpu *ic, const struct module *module
 {
 	int i;
 
+	/* Never isolated. */
+	if (!READ_ONCE(ic->senders))
+		return;
 	raw_spin_lock_irq(&ic->lock);
 	for (i = 0; i < ISOLATOR_CALLBACKS; i++)
 		isolator_forget_func(&ic->callbacks[i].func, module);
@@ -426,9 +436,9 @@ static int isolator_module_goes(struct notifier_block *nb, unsigned long state, 
 {
 	int cpu;
 
-	if (state != MODULE_STATE_GOING)
+	if (state != MODULE_STATE_GOING && state != MODULE_STATE_LIVE)
 		return NOTIFY_DONE;
-	/* Its own may be among them; free_module() has the grace period. */
+	/* Its own may be among them; who frees the memory has the grace period. */
 	isolator_flush_queued_calls();
 	for_each_possible_cpu(cpu)
 		isolator_forget_module(isolator_of(cpu), module);

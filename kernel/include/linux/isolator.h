@@ -197,6 +197,12 @@ static __always_inline void isolator_user_exit(void)
 	if (isolator_enabled()) {
 		struct isolator_hot *hot = raw_cpu_ptr(&isolator_hot);
 
+		/*
+		 * Who has a mark or a lock that this waits for may be in the machine check
+		 * already, and wait for us there.
+		 */
+		if (unlikely(hot->pass))
+			return;
 		if (unlikely(hot->pending || hot->muted || hot->ticks ||
 			     (raw_atomic_read(&hot->work) & ISOLATOR_WORK_QUEUED)))
 			__isolator_user_exit();

@@ -76,6 +76,7 @@ bool isolator_rcu_take(struct rcu_head *head, rcu_callback_t func);
 void isolator_rcu_flush(void);
 void isolator_rcu_quiesce(void);
 long rcu_local_callbacks(void);
+void rcu_isolator_threads(int cpu);
 
 /* Have callbacks ever been taken?  For rcu_barrier(). */
 static __always_inline bool isolator_rcu_taken(void)

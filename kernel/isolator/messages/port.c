@@ -219,6 +219,8 @@ EXPORT_SYMBOL_GPL(isolator_port_open);
  * a section is what lets its CPU know of memory that was mapped meanwhile.  So a port that another
  * task opens is handed over between two sections.
  *
+ * It is that task's for good: once it has ended, close the port and open another.
+ *
  * Context: process; not in a quiet section.
  * Return: 0; -EBUSY: another task uses it.
  */

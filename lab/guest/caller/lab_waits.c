@@ -5,9 +5,14 @@
  *	work MS		delayed work that names no CPU; read: how often it has run
  *	work_cpu	of the CPU on which its timer waits, -1 if it does not
  *	timer CPU	a timer of the wheel that expires there at once; -1: it is deleted
+ *
+ * And as it is loaded:
+ *
+ *	begin_on CPU	a function that is needed for the begin only is called there, unwaited for
  */
 #include <linux/cpumask.h>
 #include <linux/module.h>
+#include <linux/smp.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
 
@@ -74,9 +79,16 @@ module_param_cb(work, &work_ops, NULL, 0644);
 module_param_cb(work_cpu, &work_cpu_ops, NULL, 0444);
 module_param_cb(timer, &timer_ops, NULL, 0200);
 
+static int begin_on = -1;
+module_param(begin_on, int, 0444);
+
+static void __init begins(void *unused)
+{
+}
+
 static int __init waits_init(void)
 {
-	return 0;
+	return begin_on < 0 ? 0 : smp_call_function_single(begin_on, begins, NULL, 0);
 }
 
 static void __exit waits_exit(void)

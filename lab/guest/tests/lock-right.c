@@ -45,7 +45,7 @@ static void refused(void)
 	unsigned long before = locked_kb();
 	int error;
 
-	if (put_file(CPUS, "") || iso_pin(1))
+	if (put_file(CPUS, "\n") || iso_pin(1))
 		bail_out("CPU 1 cannot be taken from those that may be isolated");
 	error = iso_start_as(&iso, (struct isolator_start_args){
 		.mask = ISOLATOR_MASK_ALL, .flags = ISOLATOR_START_LOCK,

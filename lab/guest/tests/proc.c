@@ -65,6 +65,17 @@ static void by_who_opened(void)
 	close(own);
 }
 
+/* As long as that of a large machine. */
+static const char *long_list(void)
+{
+	static char text[1024];
+
+	for (size_t i = 0; i + 2 < sizeof(text); i += 2)
+		memcpy(text + i, "1,", 2);
+	text[sizeof(text) - 2] = '1';
+	return text;
+}
+
 int main(void)
 {
 	static const char *const bad[] = { "0", "8", "7 7", "x", "-1", "4294967296" };
@@ -93,10 +104,13 @@ int main(void)
 	ok(!status, "a stranger reads, but neither ticks nor stops (status %#x)", status);
 	ok(!put_file(P "tick", "7"), "tick 7");
 	ok(put_file(P "tick", "8") == -EINVAL, "tick 8: EINVAL");
+	ok(!put_file(P "stop", "") && file_has(P "status", "cpu 1 isolated", NULL),
+	   "a write of nothing stops nothing");
 	ok(!put_file(P "stop", "\n"), "stop");
 	ok(file_has(P "status", "cpu 1 ended stop", NULL), "the status says why it ended");
 	ok(put_file(P "cpus", "9999") < 0, "a CPU that cannot be: refused");
 	ok(put_file(P "cpus", "x") < 0, "no list: refused");
+	ok(!put_file(P "cpus", long_list()), "a list of 1023 characters");
 	ok(!put_file(P "cpus", "1") && file_has(P "cpus", "1\n", NULL), "CPU 1 alone may be isolated");
 	return done_testing();
 }

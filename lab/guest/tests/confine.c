@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * name: confine
+ * cpus: 3
+ * kernel: isolator
+ * timeout: 60
+ * about: no thread of a user's is confined to isolated CPUs, in none of the ways there are
+ */
+#include <linux/io_uring.h>
+#include "../test.h"
+
+#define ONLINE	"/sys/devices/system/cpu/cpu2/online"
+
+static cpu_set_t cpus(size_t first, size_t second)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(first, &set);
+	CPU_SET(second, &set);
+	return set;
+}
+
+static int affinity(cpu_set_t set)
+{
+	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
+}
+
+/* A ring, with a polling thread on @cpu unless that is negative. */
+static int ring(int cpu)
+{
+	struct io_uring_params p = { .sq_thread_idle = 1 };
+	long fd;
+
+	if (cpu >= 0) {
+		p.flags = IORING_SETUP_SQPOLL | IORING_SETUP_SQ_AFF;
+		p.sq_thread_cpu = (unsigned int)cpu;
+	}
+	fd = syscall(SYS_io_uring_setup, 4, &p);
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int workers(int fd, cpu_set_t set)
+{
+	return syscall(SYS_io_uring_register, fd, IORING_REGISTER_IOWQ_AFF, &set, sizeof(set)) < 0 ?
+	       -errno : 0;
+}
+
+static void by_rings(void)
+{
+	int fd = ring(1);
+
+	ok(fd == -EBUSY, "a ring's polling thread on the isolated CPU: %s", strerror(-fd));
+	fd = ring(0);
+	ok(fd >= 0, "on another: %s", strerror(fd < 0 ? -fd : 0));
+	close(fd);
+	fd = ring(-1);
+	if (fd < 0)
+		bail_out("io_uring");
+	ok(workers(fd, cpus(1, 1)) == -EBUSY, "a ring's workers on the isolated CPU: EBUSY");
+	ok(workers(fd, cpus(1, 2)) == -EBUSY, "or on that and one that is offline: EBUSY");
+	ok(!workers(fd, cpus(0, 1)), "on that and another one: granted");
+	close(fd);
+}
+
+int main(void)
+{
+	struct worker *w = worker_new(1);
+
+	iso_require(3);
+	need_worker(worker_process(w));
+	ok(!put_file(ONLINE, "0"), "CPU 2 goes offline");
+	ok(affinity(cpus(1, 1)) == -EBUSY, "an affinity of the isolated CPU: EBUSY");
+	ok(affinity(cpus(1, 2)) == -EBUSY, "of that and one that is offline: EBUSY");
+	ok(affinity(cpus(2, 2)) == -EINVAL, "of that one alone: EINVAL, as ever");
+	ok(!affinity(cpus(0, 1)), "of the isolated and another one: granted");
+	by_rings();
+	put_file(ONLINE, "1");
+	ok(!affinity(cpus(1, 2)), "and with the one that was offline, once it is back");
+	worker_tells(w);
+	if (!ok(!w->missed, "no deadline miss"))
+		show_deliveries();
+	worker_end(w);
+	return done_testing();
+}
