@@ -23,6 +23,7 @@ OWN = (TOP / "kernel" / "isolator", TOP / "kernel" / "arch")
 BEHIND = {
     ("kernel/sched/core.c", "out"): "select_fallback_rq",
     ("kernel/stop_machine.c", "unlock"): "cpu_stop_queue_two_works",
+    ("block/blk-mq.c", "select_cpu"): "blk_mq_hctx_next_cpu",
     ("kernel/workqueue.c", "retry"): "__queue_work",
     ("mm/memcontrol.c", "retry_reclaim"): "mem_cgroup_handle_over_high",
     ("net/core/dev.c", "try_rps"): "get_rps_cpu",
