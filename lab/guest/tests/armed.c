@@ -83,6 +83,17 @@ static void end(struct child child)
 	waitpid(child.pid, NULL, 0);
 }
 
+/* Or was refused at once.  A wait for a lock cannot be interrupted: D. */
+static bool waits_in_isolator(pid_t pid)
+{
+	char wchan[32], status[32];
+
+	snprintf(wchan, sizeof(wchan), "/proc/%d/wchan", pid);
+	snprintf(status, sizeof(status), "/proc/%d/status", pid);
+	return (file_has(wchan, "isolator", NULL) && file_has(status, "State:\tS", NULL)) ||
+	       file_has(status, "State:\tZ", NULL);
+}
+
 /*
  * What becomes of a start that one with these rights asks for a child's exec, and waits for;
  * limits change before the exec, unless @limit is NULL.
@@ -93,7 +104,6 @@ static int at_exec(const char *program, uint32_t capabilities, uint64_t deadline
 	struct child child = executor(program);
 	struct shared { _Atomic uint64_t got; } *shared = shared_memory(sizeof(*shared));
 	pid_t asks = fork();
-	char path[32];
 	int status;
 
 	if (!asks) {
@@ -107,8 +117,8 @@ static int at_exec(const char *program, uint32_t capabilities, uint64_t deadline
 		shared->got = args.start.deadline_ns;
 		_exit(error);
 	}
-	snprintf(path, sizeof(path), "/proc/%d/wchan", asks);
-	until(file_has(path, "isolator", NULL) || waitpid(asks, &status, WNOHANG | WNOWAIT));
+	/* It waits for the start, no longer for a lock before. */
+	until(waits_in_isolator(asks));
 	if (limit)
 		put_file(LIMITS, limit);
 	if (write(child.go, "x", 1) != 1)
