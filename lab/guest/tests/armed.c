@@ -50,7 +50,7 @@ struct child {
 	int go;		/* a byte: execute */
 };
 
-/* A child on CPU 1 that executes a program, as nobody, once it is told to. */
+/* A child on CPU 1, run as nobody, that executes a program when it is told to. */
 static struct child executor(const char *program)
 {
 	struct child child;
@@ -190,7 +190,7 @@ static void cannot_be_told(void)
 		bail_out("mmap");
 	*args = asked(child.pid, ISOLATOR_TASK_EXEC, SEC);
 	mprotect(args, 4096, PROT_READ);
-	ok(!ioctl(device, ISOLATOR_IOC_START_TASK, args), "who does not wait is told nothing: %s",
+	ok(!ioctl(device, ISOLATOR_IOC_START_TASK, args), "a start that is not waited for writes no answer: %s",
 	   strerror(errno));
 	ok(!stop(child.pid), "the start was armed");
 	end(child);
@@ -201,8 +201,8 @@ static void cannot_be_told(void)
 	*args = asked(w->tid, ISOLATOR_TASK_WAIT, SEC);
 	mprotect(args, 4096, PROT_READ);
 	ok(ioctl(device, ISOLATOR_IOC_START_TASK, args) && errno == EFAULT,
-	   "who waits, and cannot be told: %s", strerror(errno));
-	ok(!file_has(STATUS, "cpu 1 isolated", NULL) && stop(w->tid) == -ESRCH, "has started nothing");
+	   "one that is waited for, and cannot write its answer: %s", strerror(errno));
+	ok(!file_has(STATUS, "cpu 1 isolated", NULL) && stop(w->tid) == -ESRCH, "starts nothing");
 	worker_end(w);
 	munmap(args, 4096);
 }

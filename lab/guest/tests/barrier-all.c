@@ -96,7 +96,7 @@ static void many_at_once(void)
 	worker_end(w);
 }
 
-/* In strict mode a caller may wait for ever. */
+/* In strict mode a caller may wait without end. */
 static void killed(void)
 {
 	struct worker *w = isolated(ISOLATOR_DEADLINE_NEVER);

@@ -62,6 +62,7 @@ static void kept(void)
 	ok(comes(charged() >= before + PAGES * 4096, 10000),
 	   "%d pages are charged to their cgroup: %lu bytes, %lu before", PAGES, charged(), before);
 	put_file("/sys/fs/cgroup/cgroup.procs", "0");
+	rmdir(GROUP);
 }
 
 int main(void)

@@ -30,9 +30,7 @@ int main(void)
 	ok(done == ROUNDS, "%d of %d expedited grace periods", done, ROUNDS);
 	for (int i = 0; i < 2; i++) {
 		worker_tells(w[i]);
-		if (!ok(!w[i]->missed,
-			"CPU %d: without it, %lu misses", i,
-			(unsigned long)w[i]->missed))
+		if (!ok(!w[i]->missed, "no deadline miss on CPU %d: %lu", i, w[i]->missed))
 			show_deliveries();
 		worker_end(w[i]);
 	}
