@@ -10,7 +10,7 @@ from isolab import header, suite, term
 from isolab.guests import arm64, guest, packages, qemu
 from isolab.guests.kernel import Kernel
 from isolab.guests.machine import ARM64
-from isolab.paths import LAB
+from isolab.paths import LAB, TOP
 from newc import unpack
 
 CONFIG = "config-6.12.1-arm64"
@@ -63,6 +63,12 @@ def test_kernel_is_fetched_once_for_a_recipe(
     monkeypatch.setattr(arm64, "KERNEL", ("bookworm", "linux-image-arm64"))
     assert arm64.kernel().path != first.path
     assert len(fetched) == 10
+
+
+def test_what_the_fetched_tools_need_is_installed() -> None:
+    # linux-kbuild comes alone; on a machine without what it depends on no module is linked.
+    group = (TOP / "tools" / "packages" / "arm64").read_text()
+    assert "pahole" in {line.split("#")[0].strip() for line in group.splitlines()}
 
 
 def test_half_a_fetch_is_no_kernel(fetched: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
