@@ -71,7 +71,8 @@ struct isolator_cpu *isolator_of_current(void)
  * isolator_current - the CPU that the current task has isolated
  *
  * Or -ECANCELED if its isolation was ended by something else than its stop, it has not started
- * again and nobody has isolated that CPU since; -ESRCH if it has none.
+ * again and nobody has isolated that CPU since, or failed to at the last step; -ESRCH if it
+ * has none.
  */
 struct isolator_cpu *isolator_current(void)
 {

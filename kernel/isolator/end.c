@@ -148,7 +148,8 @@ void isolator_restore(struct isolator_cpu *ic)
 	WRITE_ONCE(ic->ending, false);
 	smp_mb(); /* before the look for who waits: see wake_up_var() */
 	wake_up_var(&ic->ending);
-	wake_up_var(&isolator_cpumask);	/* whoever waits for what isolated CPUs do */
+	if (IS_ENABLED(CONFIG_MEMBARRIER))
+		membarrier_isolator_end(ic->cpu);
 	isolator_keys_put();
 }
 

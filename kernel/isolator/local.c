@@ -50,7 +50,8 @@ void isolator_local_drain(void)
 
 /*
  * Buffers that others have sent here to be freed wait for the next packet, which comes to
- * another CPU from now on; more do not come.
+ * another CPU from now on.  More do not come, except from whoever chose this CPU before the
+ * start and was preempted since: one buffer each, which is freed here after the end.
  */
 static void isolator_local_net(void)
 {

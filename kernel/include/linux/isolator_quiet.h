@@ -78,6 +78,9 @@ void isolator_rcu_quiesce(void);
 long rcu_local_callbacks(void);
 void rcu_isolator_threads(int cpu);
 
+/* kernel/sched/membarrier.c */
+void membarrier_isolator_end(int cpu);
+
 /* Have callbacks ever been taken?  For rcu_barrier(). */
 static __always_inline bool isolator_rcu_taken(void)
 {

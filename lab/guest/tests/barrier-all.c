@@ -9,6 +9,9 @@
 #include <linux/membarrier.h>
 #include "../test.h"
 
+#define TRACING	"/sys/kernel/tracing"
+#define WAKING	TRACING "/events/sched/sched_waking"
+
 enum { CALLERS = 8, NOBODY = 65534 };
 
 static struct shared {
@@ -49,6 +52,36 @@ static bool all_sleep(const pid_t *pids)
 	return true;
 }
 
+static bool is_caller(const pid_t *pids, pid_t pid)
+{
+	for (int i = 0; i < CALLERS; i++) {
+		if (pids[i] == pid)
+			return true;
+	}
+	return false;
+}
+
+/* How often they were woken on any CPU, and @there, on the isolated one. */
+static int woken(const pid_t *pids, int *there)
+{
+	FILE *f = fopen(TRACING "/trace", "re");
+	const char *what;
+	char line[256];
+	int all = 0;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		what = strstr(line, "sched_waking:");
+		what = what ? strstr(what, "pid=") : NULL;
+		if (!what || !is_caller(pids, atoi(what + strlen("pid="))))
+			continue;
+		all++;
+		*there += !!strstr(line, "[001]");
+	}
+	if (f)
+		fclose(f);
+	return all;
+}
+
 static struct worker *isolated(uint64_t deadline_ns)
 {
 	struct worker *w = worker_new(1);
@@ -65,10 +98,14 @@ static struct worker *isolated(uint64_t deadline_ns)
 
 static void many_at_once(void)
 {
-	struct worker *w = isolated(60 * SEC);
+	int ticks = 0, failed = 0, there = 0, status, all;
 	pid_t pids[CALLERS];
-	int ticks = 0, failed = 0, status;
+	struct worker *w;
 
+	/* Ahead of the isolation: the first event makes the buffers grow, on each CPU. */
+	if (put_file(WAKING "/filter", "comm == \"barrier-all\"") || put_file(WAKING "/enable", "1"))
+		bail_out("no event " WAKING);
+	w = isolated(60 * SEC);
 	for (int i = 0; i < CALLERS; i++)
 		pids[i] = caller();
 	ok(comes(all_sleep(pids), 20000), "%d callers sleep", CALLERS);
@@ -94,6 +131,9 @@ static void many_at_once(void)
 	if (!ok(!w->missed, "nobody interrupted the task"))
 		show_deliveries();
 	worker_end(w);
+	put_file(WAKING "/enable", "0");
+	all = woken(pids, &there);
+	ok(all >= CALLERS && !there, "woken %d times, %d times on the isolated CPU", all, there);
 }
 
 /* In strict mode a caller may wait without end. */

@@ -6,6 +6,7 @@
  * timeout: 60
  * about: no thread of a user's is confined to isolated CPUs, in none of the ways there are
  */
+#include <dirent.h>
 #include <linux/io_uring.h>
 #include "../test.h"
 
@@ -46,6 +47,62 @@ static int workers(int fd, cpu_set_t set)
 	       -errno : 0;
 }
 
+/* One request that a worker of @fd's waits with. */
+static void wait_in_worker(int fd, const struct io_uring_params *params)
+{
+	struct io_uring_sqe *sqe;
+	unsigned int *array;
+	static char byte;
+	char *ring;
+	int fds[2];
+
+	if (pipe(fds))
+		bail_out("pipe");
+	ring = mmap(NULL, params->sq_off.array + sizeof(*array), PROT_READ | PROT_WRITE,
+		    MAP_SHARED, fd, IORING_OFF_SQ_RING);
+	sqe = mmap(NULL, sizeof(*sqe), PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQES);
+	if (ring == MAP_FAILED || sqe == MAP_FAILED)
+		bail_out("io_uring's rings");
+	*sqe = (struct io_uring_sqe){ .opcode = IORING_OP_READ, .flags = IOSQE_ASYNC, .fd = fds[0],
+				      .addr = (uintptr_t)&byte, .len = 1 };
+	array = (unsigned int *)(ring + params->sq_off.array);
+	array[0] = 0;
+	__atomic_store_n((unsigned int *)(ring + params->sq_off.tail), 1, __ATOMIC_RELEASE);
+	if (syscall(SYS_io_uring_enter, fd, 1, 0, 0, NULL, 0) != 1)
+		bail_out("io_uring_enter");
+}
+
+/* The thread of a ring that works for this process; 0: there is none. */
+static pid_t ring_worker(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *task;
+	pid_t found = 0;
+
+	while (tasks && !found && (task = readdir(tasks))) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/proc/self/task/%.16s/comm", task->d_name);
+		if (file_has(path, "iou-wrk", NULL))
+			found = atoi(task->d_name);
+	}
+	if (tasks)
+		closedir(tasks);
+	return found;
+}
+
+/* The workers' CPU was granted before it was isolated, and the first of them is made since. */
+static void by_time(int fd, const struct io_uring_params *params)
+{
+	cpu_set_t set;
+	pid_t tid;
+
+	wait_in_worker(fd, params);
+	ok(comes((tid = ring_worker()), 20000), "a ring whose workers had the CPU before gets one");
+	ok(!sched_getaffinity(tid, sizeof(set), &set) && CPU_ISSET(0, &set),
+	   "which may run on others");
+}
+
 static void by_rings(void)
 {
 	int fd = ring(1);
@@ -65,15 +122,21 @@ static void by_rings(void)
 
 int main(void)
 {
+	struct io_uring_params params = { 0 };
 	struct worker *w = worker_new(1);
+	int before = (int)syscall(SYS_io_uring_setup, 1, &params);
 
 	iso_require(3);
+	if (before < 0 || workers(before, cpus(1, 1)))
+		bail_out("io_uring");
 	need_worker(worker_process(w));
 	ok(!put_file(ONLINE, "0"), "CPU 2 goes offline");
 	ok(affinity(cpus(1, 1)) == -EBUSY, "an affinity of the isolated CPU: EBUSY");
 	ok(affinity(cpus(1, 2)) == -EBUSY, "of that and one that is offline: EBUSY");
 	ok(affinity(cpus(2, 2)) == -EINVAL, "of that one alone: EINVAL, as ever");
 	ok(!affinity(cpus(0, 1)), "of the isolated and another one: granted");
+	/* Workers are the task's, whichever ring they were asked for by. */
+	by_time(before, &params);
 	by_rings();
 	put_file(ONLINE, "1");
 	ok(!affinity(cpus(1, 2)), "and with the one that was offline, once it is back");

@@ -11,29 +11,54 @@
 
 enum { ROUNDS = 5 };
 
-int main(void)
+static struct worker *isolate(int cpu)
 {
-	struct worker *w[2] = { worker_new(0), worker_new(1) };
+	struct worker *w = worker_new(cpu);
+
+	w->deadline_ns = 60 * SEC;
+	need_worker(worker_process(w));
+	return w;
+}
+
+static void rounds(const char *where)
+{
 	int done = 0;
 
-	iso_require(4);
-	put_file("/proc/isolator/cpus", "0-1");
-	put_file(GRACE_NORMAL, "0");
-	if (iso_pin(3) || put_file("/sys/kernel/rcu_expedited", "1"))
-		bail_out("no expedited grace periods");
-	for (int i = 0; i < 2; i++) {
-		w[i]->deadline_ns = 60 * SEC;
-		need_worker(worker_process(w[i]));
-	}
 	for (int i = 0; i < ROUNDS; i++)
 		done += grace_expedited();
-	ok(done == ROUNDS, "%d of %d expedited grace periods", done, ROUNDS);
-	for (int i = 0; i < 2; i++) {
-		worker_tells(w[i]);
-		if (!ok(!w[i]->missed, "no deadline miss on CPU %d: %lu", i, w[i]->missed))
-			show_deliveries();
-		worker_end(w[i]);
-	}
+	ok(done == ROUNDS, "%d of %d expedited grace periods, %s", done, ROUNDS, where);
+}
+
+static void undisturbed(struct worker *w)
+{
+	worker_tells(w);
+	if (!ok(!w->missed, "no deadline miss on CPU %d: %lu", w->cpu, w->missed))
+		show_deliveries();
+	worker_end(w);
+}
+
+int main(void)
+{
+	struct worker *w[2], *other;
+
+	iso_require(4);
+	put_file("/proc/isolator/cpus", "0-3");
+	put_file(GRACE_NORMAL, "0");
+	if (iso_pin(2) || put_file("/sys/kernel/rcu_expedited", "1"))
+		bail_out("no expedited grace periods");
+	/* When the first leaf is isolated, its threads may go to one CPU only: that is next. */
+	other = isolate(3);
+	w[0] = isolate(0);
+	w[1] = isolate(1);
+	rounds("a leaf isolated");
+	worker_end(other);
+	if (iso_pin(3))
+		bail_out("no CPU 3");
+	other = isolate(2);
+	rounds("and all but a CPU of the other");
+	undisturbed(other);
+	undisturbed(w[0]);
+	undisturbed(w[1]);
 	put_file("/sys/kernel/rcu_expedited", "0");
 	return done_testing();
 }
