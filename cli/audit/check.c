@@ -299,6 +299,9 @@ bool audit_flag(struct audit *audit, const char *flag)
 	const char *at = cpuinfo ? strstr(cpuinfo->value, "\nflags") : NULL, *end;
 	size_t length = strlen(flag);
 
+	/* As arm64 calls them. */
+	if (cpuinfo && !at)
+		at = strstr(cpuinfo->value, "\nFeatures");
 	if (!at)
 		return false;
 	end = at + 1 + strcspn(at + 1, "\n");

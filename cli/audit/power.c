@@ -94,6 +94,19 @@ static void find_deep_states(struct audit *audit)
 	}
 }
 
+/* Of ACPI's cpufreq on arm64: the counters lie in each CPU, and only it can read them. */
+static void find_counter_reads(struct audit *audit)
+{
+	int64_t off;
+	const struct capture_file *file = audit_number(audit, &off,
+		"/sys/module/cppc_cpufreq/parameters/fie_disabled");
+
+	/* -1: not decided, as the driver has no CPU. */
+	if (file && !off)
+		audit_boot_with(audit_find(audit, file->path, file->value),
+				"cppc_cpufreq.fie_disabled=1");
+}
+
 static const struct audit_check checks[] = {
 	{ "power.governor", AUDIT_WARNING, false,
 	  "the CPU slows down when it has little to do, and a change of frequency may stop it for microseconds",
@@ -105,6 +118,9 @@ static const struct audit_check checks[] = {
 	  find_turbo },
 	{ "power.idle-state", AUDIT_WARNING, false,
 	  "the CPU takes more than 10 us to wake up from this idle state", find_deep_states },
+	{ "power.counter-reads", AUDIT_WARNING, true,
+	  "at each tick of a CPU a kernel thread reads that CPU's activity counters (AMU), by an interrupt to it",
+	  find_counter_reads },
 	{ 0 },
 };
 

@@ -162,7 +162,7 @@ static void take_entry(struct capture *capture, const struct entry *entry, const
 	char *text = malloc(entry->size + 1);
 
 	if (!text)
-		exit(error_say("no memory"));
+		error_no_memory();
 	memcpy(text, data, entry->size);
 	text[entry->size] = '\0';
 	if (!file)

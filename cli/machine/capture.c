@@ -86,10 +86,10 @@ struct capture_file *capture_add(struct capture *capture, const char *path)
 	struct capture_file *file = calloc(1, sizeof(*file));
 
 	if (!file)
-		exit(error_say("no memory"));
+		error_no_memory();
 	*file = (struct capture_file){ .path = text_format("%s", path), .error = ENOENT };
 	if (!tsearch(file, &capture->tree, by_path))
-		exit(error_say("no memory"));
+		error_no_memory();
 	*ARRAY_ADD(capture->files, capture->count) = file;
 	return file;
 }

@@ -140,7 +140,7 @@ static void add_row(struct interrupts *interrupts, char *line, const long *kept,
 		return;
 	row.of = calloc(interrupts->columns, sizeof(*row.of));
 	if (!row.of)
-		exit(error_say("no memory"));
+		error_no_memory();
 	at = colon + 1;
 	for (i = 0; i < count && read_count(&at, &n); i++) {
 		if (kept[i] < 0)
@@ -282,7 +282,7 @@ void interrupts_between(struct interrupts *came, const struct interrupts *before
 			.of = calloc(now->columns, sizeof(*row->of)),
 		};
 		if (!row->of)
-			exit(error_say("no memory"));
+			error_no_memory();
 		count_row(row, interrupts_find(before, one->label, i), one, columns, now->columns,
 			  most);
 	}

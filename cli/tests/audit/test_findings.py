@@ -66,6 +66,9 @@ PREEMPT = "/sys/kernel/debug/sched/preempt"
 SWAPS = "Filename\tType\tSize\tUsed\tPriority\n/dev/sda2 partition 975868 0 -2\n"
 CONFIG = "/boot/config-6.12.117-isolator-cloud"
 PLAIN_CPU = "flags\t\t: fpu tsc msr constant_tsc nonstop_tsc\n"
+ARM_CPU = "processor\t: 0\nFeatures\t: fp asimd aes cpuid\nCPU implementer\t: 0x41\n"
+USER_CLOCK = "/proc/self/clock_in_user_mode"
+COUNTERS = "/sys/module/cppc_cpufreq/parameters/fie_disabled"
 
 
 def simple(path: str, value: str, id: str, wanted: str, severity: tuple[str, str],
@@ -97,6 +100,8 @@ FAULTS = [
     Fault({CMDLINE: "ro tsc=nowatchdog rcu_nocbs=1-3\n"}, "timer.clock-rounds", CMDLINE, COVERED),
     simple("/sys/devices/system/machinecheck/machinecheck0/check_interval", "300",
            "timer.machine-check", "0", COVERED),
+    Fault({USER_CLOCK: "0\n"}, "timer.clock-calls", USER_CLOCK),
+    Fault({"/proc/cpuinfo": ARM_CPU}, "timer.event-stream", "/proc/cpuinfo", INFO),
     simple("/proc/sys/kernel/timer_migration", "0", "timer.migration", "1", COVERED),
     simple(f"{CPU}/cpu2/cpufreq/scaling_governor", "powersave", "power.governor", "performance",
            WARNING),
@@ -105,6 +110,8 @@ FAULTS = [
     simple(f"{CPU}/intel_pstate/no_turbo", "0", "power.turbo", "1", INFO),
     simple(f"{CPU}/cpufreq/boost", "1", "power.turbo", "0", INFO),
     simple(f"{CPU}/cpu1/cpuidle/state3/disable", "0", "power.idle-state", "1", WARNING),
+    Fault({COUNTERS: "0\n"}, "power.counter-reads", COUNTERS, COVERED,
+          "boot with cppc_cpufreq.fie_disabled=1", "boot without cppc_cpufreq.fie_disabled=1"),
     simple(IRQ, "0-3", "irq.affinity", "0", COVERED),
     # Isolator leaves this one where it is: no other CPU is named.
     simple(IRQ, "2", "irq.affinity", "0", WARNING),
@@ -320,6 +327,15 @@ def test_latency_asked_for(isolator: Path, lay: Lay) -> None:
     assert audit(isolator, lay({**deep, **held}, "c"))[1]["findings"] == []
     held = {"/dev/cpu_dma_latency": (2_000_000_000).to_bytes(4, "little")}
     assert len(audit(isolator, lay({**deep, **held}, "d"))[1]["findings"]) == 3
+
+
+def test_other_clocks_that_are_no_fault(isolator: Path, lay: Lay) -> None:
+    """Read in user mode; slow, which is said of the clock itself; counters that nobody reads."""
+    changes: Changes = {USER_CLOCK: "1\n", COUNTERS: "-1\n",
+                        "/proc/cpuinfo": ARM_CPU.replace("aes", "evtstrm aes")}
+    assert audit(isolator, lay(changes, "a"))[1]["findings"] == []
+    slow: Changes = {USER_CLOCK: "0\n", f"{CLOCK}/current_clocksource": "acpi_pm\n"}
+    assert [i for i, _, _ in told(audit(isolator, lay(slow, "b"))[1])] == ["timer.clocksource"]
 
 
 def test_trusted_clock(isolator: Path, lay: Lay) -> None:
