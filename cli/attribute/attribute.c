@@ -39,7 +39,7 @@ static struct attribute *begin(const struct attribute_options *options)
 	struct attribute *attribute = calloc(1, sizeof(*attribute));
 
 	if (!attribute)
-		exit(error_say("no memory; free some"));
+		error_no_memory();
 	attribute->options = *options;
 	attribute->cpus = *options->cpus;
 	tracefs_init(&attribute->fs);
@@ -102,7 +102,7 @@ static int open_rings(struct attribute *attribute, const char *root, uint64_t be
 	timeline->stores = calloc(measured + cpulist_count(&attribute->others) + 1,
 				  sizeof(*timeline->stores));
 	if (!timeline->stores || !cpus)
-		exit(error_say("no memory; free some"));
+		error_no_memory();
 	timeline->readers = &attribute->readers;
 	timeline->names = &attribute->names;
 	timeline->below = &attribute->below;

@@ -99,7 +99,7 @@ void below_open(struct below *below, const char *root, const int *cpus, size_t c
 		.cpus = calloc(count_ + 1, sizeof(*below->cpus)),
 	};
 	if (!below->cpus)
-		exit(error_say("no memory; free some"));
+		error_no_memory();
 	for (size_t i = 0; i < count_; i++) {
 		below->cpus[i].cpu = cpus[i];
 		read_states(below, &below->cpus[i]);

@@ -13,7 +13,7 @@ void senders_open(struct senders *senders)
 	memset(senders, 0, sizeof(*senders));
 	senders->list = calloc(SENDERS_MOST, sizeof(*senders->list));
 	if (!senders->list)
-		exit(error_say("no memory; free some"));
+		error_no_memory();
 }
 
 void senders_close(struct senders *senders)

@@ -11,7 +11,7 @@ void *array_room(void *array, size_t count, size_t size)
 	if (!(count & (count - 1))) {
 		array = reallocarray(array, count ? 2 * count : 1, size);
 		if (!array)
-			exit(error_say("no memory; free some, or look at fewer CPUs"));
+			error_no_memory();
 	}
 	memset((char *)array + count * size, 0, size);
 	return array;

@@ -107,6 +107,11 @@ int error_say(const char *format, ...)
 	return EXIT_ERROR;
 }
 
+_Noreturn void error_no_memory(void)
+{
+	exit(error_say(ERROR_NO_MEMORY));
+}
+
 const char *error_unless_root(const char *otherwise)
 {
 	return geteuid() ? "run it as root" : otherwise;

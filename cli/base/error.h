@@ -34,6 +34,10 @@ const char *error_option(const char *name);
  */
 int error_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* There is none: says so, and what helps, and exits. */
+#define ERROR_NO_MEMORY "no memory; free some, raise the limit (ulimit -v, the cgroup's), or ask for fewer CPUs"
+_Noreturn void error_no_memory(void);
+
 /* All that error_say() has said, a line each; NULL: nothing. */
 const char *error_said(void);
 /* What helps whoever lacks a right: to be root; for root, who lacks a part of them, @otherwise. */

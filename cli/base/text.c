@@ -12,7 +12,7 @@ FILE *text_open(char **text, size_t *size)
 	FILE *out = open_memstream(text, size);
 
 	if (!out)
-		exit(error_say("no memory"));
+		error_no_memory();
 	return out;
 }
 
@@ -21,7 +21,7 @@ char *text_formatv(const char *format, va_list arguments)
 	char *text;
 
 	if (vasprintf(&text, format, arguments) < 0)
-		exit(error_say("no memory"));
+		error_no_memory();
 	return text;
 }
 

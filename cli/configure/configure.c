@@ -150,7 +150,8 @@ static void undo(struct configuration *c, enum rule end)
 	for (enum rule rule = 0; rule < end; rule++)
 		if (!rules_same(&c->wanted, &c->before, rule) &&
 		    rules_set(&c->before, rule, options.root))
-			error_say("%s could not be restored", rule_names[rule]);
+			error_say("%s could not be restored: run isolator configure once more",
+				  rule_names[rule]);
 }
 
 static int apply(struct configuration *c)

@@ -167,7 +167,7 @@ int metrics_text(const struct metrics_wish *wish, char **text, size_t *size)
 		put_machine(&to, false);
 	exposition_end(&to);
 	if (fclose(to.out))
-		exit(error_say("no memory"));
+		error_no_memory();
 	if (!error)
 		return 0;
 	free(*text);

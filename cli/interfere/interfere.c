@@ -101,7 +101,7 @@ static int open_all(struct interfere_view *view)
 			return -1;
 		run->cpus = calloc(load_cpus(run->load), sizeof(*run->cpus));
 		if (!run->cpus)
-			return error_say("no memory"), -1;
+			return error_say(ERROR_NO_MEMORY), -1;
 	}
 	return 0;
 }

@@ -115,7 +115,7 @@ static struct work_shared *share(const struct cpulist *cpus, size_t *size)
 	*size = sizeof(*shared) + cpulist_count(cpus) * sizeof(shared->slots[0]);
 	shared = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED) {
-		error_say("no memory");
+		error_say(ERROR_NO_MEMORY);
 		return NULL;
 	}
 	for (int cpu = -1; (cpu = cpulist_next(cpus, cpu)) >= 0;)
@@ -137,7 +137,8 @@ static pid_t begin(struct work *work)
 		keeper_run(work, parent);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (child < 0)
-		error_say("no process for a load: %s", strerror(errno));
+		error_say("no process for a load: %s: end some, or raise the limit (ulimit -u)",
+			  strerror(errno));
 	return child;
 }
 
@@ -151,7 +152,7 @@ struct load *load_open(const char *name, const struct load_order *order)
 		return NULL;
 	load = calloc(1, sizeof(*load));
 	if (!load) {
-		error_say("no memory");
+		error_say(ERROR_NO_MEMORY);
 		return NULL;
 	}
 	load->work.type = type;

@@ -183,7 +183,7 @@ static uint64_t value_of(const struct part *parts, size_t count, uint32_t above)
 	struct percentile found;
 
 	if (!all)
-		exit(error_say("no memory"));
+		error_no_memory();
 	series_init(all, first->name, -1, first->hist->digits);
 	for (size_t i = 0; i < count; i++)
 		gather(all, &parts[i]);

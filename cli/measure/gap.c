@@ -143,7 +143,7 @@ static uint64_t measure_notes(const struct worker *worker, const struct gap_cloc
 	char *memory = calloc(GAP_SERIES, size);
 
 	if (!memory)
-		exit(error_say("no memory"));
+		error_no_memory();
 	for (int i = 0; i < GAP_SERIES; i++) {
 		stand_in.series[i] = series_init(memory + (size_t)i * size, "", worker->cpu, DIGITS);
 		series_start(stand_in.series[i], clock->monotonic_ns());
@@ -183,7 +183,7 @@ void gap_open(struct worker *worker, const struct gap_clock *clock)
 	struct gap_watch *watched = calloc(1, sizeof(*watched));
 
 	if (!watched)
-		exit(error_say("no memory"));
+		error_no_memory();
 	*watched = (struct gap_watch){ .worker = worker, .clock = clock,
 				 .second = span(worker->timebase, WAIT_SECOND),
 				 .noting = measure_notes(worker, clock) };

@@ -214,7 +214,7 @@ static void put_values(FILE *out, const struct picture *picture, const struct pa
 	uint64_t min = UINT64_MAX, max = 0;
 
 	if (!all)
-		exit(error_say("no memory"));
+		error_no_memory();
 	hist_init(all, digits);
 	for (size_t i = 0; i < part->count; i++) {
 		hist_merge(all, part->series[i]->hist);
@@ -279,7 +279,7 @@ static void put_quantity(FILE *out, const struct picture *picture, const struct 
 	same.count = 0;
 	same.series = calloc(part->count, sizeof(*same.series));
 	if (!same.series)
-		exit(error_say("no memory"));
+		error_no_memory();
 	for (size_t i = 0; i < part->count; i++)
 		if (!strcmp(part->series[i]->name, lead->name))
 			same.series[same.count++] = part->series[i];

@@ -64,7 +64,7 @@ static bool open_rtc(struct worker *worker)
 	unsigned long rate = 0;
 
 	if (!rtc)
-		exit(error_say("no memory"));
+		error_no_memory();
 	worker->own = rtc;
 	rtc->file = open(options->path, O_RDONLY | O_CLOEXEC);
 	if (rtc->file < 0) {
@@ -77,7 +77,7 @@ static bool open_rtc(struct worker *worker)
 		fail(worker, "cannot set this rate",
 		     "only root may; others choose a --period of at least 16ms, or what /sys/class/rtc/rtc0/max_user_freq allows");
 	else if (ioctl(rtc->file, RTC_IRQP_READ, &rate) || rate != options->rate)
-		fail(worker, "the chip has another rate than the one that was set", "");
+		fail(worker, "the chip has another rate than the one that was set", "try a longer --period");
 	else
 		return true;
 	close(rtc->file);

@@ -102,7 +102,7 @@ static bool open_waiter(struct worker *worker)
 	struct waiter *waiter = calloc(1, sizeof(*waiter));
 
 	if (!waiter)
-		exit(error_say("no memory"));
+		error_no_memory();
 	if (!tracer_open(worker)) {
 		free(waiter);
 		return false;

@@ -115,7 +115,7 @@ bool tracer_open(struct worker *worker)
 	struct reader *reader = malloc(sizeof(*reader));
 
 	if (!reader)
-		exit(error_say("no memory"));
+		error_no_memory();
 	reader->length = 0;
 	reader->last_ns = reader->seen_ns = 0;
 	reader->file = tracer_pipe(worker->cpu);

@@ -43,7 +43,7 @@ static void accept(struct accepted *accepted)
 		count++;
 	accepted->longs = calloc(count + 1, sizeof(*accepted->longs));
 	if (!accepted->longs)
-		exit(error_say("no memory"));
+		error_no_memory();
 	/* "+" stops at the first operand, ":" tells a missing argument apart. */
 	/* A program that follows has options of its own: those of this one stand before. */
 	strcpy(accepted->letters, command->max_operands < INT_MAX ? ":" : "+:");
@@ -72,7 +72,7 @@ static const struct command_kind *find_kind(const struct command *command, int a
 	const struct command_kind *kind;
 
 	if (!words)
-		exit(error_say("no memory"));
+		error_no_memory();
 	memcpy(words, argv, (size_t)argc * sizeof(*words));
 	accept(&all);
 	optind = 0;

@@ -54,9 +54,9 @@ const char *device_fix(int error)
 		{ E2BIG, "the kernel is older than this isolator command, and does not know what is asked: install the command that belongs to the kernel" },
 		{ EAGAIN, "the CPU has no high-resolution timer: see /proc/timer_list, and the clock source" },
 		{ EOPNOTSUPP, "the kernel lacks what isolation needs: dmesg | grep isolator names it" },
-		{ EINTR, "the task did not return to user mode in time, or it is ending; the start was taken back" },
+		{ EINTR, "the task did not return to user mode in time, or it is ending; the start was taken back: try again" },
 		{ ECANCELED, "somebody took the start back (isolator detach), or the task was just executing another program: ask again" },
-		{ ENOMEM, "the kernel has no memory for it" },
+		{ ENOMEM, "the kernel has no memory for it: free some, and try again" },
 		{ ENOTTY, "the kernel cannot isolate another task, or " DEVICE_PATH " is not its device: install the isolator command that belongs to the kernel" },
 	};
 

@@ -13,7 +13,7 @@ struct isolate *isolate_new(int device, pid_t tid, int cpu, const char *found,
 	struct isolate *isolate = calloc(1, sizeof(*isolate));
 
 	if (!isolate)
-		exit(error_say("no memory"));
+		error_no_memory();
 	isolate->tid = tid;
 	isolate->cpu = cpu;
 	isolate->found = found;

@@ -64,7 +64,7 @@ static bool lost(const struct spin *spin)
 	else if (WIFSIGNALED(status))
 		error_say("the measuring process was killed by signal %d", WTERMSIG(status));
 	else
-		error_say("the measuring process ended early");
+		error_say("the measuring process ended early: try again");
 	return true;
 }
 
@@ -191,7 +191,7 @@ int watch_run(const struct watch_order *order, struct watch *watch)
 
 	*watch = (struct watch){ 0 };
 	if (spin == MAP_FAILED)
-		return error_say("no memory"), -1;
+		return error_say(ERROR_NO_MEMORY), -1;
 	watch->spin = spin;
 	spin->cpu = order->cpu;
 	spin->isolate = order->isolate;
@@ -213,7 +213,8 @@ int watch_run(const struct watch_order *order, struct watch *watch)
 	child = fork();
 	if (child < 0) {
 		child = 0;
-		error_say("no process for CPU %d: %s", order->cpu, strerror(errno));
+		error_say("no process for CPU %d: %s: end some, or raise the limit (ulimit -u)",
+			  order->cpu, strerror(errno));
 		return -1;
 	}
 	if (!child)

@@ -158,7 +158,8 @@ int run_child_make(struct run_child *child, const struct run *run)
 
 	block_signals(run);
 	if (pipe2(go, O_CLOEXEC) || pipe2(said, O_CLOEXEC) || (child->pid = fork()) < 0) {
-		error_say("cannot make a process: %s", strerror(errno));
+		error_say("cannot make a process: %s: end some, or raise the limits (ulimit -u, ulimit -n)",
+			  strerror(errno));
 		return -1;
 	}
 	if (!child->pid) {
@@ -203,7 +204,8 @@ static int tell(const struct said *said, const struct run *run)
 	switch ((enum stage)said->stage) {
 	case STAGE_PIN:
 		cpus = cpulist_text(run->rest.given ? &run->rest : &run->cpus);
-		error_say("cannot pin the program to CPU %s: %s", cpus, why);
+		error_say("cannot pin the program to CPU %s: %s: is it online, and in the cpuset of this shell (cat /proc/self/status)?",
+			  cpus, why);
 		free(cpus);
 		break;
 	case STAGE_POLICY:

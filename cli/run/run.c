@@ -220,8 +220,8 @@ static int attend(struct run *run, struct run_child *child, struct run_end *end,
 		int error = group_enter(&run->group, child->pid);
 
 		if (error) {
-			error_say("cannot move the program into %s: %s", run->group.path,
-				  strerror(error));
+			error_say("cannot move the program into %s: %s: a limit of that cgroup (pids.max) or another program's change may be why; try again",
+				  run->group.path, strerror(error));
 			run_child_drop(child);
 			return EXIT_OWN;
 		}

@@ -57,7 +57,8 @@ int run_start_arm(struct run *run, pid_t pid)
 		return 0;
 	run->device = device_open(run->root);
 	if (run->device < 0) {
-		error_say("%s: %s", DEVICE_PATH, strerror(errno));
+		error_say("%s: %s: isolator status says what the kernel offers; --best-effort runs the program without",
+			  DEVICE_PATH, strerror(errno));
 		run->isolate = false;
 		return run->best_effort ? 0 : -1;
 	}

@@ -152,13 +152,13 @@ static struct part *add_part(struct sampler *sampler, const char *load)
 		void *memory = malloc(size);
 
 		if (!memory)
-			exit(error_say("no memory"));
+			error_no_memory();
 		part->series[i] = series_init(memory, from->name, from->cpu,
 					      sampler->order->digits);
 		part->count++;
 	}
 	if (!part->series)
-		exit(error_say("no memory"));
+		error_no_memory();
 	result->nr_parts++;
 	return part;
 }
@@ -280,7 +280,7 @@ static bool look(struct sampler *sampler, struct part *part, uint64_t now_ns)
 	bool all = true;
 
 	if (!copy)
-		exit(error_say("no memory"));
+		error_no_memory();
 	for (size_t i = 0; i < part->count; i++) {
 		struct series *old = part->series[i];
 

@@ -117,7 +117,8 @@ bool seat_start(struct seat *seat)
 	error = pthread_create(&seat->thread, &attr, run, seat);
 	pthread_attr_destroy(&attr);
 	if (error)
-		error_say("no thread for CPU %d: %s", seat->worker.cpu, strerror(error));
+		error_say("no thread for CPU %d: %s: raise the limits (ulimit -u, ulimit -v), or name fewer CPUs",
+			  seat->worker.cpu, strerror(error));
 	seat->started = !error;
 	return seat->started;
 }

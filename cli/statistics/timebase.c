@@ -86,7 +86,7 @@ static void look_often(struct timebase *timebase)
 	uint64_t before, now, seen = 0, step = UINT64_MAX;
 
 	if (!looks)
-		exit(error_say("no memory"));
+		error_no_memory();
 	hist_init(looks, HIST_DIGITS_MIN);
 	timebase->floor_min_ns = UINT64_MAX;
 	timebase->floor_max_ns = 0;

@@ -238,7 +238,7 @@ void router_look(struct router *router, enum look_list which, struct span_row *r
 {
 	row->route = calloc(1, sizeof(*row->route));
 	if (!row->route)
-		exit(error_say("no memory"));
+		error_no_memory();
 	if (which == LOOK_INTERRUPTS && !strcmp(row->row->class, "device") &&
 	    text_is_number(row->row->label))
 		look_at_device(router, row, row->route);

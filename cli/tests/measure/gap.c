@@ -77,7 +77,7 @@ static void begin(uint64_t seconds)
 		void *memory = malloc(series_size(DIGITS));
 
 		if (!memory)
-			exit(error_say("no memory"));
+			error_no_memory();
 		worker.series[i] = series_init(memory, gap_method.series[i], 3, DIGITS);
 		worker.series[i]->ring = &ring;
 		worker.series[i]->threshold_ns = 50000;

@@ -49,10 +49,12 @@ def _children(pid: int) -> list[int]:
 
 
 def _loaded(run: subprocess.Popen[str]) -> list[int]:
-    """The keeper, and what it began, once that works."""
+    """The keeper, and what it began, once that works and is measured beside."""
     def working() -> list[int]:
         children = _children(run.pid)
-        return children if any(map(worked, children[1:])) else []
+        # Before a load is ready nobody samples, and its end is an error.
+        sampling = len(os.listdir(f"/proc/{run.pid}/task")) > 1
+        return children if sampling and any(map(worked, children[1:])) else []
 
     return until(working, run.poll)
 

@@ -96,7 +96,7 @@ static void any_line(void)
 			strcat(text, words[(size_t)random() % ARRAY_SIZE(words)]);
 		exact = strdup(text);
 		if (!exact)
-			exit(error_say("no memory"));
+			error_no_memory();
 		CHECK(tracer_line(exact).what <= TRACER_TIMER_USER);
 		free(exact);
 	}
