@@ -9,6 +9,7 @@ import sys
 from isolator_report.parser import Parser
 
 from . import term
+from .guests import machine
 
 EXAMPLES = """examples:
   tools/isolab run                           the comparison: out/run.json, out/run.html
@@ -48,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--trigger", action="append", default=[], metavar="NAME",
                      help="only these triggers (the claims are then not judged)")
     run.add_argument("--seconds", type=float, default=30, help="length of the window without ticks")
-    run.add_argument("--arch", default="x86_64", choices=("x86_64", "arm64"),
+    run.add_argument("--arch", default="x86_64", choices=machine.NAMES,
                      help="of the guests (x86_64); arm64: out/run-arm64.json, .html")
     run.add_argument("--preemption", default="rt", choices=("rt", "nort"))
     matrix = commands.add_parser("matrix", help="every row of the catalogue, all configurations")
@@ -65,13 +66,13 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="keep the cells of out/matrix.json that the same kernel and trigger gave",
     )
-    matrix.add_argument("--arch", default="x86_64", choices=("x86_64", "arm64"),
+    matrix.add_argument("--arch", default="x86_64", choices=machine.NAMES,
                         help="of the guests (x86_64); arm64: out/matrix-arm64.json, .html")
     hunt = commands.add_parser("hunt", help="soak an isolated core and name what reaches it")
     hunt.add_argument("--minutes", type=float, default=20, help="length of the hunt (20)")
     hunt.add_argument("--preemption", default="rt", choices=("rt", "nort"))
     hunt.add_argument("--seed", type=int, help="repeat a hunt")
-    hunt.add_argument("--arch", default="x86_64", choices=("x86_64", "arm64"),
+    hunt.add_argument("--arch", default="x86_64", choices=machine.NAMES,
                       help="of the guests (x86_64); arm64: out/hunt-arm64.json")
     test = commands.add_parser("test", help="tests in guests")
     test.add_argument(
@@ -149,7 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     cost = commands.add_parser("cost", help="instructions, counted from outside")
     cost.add_argument("what", choices=["kernel", "sample"],
                       help="kernel: its paths; sample: one of isolator measure, and of cyclictest")
-    cost.add_argument("--arch", default="x86_64", choices=("x86_64", "arm64"),
+    cost.add_argument("--arch", default="x86_64", choices=machine.NAMES,
                       help="of the guests (x86_64), for kernel; arm64: out/bench-arm64.json")
     cost.add_argument("--preemption", default="rt", choices=("rt", "nort"), help="for kernel")
     commands.add_parser(

@@ -15,7 +15,6 @@ static bool x86_mark(const uint8_t *b, size_t size, uint32_t *payload)
 
 const struct machine machine_x86_64 = {
 	.target = "x86_64",
-	.vector_tells = true,
 	.mark = x86_mark,
 	.swaps = is_swapgs,
 	.returns = is_return,

@@ -11,9 +11,11 @@
 
 struct machine {
 	const char *target;	/* as QEMU calls it */
-	/* The first kernel instruction tells what entered; otherwise a function does (cause.h). */
-	bool vector_tells;
-	bool slots;		/* user mode enters by slots of its own */
+	/*
+	 * User mode enters by slots that causes share, and a function tells which it was (cause.h);
+	 * without, the first kernel instruction does.
+	 */
+	bool slots;
 	/* A mark: then @payload is op << 20 | id in its lower 24 bits. */
 	bool (*mark)(const uint8_t *b, size_t size, uint32_t *payload);
 	bool (*swaps)(const uint8_t *b, size_t size);	/* swapgs; NULL: there is none */

@@ -131,7 +131,7 @@ static void enter_kernel(uint64_t pc, bool zero)
 	cpu.zero = zero;
 	cpu.cause = CAUSE_NONE;
 	cpu.unsettled = true;
-	if (machine->vector_tells)
+	if (!machine->slots)
 		count_entry();
 }
 

@@ -56,7 +56,7 @@ def _config(isolated: bool) -> dict[str, Any]:
         "control": 5,
         "quiet": _window(entries, isolated),
         "load": _window(entries, isolated),
-        "triggers": [_trigger(f"t{i}", isolated, entries) for i in range(16)],
+        "triggers": [_trigger(f"t{i}", isolated, entries) for i in range(claims.MIN_TRIGGERS)],
         "kernel_log": [],
         "attempts": [
             {
@@ -276,12 +276,12 @@ def test_a_rate_is_said_of_the_tick_alone(report: dict[str, Any]) -> None:
     for t in (*stock["triggers"][:1], *tuned["triggers"][:3]):
         t["entries_by_vector"] = {"sysvec_call_function": 4}
     lines = [line for line in table.text(report).splitlines() if "interruptions in" in line]
-    assert "(the tick 250 a second (HZ 250), 1 of 16 triggers)" in lines[0]
+    assert "(the tick 250 a second (HZ 250), 1 of 30 triggers)" in lines[0]
     # The timer counts where the tick is stopped: up to 50 a second.
-    assert "(16 of 16 triggers)" in lines[1] and "second (" not in lines[1]
-    assert "(0 of 16 triggers)" in lines[2] and "second (" not in lines[2]
+    assert "(30 of 30 triggers)" in lines[1] and "second (" not in lines[1]
+    assert "(0 of 30 triggers)" in lines[2] and "second (" not in lines[2]
     page = html.page(report).split("<script")[0]
-    assert "by 1 of 16 triggers and 250 ticks a second (HZ 250)" in page
+    assert "by 1 of 30 triggers and 250 ticks a second (HZ 250)" in page
     assert page.count("ticks a second") == 1
 
 
@@ -321,7 +321,7 @@ def test_the_page_says_first_what_holds(report: dict[str, Any], tmp_path: Path) 
     report["configs"]["isolator"]["triggers"][4]["longest_wait_s"] = 0.42
     page = html.page(report)
     said = head(page)
-    assert said.index("Every claim") < said.index("Isolator: never interrupted in 72 s, by 0 of 16")
+    assert said.index("Every claim") < said.index("Isolator: never interrupted in 72 s, by 0 of 30")
     assert "<dd>tools/isolab run --preemption rt</dd>" in said and "<dd>q on h</dd>" in said
     pictures = re.findall(r"<svg.*?</svg>", page)
     assert "limit of Isolator: none" in pictures[0] and "limit: 1 s, the deadline" in pictures[1]

@@ -16,7 +16,6 @@ class Machine(ctypes.Structure):
 
     _fields_ = (
         ("target", ctypes.c_char_p),
-        ("vector_tells", ctypes.c_bool),
         ("slots", ctypes.c_bool),
         ("mark", ctypes.CFUNCTYPE(ctypes.c_bool, _BYTES, _SIZE, ctypes.POINTER(ctypes.c_uint32))),
         ("swaps", ctypes.c_void_p),
@@ -69,14 +68,14 @@ def test_marks_of_arm64(machine_of: ctypes.CDLL) -> None:
     # Of another register, without the shift, or longer, it is none.
     for other in (0xD2E00001, 0xD280001F, 0xF2E0001F):
         assert mark(of, other.to_bytes(4, "little")) is None
-    assert of.slots and not of.vector_tells
+    assert of.slots
 
 
 def test_marks_of_x86(machine_of: ctypes.CDLL) -> None:
     of = machine(machine_of, "x86_64")
     assert mark(of, bytes.fromhex("0f1f840002005015")) == 5 << 20 | 2
     assert mark(of, bytes.fromhex("0f1f840002005016")) is None
-    assert of.vector_tells and not of.slots
+    assert not of.slots
     assert not machine_of.machine_of(b"riscv64")
 
 

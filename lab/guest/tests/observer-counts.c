@@ -4,7 +4,6 @@
  * cpus: 2
  * kernel: any
  * timeout: 20
- * once: yes
  * alone: yes
  * about: a known number of entries of each kind is counted exactly
  * observe: 1 syscalls 1000

@@ -30,14 +30,12 @@ enum { SIZE = 4096, ROUNDS = 1000000, CALLS = 100 };
 /* Code that runs at any address: ROUNDS of a loop, or system calls. */
 extern const char loop_begin[], loop_end[], calls_begin[], calls_end[];
 
-#ifdef __aarch64__
 __asm__(".pushsection .text\n"
 	".globl loop_begin, loop_end, calls_begin, calls_end\n"
 	"loop_begin: subs x0, x0, #1\n\tb.ne loop_begin\n\tret\nloop_end:\n"
 	"calls_begin: mov x2, x0\n\tmov x8, #173\n"
 	"1: svc #0\n\tsubs x2, x2, #1\n\tb.ne 1b\n\tret\ncalls_end:\n"
 	".popsection");
-#endif
 
 typedef void code(uint64_t rounds);
 

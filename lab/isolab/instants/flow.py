@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from .. import term
 from ..guests import kernel, machine
 from .image import Image, read, words
-from .patchable import ALTERNATIVE, JUMP, KEYS, Said, Sites, jumps, quiet_text, sites_arm64
+from .patchable import KEYS, Said, Sites, excepted, jumps, quiet_text, sites_arm64
 
 DSB_ISHST, ISB, NOP, ERET = 0xD5033A9F, 0xD5033FDF, 0xD503201F, 0xD69F03E0
 # Code that changes the state to kernel: as one of these returns the CPU has synchronised, or it is
@@ -157,10 +157,9 @@ class Flow:
     def _look(self, pc: int) -> None:
         """Is the instruction there one that may be patched?"""
         for site in self.sites.at(pc):
-            if site.kind == ALTERNATIVE:
-                self.excepted[pc] = {"kind": site.kind, "at": self.where(pc)}
-            elif site.kind == JUMP and site.key in KEYS:
-                self.excepted[pc] = {"kind": site.kind, "key": site.key, "at": self.where(pc)}
+            if excepted(site):
+                key = {"key": site.key} if site.key else {}
+                self.excepted[pc] = {"kind": site.kind, **key, "at": self.where(pc)}
             else:
                 self._say(pc, site.kind, site.key or self.where(pc))
 
@@ -313,7 +312,8 @@ def main(spec: str) -> int:
         for one in flow.bad:
             print(f"  {one['at']}: {one['kind']}: {one['what']}")
         at = middle(flow)
-        found = walk(planted(image, at, image.symbols["_printk"]), which).bad
+        bad = walk(planted(image, at, image.symbols["_printk"]), which).bad
+        found = hex(at) in [one["pc"] for one in bad]
         print(f"  planted at {flow.where(at)}: {'found' if found else 'NOT FOUND'}")
-        wrong += bool(flow.bad) + (not ends) + (hex(at) not in [one["pc"] for one in found])
+        wrong += bool(flow.bad) + (not ends) + (not found)
     return term.EXCEEDED if wrong else term.PASS

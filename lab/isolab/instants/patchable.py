@@ -134,16 +134,21 @@ def quiet_text(image: Image) -> list[tuple[int, int]]:
     return [(image.symbols[a], image.symbols[b]) for a, b in _NEVER_PROBED[:2]]
 
 
+def excepted(site: Site) -> str:
+    """Why what may be patched there never is while a CPU is isolated; nothing: it may be."""
+    if site.kind == ALTERNATIVE:
+        return "patched once, before the first user mode"
+    return KEYS.get(site.key, "") if site.kind == JUMP else ""
+
+
 def judge(found: Sites, executed: Iterable[int]) -> tuple[list[Said], list[Said]]:
     """Of what was executed: what may be patched then, and what is excepted, with the reason."""
-    bad, excepted = [], []
+    bad, good = [], []
     for pc in sorted(set(executed)):
         for site in found.at(pc):
             said = {"pc": hex(pc), "kind": site.kind, "key": site.key}
-            if site.kind == ALTERNATIVE:
-                excepted.append({**said, "why": "patched once, before the first user mode"})
-            elif site.kind == JUMP and site.key in KEYS:
-                excepted.append({**said, "why": KEYS[site.key]})
+            if why := excepted(site):
+                good.append({**said, "why": why})
             else:
                 bad.append(said)
-    return bad, excepted
+    return bad, good

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import attempt, instrument
 
-MIN_TRIGGERS = 16
+MIN_TRIGGERS = 30
 MIN_NO_TICK_S = 30.0
 MAY_REFUSE = ("perf-open", "affinity-task")
 MAX_KERNEL_SHARE = 0.001
