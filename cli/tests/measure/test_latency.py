@@ -46,7 +46,9 @@ def test_a_first_look(isolator: Path) -> None:
     """Without options, without root, in 5 seconds: percentiles, a histogram, what is lost."""
     done = subprocess.run([isolator, "measure", "latency"], capture_output=True, text=True,
                           check=True, timeout=PATIENCE_S, **NOBODY)
-    assert re.match(r"timed wake-ups by nanosleep, [5-9](\.\d+)? s, random phase", done.stdout)
+    took = re.match(r"timed wake-ups by nanosleep, ([\d.]+) s, random phase", done.stdout)
+    # Whoever else runs on the CPUs makes it later, not worse.
+    assert took and float(took[1]) >= 5, done.stdout
     assert not done.stderr
     assert re.search(r" lost: policy other, not fifo 90: .*ulimit -r 90", flat(done.stdout))
     for cpu in os.sched_getaffinity(0):

@@ -34,25 +34,38 @@
 
 MARK_WINDOW_TABLE();
 
-enum { PAGES = 500, IPIS = 20, BEATS = 1000 };
+enum { PAGES = 500, IPIS = 20, BEATS = 1000, PAUSE_NS = 5000 };
 
 static volatile unsigned long spins;
 
 static volatile bool over;
-static volatile unsigned long beats;
+static volatile unsigned long beats, pauses;
 static int asked;
+
+static void await_beats(void)
+{
+	unsigned long begin = beats;
+
+	while (beats < begin + BEATS)
+		;
+}
 
 /*
  * Interrupts the CPU of the other thread by a call of its own each time, and waits for it.  A call
- * that finds the other one in the kernel enters nothing: so that is seen to go on before each.
+ * that finds the other one in the kernel enters nothing: so that has come back from a tick, and
+ * goes on, before each.
  */
 static void *interrupt(void *arg)
 {
 	for (int i = 0; i < IPIS; i++) {
-		unsigned long begin = beats;
+		unsigned long begin;
 
-		while (beats < begin + BEATS)
+		/* What the last call has taken is no tick. */
+		await_beats();
+		begin = pauses;
+		while (pauses == begin)
 			;
+		await_beats();
 		asked += !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 	}
 	over = true;
@@ -144,8 +157,11 @@ int main(void)
 	mark_window_end(5);
 
 	mark_window_begin(6);
-	while (!over)
+	for (uint64_t last = now_ns(), now; !over; last = now) {
+		now = now_ns();
+		pauses += now - last > PAUSE_NS;
 		beats++;
+	}
 	mark_window_end(6);
 
 	mark_probe();
