@@ -34,7 +34,7 @@
 
 MARK_WINDOW_TABLE();
 
-enum { PAGES = 500, IPIS = 20, BEATS = 1000, PAUSE_NS = 5000 };
+enum { PAGES = 500, IPIS = 20, BEATS = 1000, PAUSE_US = 5 };
 
 static volatile unsigned long spins;
 
@@ -81,6 +81,7 @@ int main(void)
 {
 	struct sigaction trap = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
 	struct sched_param fifo = { .sched_priority = 1 };
+	uint64_t pause = cycles_hz() / 1000000 * PAUSE_US;
 	pthread_t other;
 	cpu_set_t set;
 	char *pages;
@@ -157,9 +158,9 @@ int main(void)
 	mark_window_end(5);
 
 	mark_window_begin(6);
-	for (uint64_t last = now_ns(), now; !over; last = now) {
-		now = now_ns();
-		pauses += now - last > PAUSE_NS;
+	for (uint64_t last = cycles(), now; !over; last = now) {
+		now = cycles();
+		pauses += now - last > pause;
 		beats++;
 	}
 	mark_window_end(6);
