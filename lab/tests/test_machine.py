@@ -121,6 +121,9 @@ def test_cpu_and_board_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_kernel_is_asked_for_by_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ISOLAB_KERNEL_ARM64_STOCK_NORT", str(tmp_path))
+    with pytest.raises(term.LabError, match="ISOLAB_KERNEL_ARM64_STOCK_NORT: there is no .*Image"):
+        suite._kernel("arm64-stock-nort")
+    (tmp_path / "Image").touch()
     which = suite._kernel("arm64-stock-nort")
     assert which.name == "arm64-stock-nort" and which.machine is ARM64
     assert which.image == tmp_path / "Image"

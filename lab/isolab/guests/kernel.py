@@ -200,10 +200,15 @@ def build(flavour: str, stock: bool = False, extra: tuple[str, ...] = (),
         command.append("--stock")
     name = f"{of.prefix}{'stock' if stock else 'isolator'}-{flavour}"
     name += "".join(e[1:] for e in extra)
-    given = os.environ.get("ISOLAB_KERNEL_" + name.upper().replace("-", "_"))
+    variable = "ISOLAB_KERNEL_" + name.upper().replace("-", "_")
+    given = os.environ.get(variable)
     if given:
         term.say(f"kernel {name}: {given}, as the environment says")
-        return Kernel(name, Path(given), arch=of.target, given=True)
+        which = Kernel(name, Path(given), arch=of.target, given=True)
+        if not which.image.exists():
+            raise term.LabError(f"{variable}: there is no {which.image}: name a directory as "
+                                "kernel/build prints it")
+        return which
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise term.LabError(f"building the kernel failed: {' '.join(command)}")
