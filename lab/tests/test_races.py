@@ -32,7 +32,7 @@ def report(
 @pytest.mark.parametrize("pair", races.LINUX, ids=" ".join)
 def test_a_race_of_linux_is_none_of_its_callers(pair: frozenset[str]) -> None:
     """Only between these two, and only as long as no patch changes one of them."""
-    one, other = sorted(pair)
+    one, other = (sorted(pair) * 2)[:2]
     assert races.LINUX[pair] and not pair & races.patched()
     assert dmesg.scan(report((one, "isolator_yield"), (other, "isolator_yield"))) == []
     for name in pair:

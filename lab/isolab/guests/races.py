@@ -29,13 +29,15 @@ BEHIND = {
     ("net/core/dev.c", "try_rps"): "get_rps_cpu",
 }
 
-# Linux's own, between two functions of which no patch changes one, whoever calls them.  With each,
-# why Linux may have it.
+# Linux's own, between two functions of which no patch changes one, or in such a one, whoever calls
+# them.  With each, why Linux may have it.
 LINUX = {
     frozenset(("hrtimer_wakeup", "schedule_hrtimeout_range_clock")):
         "the sleeper looks at t.task without a lock; its state decides whether it sleeps",
     frozenset(("__hrtimer_run_queues", "hrtimer_active")):
         "base->running is read without the lock, and again if the sequence count has changed",
+    frozenset(("tmigr_active_up",)):
+        "CPUs that become active set the group event's ignore flag without a lock, to the same",
 }
 
 _FILE = re.compile(r"^\+\+\+ [^/]+/(\S+)")
