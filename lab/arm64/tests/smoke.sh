@@ -36,6 +36,8 @@ says 'this is a virtual machine' "audit: this is one"
 run audit -c 1 --json
 says '"schema":"isolator.audit"' "audit --json"
 says '"id":"machine.virtual"' "audit --json: the machine"
+! echo "$out" | grep -q -e timer.clock-calls -e timer.event-stream
+check $? "audit --json: the clock is read in user mode, and its event stream ends each WFE"
 
 # Its exit status, in the file that it looks at.
 printf '\007\0' >/tmp/plain
