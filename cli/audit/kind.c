@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the machine is: virtual, with siblings, on battery, interrupted by firmware. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -181,15 +180,11 @@ static void count_smis(struct audit *audit, const char *path, int cpu)
 	file->error = errno;
 	if (fd < 0)
 		return;
-	if (machine_smi(fd, &count)) {
-		char *text = text_format("%" PRIu64 "\n", count);
-
-		file->mode = 0444;
-		capture_fill(file, text, strlen(text));
-	} else {
+	if (machine_smi(fd, &count))
+		capture_fill_number(file, count);
+	else
 		/* A processor without the register, as virtual ones are. */
 		file->error = errno == EIO ? ENOENT : errno;
-	}
 	close(fd);
 }
 

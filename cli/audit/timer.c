@@ -48,18 +48,12 @@ static void find_slow_clock(struct audit *audit)
 static void read_clock(struct audit *audit)
 {
 	int in_user_mode;
-	struct capture_file *file;
-	char *text;
 
 	if (audit->capture->kind != CAPTURE_LIVE || capture_find(audit->capture, USER_CLOCK))
 		return;
 	in_user_mode = clock_in_user_mode(CLOCK_MONOTONIC);
-	if (in_user_mode < 0)
-		return;
-	file = capture_add(audit->capture, USER_CLOCK);
-	file->mode = 0444;
-	text = text_format("%d\n", in_user_mode);
-	capture_fill(file, text, strlen(text));
+	if (in_user_mode >= 0)
+		capture_fill_number(capture_add(audit->capture, USER_CLOCK), (uint64_t)in_user_mode);
 }
 
 static void find_clock_calls(struct audit *audit)

@@ -34,8 +34,9 @@ const char *error_option(const char *name);
  */
 int error_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* There is none: says so, and what helps, and exits. */
+/* What error_say() says where there is no memory, and its caller undoes something first. */
 #define ERROR_NO_MEMORY "no memory; free some, raise the limit (ulimit -v, the cgroup's), or ask for fewer CPUs"
+/* Says so and exits. */
 _Noreturn void error_no_memory(void);
 
 /* All that error_say() has said, a line each; NULL: nothing. */

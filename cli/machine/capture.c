@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,14 @@ void capture_fill(struct capture_file *file, char *text, size_t size)
 	file->text = text;
 	file->size = size;
 	file->value = text_trim(text);
+}
+
+void capture_fill_number(struct capture_file *file, uint64_t number)
+{
+	char *text = text_format("%" PRIu64 "\n", number);
+
+	file->mode = 0444;
+	capture_fill(file, text, strlen(text));
 }
 
 /* The text of a file of the machine or of a directory; NULL with errno. */

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum capture_kind { CAPTURE_LIVE, CAPTURE_DIRECTORY, CAPTURE_BUNDLE };
@@ -47,6 +48,9 @@ struct capture_file *capture_add(struct capture *capture, const char *path);
 
 /* @file was read: @text, which is its own from now on. */
 void capture_fill(struct capture_file *file, char *text, size_t size);
+
+/* The same for what no file of a machine has: a number that was found out otherwise. */
+void capture_fill_number(struct capture_file *file, uint64_t number);
 
 /*
  * The names in the directory @path, sorted, cpu2 before cpu10; none if it cannot be
