@@ -50,7 +50,7 @@ struct child {
 	int go;		/* a byte: execute */
 };
 
-/* A child on CPU 1, run as nobody, that executes a program when it is told to. */
+/* A child on CPU 1, running as nobody, that executes a program when told to. */
 static struct child executor(const char *program)
 {
 	struct child child;

@@ -7,9 +7,8 @@
  * about: membarrier() of all CPUs, which any user may call, waits for a tick asleep, and can be killed
  */
 #include <linux/membarrier.h>
-#include "../test.h"
+#include "probe.h"
 
-#define TRACING	"/sys/kernel/tracing"
 #define WAKING	TRACING "/events/sched/sched_waking"
 
 enum { CALLERS = 8, NOBODY = 65534 };

@@ -7,8 +7,7 @@
  * about: no thread of a user's is confined to isolated CPUs, in none of the ways there are
  */
 #include <dirent.h>
-#include <linux/io_uring.h>
-#include "../test.h"
+#include "uring.h"
 
 #define ONLINE	"/sys/devices/system/cpu/cpu2/online"
 
@@ -50,26 +49,14 @@ static int workers(int fd, cpu_set_t set)
 /* One request that a worker of @fd's waits with. */
 static void wait_in_worker(int fd, const struct io_uring_params *params)
 {
-	struct io_uring_sqe *sqe;
-	unsigned int *array;
 	static char byte;
-	char *ring;
 	int fds[2];
 
-	if (pipe(fds))
-		bail_out("pipe");
-	ring = mmap(NULL, params->sq_off.array + sizeof(*array), PROT_READ | PROT_WRITE,
-		    MAP_SHARED, fd, IORING_OFF_SQ_RING);
-	sqe = mmap(NULL, sizeof(*sqe), PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQES);
-	if (ring == MAP_FAILED || sqe == MAP_FAILED)
-		bail_out("io_uring's rings");
-	*sqe = (struct io_uring_sqe){ .opcode = IORING_OP_READ, .flags = IOSQE_ASYNC, .fd = fds[0],
-				      .addr = (uintptr_t)&byte, .len = 1 };
-	array = (unsigned int *)(ring + params->sq_off.array);
-	array[0] = 0;
-	__atomic_store_n((unsigned int *)(ring + params->sq_off.tail), 1, __ATOMIC_RELEASE);
-	if (syscall(SYS_io_uring_enter, fd, 1, 0, 0, NULL, 0) != 1)
-		bail_out("io_uring_enter");
+	if (pipe(fds) ||
+	    !uring_submit(fd, params, (struct io_uring_sqe){
+			.opcode = IORING_OP_READ, .flags = IOSQE_ASYNC, .fd = fds[0],
+			.addr = (uintptr_t)&byte, .len = 1 }))
+		bail_out("a request of io_uring's");
 }
 
 /* The thread of a ring that works for this process; 0: there is none. */

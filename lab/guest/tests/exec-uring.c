@@ -11,9 +11,8 @@
  * the exec is about to leave.
  */
 #include <poll.h>
-#include <linux/io_uring.h>
 #include <linux/userfaultfd.h>
-#include "../test.h"
+#include "uring.h"
 
 #define STATUS	"/proc/isolator/status"
 
@@ -23,25 +22,11 @@ static size_t page;
 static bool in_flight(void)
 {
 	struct io_uring_params params = { 0 };
-	struct io_uring_sqe *sqes;
-	unsigned int *tail, *array;
-	char *ring;
 	int fds[2], fd = (int)syscall(SYS_io_uring_setup, 1, &params);
 
-	if (fd < 0 || pipe(fds))
-		return false;
-	ring = mmap(NULL, params.sq_off.array + sizeof(*array), PROT_READ | PROT_WRITE,
-		    MAP_SHARED, fd, IORING_OFF_SQ_RING);
-	sqes = mmap(NULL, sizeof(*sqes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQES);
-	if (ring == MAP_FAILED || sqes == MAP_FAILED)
-		return false;
-	sqes[0] = (struct io_uring_sqe){ .opcode = IORING_OP_POLL_ADD, .fd = fds[0],
-					 .poll32_events = POLLIN };
-	array = (unsigned int *)(ring + params.sq_off.array);
-	tail = (unsigned int *)(ring + params.sq_off.tail);
-	array[0] = 0;
-	__atomic_store_n(tail, 1, __ATOMIC_RELEASE);
-	return syscall(SYS_io_uring_enter, fd, 1, 0, 0, NULL, 0) == 1;
+	return fd >= 0 && !pipe(fds) &&
+	       uring_submit(fd, &params, (struct io_uring_sqe){
+			.opcode = IORING_OP_POLL_ADD, .fd = fds[0], .poll32_events = POLLIN });
 }
 
 /* A page that is filled by whoever reads the descriptor that this returns, or negative. */
