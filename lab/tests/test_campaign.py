@@ -49,10 +49,26 @@ def test_breaches_of_each_window_are_summed() -> None:
             e["text"] = "cpu 1 deadline_miss kind call\n"
     said = campaign.result(ISOLATOR, TRIGGERS, found)
     assert said["missed"] == 4 and said["deliveries"] == ["cpu 1 deadline_miss kind call"]
-    found.events = [e for e in found.events if e["name"] != "deliveries-no-tick"]
-    assert campaign.result(ISOLATOR, TRIGGERS, found)["deliveries"] == [
-        "/proc/isolator/deliveries was not read"
+
+
+@pytest.mark.parametrize(("name", "text", "said"), [
+    ("deliveries", "cpu 1 immediate kind nmi\n", []),
+    ("deliveries", "cpu 1 deadline_miss kind irq\n  f+0x1/0x2\n",
+     ["cpu 1 deadline_miss kind irq; f+0x1/0x2"]),
+    ("deliveries", None, [campaign.UNREAD]),
+    ("deliveries-no-tick", "cpu 1 immediate kind nmi\n", ["cpu 1 immediate kind nmi"]),
+    ("deliveries-no-tick", None, [campaign.UNREAD]),
+])
+def test_a_miss_between_the_windows_of_either_task_is_told(
+    name: str, text: str | None, said: list[str]
+) -> None:
+    """Each start empties the kernel's list, so both are read."""
+    found = _outcome()
+    found.events = [
+        {**e, "text": text} if e["name"] == name else e
+        for e in found.events if e["name"] != name or text is not None
     ]
+    assert campaign.result(ISOLATOR, TRIGGERS, found)["deliveries"] == said
 
 
 def test_the_worst_second_of_all_windows_counts() -> None:

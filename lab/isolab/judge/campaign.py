@@ -402,8 +402,11 @@ def result(
         found["audit"] = audit(outcome)
     if config.isolates:
         found["no_tick"] = no_tick
-        # The second task's kernel has the first one's in its list.
-        found["deliveries"] = _listed(outcome, "deliveries-no-tick")
+        # Each start empties the list: the first task's had to be read ahead of the second's.
+        first = misses(outcome)
+        found["deliveries"] = [
+            *([UNREAD] if first is None else first), *_listed(outcome, "deliveries-no-tick"),
+        ]
         status = outcome.event("task", "spinner")
         found["started"] = status["last"] if status else None
     return found

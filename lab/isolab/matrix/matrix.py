@@ -183,7 +183,7 @@ def _measure_batch(matrix: Matrix, column: Column, built: Kernel, batch: list[Tr
             matrix.cells[trigger.name, column.name] = cell
             got.append(trigger)
         # A cell of class immediate is not judged by its own.
-        inside = sum(matrix.cells[t.name, column.name].get("missed") or 0
+        inside = sum(matrix.cells[t.name, column.name].get("misses") or 0
                      for t in got if t.cls != "immediate")
         mine.append(
             {
