@@ -18,7 +18,7 @@ from .guests import arm64, distro, kernel, machine, packaged, qemu
 from .guests.guest import Event, Guest, Outcome, boot
 from .header import GuestTest
 from .instants import ways
-from .judge import attempt, campaign, coverage, verdict, windows
+from .judge import attempt, campaign, counted, coverage, verdict, windows
 from .judge.verdict import Result
 from .paths import OUT
 from .scope import generator as scopegenerator
@@ -270,12 +270,14 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
                            lambda e: attempt.no_clocks(Outcome(events=[e])))
         ran, unfinished = _parted(now, outcome)
         found = attempt.judge(outcome)
+        again = found.void and len(mine) + 1 < attempt.MAX_BOOTS
+        # What it closed ahead of its end counts, however that came.
+        shown = counted.shown(unfinished, outcome.windows) if unfinished and again else []
         mine.append({
-            "tests": [t.name for t in now], **attempt.record(found),
+            "tests": [t.name for t in now], **attempt.record(found, shown),
             "ended_in": unfinished.name if unfinished else None,
         })
         attempts.append(mine[-1])
-        again = found.void and len(mine) < attempt.MAX_BOOTS
         if again:
             term.say(f"void, booted again: {found.void}")
         # The one that ran when the guest died gave no verdict: that is its failure.
@@ -283,6 +285,8 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
             ran.append(unfinished)
         results += _results(which, ran, outcome, functions)
         beside = verdict.stray(which.name, left[0], ran, found.log)
+        if unfinished and shown:
+            beside += [Result(unfinished, which.name, why=shown)]
         if not unfinished:
             beside += verdict.end(which.name, left[0], found.ended)
         for result in beside:

@@ -3,6 +3,7 @@
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -372,6 +373,24 @@ def test_only_the_test_that_ended_is_emulated_by_one_thread(boots: Any) -> None:
     assert [guest.threads for guest in booted] == ["", "single", ""]
     assert "run u " not in booted[1].job and "run t " not in booted[2].job
     assert [a["ended_in"] for a in attempts] == ["t", None, None]
+
+
+@pytest.mark.parametrize(("seen", "status"), [
+    ({}, ["passed"]), ({2: window(2, 0)}, ["passed"]), ({2: window(2, 40)}, ["failed", "passed"]),
+])
+def test_what_an_excused_boot_had_closed_counts(
+    boots: Any, seen: dict[int, Any], status: list[str]
+) -> None:
+    """A window of the test that it ended in: its repetition may show nothing of that."""
+    attempts: list[Any] = []
+    expects = tuple(header.Expect(n, "any", 0) for n in (2, 3))
+    last = {2: window(2, 0), 3: window(3, 0)}
+    boots([lambda g: replace(excused(g), windows=seen),
+           lambda g: replace(of_test(g), windows=last)])
+    results = suite._run_batch(KERNEL, [guest_test(expects=expects)], 1.0, Path("/nowhere"),
+                               attempts)
+    assert [r.status for r in results] == status
+    assert [len(a["entered"]) for a in attempts] == [len(status) - 1, 0]
 
 
 def test_suite_with_more_than_one_excuse_is_inconclusive(

@@ -11,7 +11,7 @@ from isolab.instants.image import RawImage
 
 BASE = 0xFFFF800080000000
 ENTRY, QUIET, OPEN, TABLES, END = 0x800, 0x1000, 0x2000, 0x3000, 0x4000
-HANDLER, ENTER, EXIT, CHANGE, USER, AGAIN = (QUIET + n * 0x40 for n in range(6))
+HANDLER, ENTER, EXIT, CHANGE, USER, AGAIN, NMI = (QUIET + n * 0x40 for n in range(7))
 TRACED, KEY = OPEN + 0x10, END - 0x20
 RET, ERET, BRK, CBZ_2 = 0xD65F03C0, 0xD69F03E0, 0xD4210000, 0x34000040
 
@@ -38,6 +38,7 @@ def a_kernel(*changed: tuple[int, bytes], labels: bytes = b"", others: bytes = b
         code(EXIT, ("bl", CHANGE), RET),
         code(CHANGE, NOP, RET),
         code(USER, ("bl", EXIT), RET),
+        code(NMI, ("bl", ENTER), RET),
         code(OPEN, NOP, RET),
         (TABLES, labels), (TABLES + 0x100, struct.pack("<Q", BASE + TRACED)),
         (TABLES + 0x200, others),
@@ -52,6 +53,7 @@ def a_kernel(*changed: tuple[int, bytes], labels: bytes = b"", others: bytes = b
         "_text": 0, "vectors": ENTRY, "__entry_text_start": ENTRY, "__entry_text_end": QUIET,
         "el0_svc": HANDLER, "ct_kernel_enter_state": ENTER, "ct_kernel_exit.constprop.0": EXIT,
         "ct_kernel_exit_state": CHANGE, "__ct_user_enter": USER, "isolator_exit_again": AGAIN,
+        "ct_nmi_enter": NMI,
         "__noinstr_text_start": QUIET, "__noinstr_text_end": OPEN, "kernel_proper": OPEN,
         "__kprobes_text_start": END - 8, "__kprobes_text_end": END - 8, "end": END - 4,
         "__alt_instructions": TABLES + 0x200,
@@ -129,6 +131,20 @@ def test_behind_a_conditional_branch_too() -> None:
 def test_a_kernel_that_does_not_synchronise_is_seen() -> None:
     for without in (code(ENTER + 8, NOP, ISB), code(ENTER + 8, DSB_ISHST, NOP)):
         assert not flow.walk(a_kernel(without), "in").synced
+
+
+@pytest.mark.parametrize(("changed", "said"), [
+    ((), []),
+    ([code(ENTER, NOP, CBZ_2, NOP, ISB, RET)], ["ct_kernel_enter_state", "ct_nmi_enter"]),
+    # Its own copy without, as the compiler made it, and one that calls nothing.
+    ([code(NMI, NOP, CBZ_2, NOP, ISB, RET)], ["ct_nmi_enter"]),
+    ([code(NMI, NOP, CBZ_2, DSB_ISHST, ISB, RET)], []),
+])
+def test_all_that_changes_the_state_synchronises(
+    changed: list[tuple[int, bytes]], said: list[str]
+) -> None:
+    """Also what the ways from the vectors do not need, as another one synchronises there."""
+    assert flow.unsynced(flow.of(a_kernel(*changed))) == said
 
 
 def test_jump_labels() -> None:

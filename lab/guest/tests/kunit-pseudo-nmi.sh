@@ -11,7 +11,9 @@
 # shellcheck source=lab/guest/tap.sh
 . "${LAB:-/lab}/lib/tap.sh"
 
-dmesg | grep -q 'Pseudo-NMIs enabled' || skip_all "pseudo-NMIs need GICv3 and CONFIG_ARM64_PSEUDO_NMI"
+grep -q GICv3 /proc/interrupts || skip_all "pseudo-NMIs need GICv3"
+dmesg | grep -q 'Pseudo-NMIs enabled'
+check $? "the kernel masks by priority (CONFIG_ARM64_PSEUDO_NMI)"
 dmesg | grep -qE '\] +ok [0-9]+ isolator_test_irq_pending$'
 check $? "the case isolator_test_irq_pending passed"
 done_testing

@@ -110,6 +110,11 @@ class Flow:
         for code, target, key in jumps(self.image):
             self._jumps.setdefault(code, []).append((target, key))
 
+    @property
+    def names(self) -> dict[int, str]:
+        """By address, of all that has one."""
+        return self._names
+
     def begin_of(self, pc: int) -> int:
         return self._begins[bisect.bisect_right(self._begins, pc) - 1]
 
@@ -266,16 +271,40 @@ def of(image: Image) -> Flow:
     return Flow(image, sites_arm64(image, others), quiet_text(image))
 
 
+def unsynced(flow: Flow) -> list[str]:
+    """Of what changes the state to kernel that which neither synchronises nor calls what does.
+
+    A way that was walked may end there without: of a CPU that is not isolated, by a branch that
+    the walk cannot tell from another.
+    """
+    begins = {begin: flow.name(begin) for begin in flow.names if flow.name(begin) in ENTERS}
+    calls = {
+        name: {flow.name(to) for pc, word in flow.code(begin)
+               if (step := decode(word, pc)).call and (to := step.to) is not None}
+        for begin, name in begins.items()
+    }
+    good = {name for begin, name in begins.items()
+            if any(word == ISB and flow.word(pc - 4) == DSB_ISHST
+                   for pc, word in flow.code(begin) if pc > begin)}
+    while more := {name for name in calls if calls[name] & good} - good:
+        good |= more
+    return sorted(calls.keys() - good)
+
+
 STRETCHES = {"in": way_in, "out": way_out}
 
 
 def planted(image: Image, at: int, target: int) -> Image:
     """The same kernel, with a call of @target in place of the instruction there."""
-    call = 0x94000000 | (target - at) // 4 & 0x3FFFFFF
+    return changed(image, at, 0x94000000 | (target - at) // 4 & 0x3FFFFFF)
+
+
+def changed(image: Image, at: int, word: int) -> Image:
+    """The same kernel, with another instruction there."""
     segments = []
     for begin, data in image.segments:
         if begin <= at < begin + len(data):
-            data = data[: at - begin] + call.to_bytes(4, "little") + data[at - begin + 4 :]
+            data = data[: at - begin] + word.to_bytes(4, "little") + data[at - begin + 4 :]
         segments.append((begin, data))
     other = copy.copy(image)
     other.segments = segments
@@ -316,4 +345,12 @@ def main(spec: str) -> int:
         found = hex(at) in [one["pc"] for one in bad]
         print(f"  planted at {flow.where(at)}: {'found' if found else 'NOT FOUND'}")
         wrong += bool(flow.bad) + (not ends) + (not found)
+    missing = unsynced(of(image))
+    for name in missing:
+        print(f"  {name} changes the state and does not synchronise")
+    at = min(walk(image, "in").synced, default=0)
+    found = bool(at and unsynced(of(changed(image, at, NOP))))
+    print(f"sync: taken away at {of(image).where(at) if at else 'no place'}: "
+          f"{'found' if found else 'NOT FOUND'}")
+    wrong += bool(missing) + (not found)
     return term.EXCEEDED if wrong else term.PASS

@@ -2,6 +2,7 @@
 """What a guest test's header says that the observer must have counted."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from .. import header
 from ..guests import machine, observer
@@ -65,6 +66,16 @@ def _mores(test: GuestTest, windows: Mapping[int, observer.Window]) -> Iterator[
                 f"windows {more.base} and {more.window}: {seen[0]} and {seen[1]} of {more.kind}, "
                 f"not {more.count} more"
             )
+
+
+def shown(test: GuestTest, windows: Mapping[int, observer.Window]) -> list[str]:
+    """The same of the windows that it closed, where it did not come to its end.
+
+    Of two windows that are compared both must be; the kinds of a window are whole as it closes.
+    """
+    expects = [e for e in test.expects if e.window in windows]
+    mores = [m for m in test.mores if {m.base, m.window} <= windows.keys()]
+    return judge(replace(test, expects=tuple(expects), mores=tuple(mores), equals=()), windows)
 
 
 def judge(test: GuestTest, windows: Mapping[int, observer.Window]) -> list[str]:
