@@ -16,7 +16,7 @@ _NAME = re.compile(r"^(?:#|//|/?\s*\*)\s*name:")
 _COMMENT = re.compile(r"^(?:#(?!!)|//|\s*\*)")
 _EMPTY = re.compile(r"^(?:#|//|\s*\*/?)\s*$")
 _BOTH_KEYS = ("name", "about", "timeout", "cpus", "memory", "append", "arch")
-TRIGGER_KEYS = (*_BOTH_KEYS, "row", "class", "kind", "notick", "user", "in", "needs")
+TRIGGER_KEYS = (*_BOTH_KEYS, "row", "class", "kind", "notick", "user", "in", "needs", "absent")
 TEST_KEYS = (
     *_BOTH_KEYS, "kernel", "smt", "alone", "coverage", "ways", "section", "icount", "doorbell",
     "wires", "ends", "long", "once", "windows", "observe", "equal", "more", "skips", "dmesg",
@@ -111,6 +111,12 @@ class Trigger:
     used_in: tuple[str, ...] = ()  # beside the matrix: run, check
     arch: tuple[str, ...] = machine.NAMES  # machines that have what it needs
     needs: str = ""  # what the other machines lack
+    absent: tuple[str, ...] = ()  # kernels without the facility: MACHINE-PREEMPTION
+
+    def absent_on(self, of: machine.Machine) -> list[str]:
+        """The preemption models whose kernels on @of have no such facility."""
+        at = [word.rpartition("-") for word in self.absent]
+        return [preemption for name, _, preemption in at if name == of.name]
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -209,6 +215,13 @@ def _arch(keys: dict[str, list[str]], path: Path) -> tuple[str, ...]:
     return tuple(_choice(word, machine.NAMES, path) for word in words)
 
 
+def _absent(keys: dict[str, list[str]], path: Path) -> tuple[str, ...]:
+    """Kernels on which a trigger may say that the facility is missing."""
+    names = tuple(f"{name}-{model}" for name in machine.NAMES for model in ("rt", "nort"))
+    words = _one(keys, path, "absent", "").split()
+    return tuple(_choice(word, names, path) for word in words)
+
+
 def _needs(keys: dict[str, list[str]], path: Path) -> str:
     """What a machine that a trigger is not for lacks; a reader of a report asks for it."""
     needs = _one(keys, path, "needs", "")
@@ -234,7 +247,7 @@ def triggers() -> list[Trigger]:
             timeout_s=float(_one(keys, path, "timeout", "20").rstrip("s")),
             cpus=int(_one(keys, path, "cpus", "2")), memory=_one(keys, path, "memory", "1G"),
             append=_one(keys, path, "append", ""), user=_yes(keys, path, "user"),
-            arch=_arch(keys, path), needs=_needs(keys, path),
+            arch=_arch(keys, path), needs=_needs(keys, path), absent=_absent(keys, path),
             used_in=tuple(_choice(w, USES, path) for w in _one(keys, path, "in", "").split()),
         )
         if trigger.name != _name(path):

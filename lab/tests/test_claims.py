@@ -114,6 +114,7 @@ def _set(*path: str | int, to: object) -> Callable[[dict[str, Any]], None]:
         _set("isolator", "triggers", 7, "outcome", to="refused"),
         _set("isolator", "triggers", to=[]),
         _set("isolator", "no_tick", "triggers", 0, "worked", to=False),
+        _set("isolator", "no_tick", "triggers", 0, "seconds", to=2.3),
         _set("isolator", "no_tick", "window_s", to=12.0),
         _set("isolator", "no_tick", "ticks", to=1),
         _set("isolator", "no_tick", "missed", to=1),

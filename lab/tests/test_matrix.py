@@ -67,7 +67,7 @@ def _cell(**changes: Any) -> dict[str, Any]:
         "tick_kernel_instructions_max": 0, "ticks": 3, "probes": 2, "probes_seen": 2,
         "user_per_s": 4 * 10**8, "control": 5, "misses": 0, "queued": 2, "longest_wait_s": 0.01,
         "longest_call_s": 0.01, "causes": cells.causes(SAID), "unaccounted": [], "kernel": "rt-1",
-        "when": "2026-11-22T00:19:40Z", "trigger": "t", "files": "matrix/x", "deferred": 3,
+        "when": "2026-11-22T00:19:40Z", "trigger": "t", "instrument": "i", "files": "matrix/x", "deferred": 3,
         "excluded": 0, "missed": 0, "immediate": 0, "refused": 0, "planned": 0,
     }
     return cell | changes
@@ -96,8 +96,8 @@ def _report() -> dict[str, Any]:
     )
     row = {
         "row": "1, 10", "name": "x", "class": "queue", "about": "", "user": False, "append": "",
-        "cpus": 2, "runs": 2, "why_not": None, "cells": {"stock-rt": stock, "isolator-rt": _cell()},
-        "interrupts": {},
+        "cpus": 2, "timeout_s": 20.0, "absent": ["rt"], "runs": 2, "why_not": None,
+        "cells": {"stock-rt": stock, "isolator-rt": _cell()}, "interrupts": {},
     }
     columns = {f"{c}-rt": _column(c) for c in ("stock", "isolator")}
     row["interrupts"] = matrixclaims.interrupts(row, columns)
@@ -191,23 +191,35 @@ def test_a_facility_that_is_missing_is_no_fault() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stock", "lost"),
+    ("stock", "absent", "said"),
     [
-        ({"stock-rt": "done"}, True),
-        ({"stock-rt": "missing"}, False),
+        ({"stock-rt": "done"}, ["rt"], ["but not on stock"]),
+        ({"stock-rt": "missing"}, ["rt"], []),
+        ({"stock-rt": "missing"}, ["nort"], ["without an absent: in its header"]),
         # Another preemption model may have another kernel's facilities.
-        ({"stock-nort": "done", "tuned-rt": "done"}, False),
-        ({}, False),
+        ({"stock-nort": "done", "tuned-rt": "done"}, ["rt"], []),
+        # With nothing beside it the header is all that says so.
+        ({}, ["rt", "nort"], []),
+        ({}, [], ["without an absent: in its header"]),
     ],
 )
-def test_a_facility_that_stock_has_must_not_be_missing(stock: dict[str, str], lost: bool) -> None:
+def test_a_facility_must_not_be_missing_where_it_should_be_there(
+    stock: dict[str, str], absent: list[str], said: list[str]
+) -> None:
     report = _report()
     row = report["rows"][0]
+    row["absent"] = absent
     of_stock = row["cells"].pop("stock-rt")
     row["cells"] |= {c: {**of_stock, "outcome": outcome} for c, outcome in stock.items()}
     row["cells"]["isolator-rt"].update(outcome="missing", worked=False)
     claims = matrixclaims.broken(report, {("x", "isolator-rt")}, False)
-    assert [text for _, text in claims] == ["isolator-rt: x: missing, but not on stock: "] * lost
+    assert [text for _, text in claims] == [f"isolator-rt: x: missing, {why}: " for why in said]
+
+
+def test_a_trigger_names_the_kernels_that_lack_what_it_needs() -> None:
+    (trigger,) = (t for t in header.triggers() if t.name == "clocksource-switch")
+    assert trigger.absent_on(machine.X86_64) == []
+    assert trigger.absent_on(machine.ARM64) == ["rt", "nort"]
 
 
 @pytest.mark.parametrize(
@@ -251,8 +263,12 @@ def test_an_immediate_delivery_may_interrupt_but_must_be_counted() -> None:
     row["class"] = "immediate"
     row["cells"]["isolator-rt"].update(kernel_entries=2, immediate=1)
     assert not matrixclaims.broken(report, ALL, False)
-    row["cells"]["isolator-rt"]["immediate"] = 0
-    assert matrixclaims.broken(report, ALL, False)
+    row["cells"]["isolator-rt"].update(kernel_entries=3)
+    ((_, text),) = matrixclaims.broken(report, ALL, False)
+    assert "3 kernel entries, not at most 2" in text
+    row["cells"]["isolator-rt"].update(kernel_entries=0, immediate=0)
+    ((_, text),) = matrixclaims.broken(report, ALL, False)
+    assert text.endswith("an immediate delivery that was not counted as one")
 
 
 def test_a_user_may_not_let_a_cpu_spin() -> None:
@@ -305,7 +321,9 @@ def test_the_limit_is_the_longest_time_that_stock_took() -> None:
         ((True, 2.0), (True, 0.2), []),
         ((False, 20.0), None, ["no limit for its time, as it did not come back on stock-rt"]),
         ((False, 20.0), (False, 20.0), ["did not come back on stock-rt or tuned-rt"]),
+        # Nobody else was asked: half of the 20 s that it is given.
         (None, None, []),
+        (None, None, ["took 10.20 s, at most 10.00 s are allowed"]),
     ],
 )
 def test_what_did_not_come_back_lends_no_time(
@@ -317,7 +335,7 @@ def test_what_did_not_come_back_lends_no_time(
     for name, base in (("stock-rt", stock), ("tuned-rt", tuned)):
         if base:
             of_row[name] = {**first, "returned": base[0], "seconds": base[1]}
-    of_row["isolator-rt"]["seconds"] = 2.2
+    of_row["isolator-rt"]["seconds"] = 10.2 if said and "10.20" in said[0] else 2.2
     claims = matrixclaims.broken(report, {("x", "isolator-rt")}, False)
     assert all(text.endswith(s) for s, (_, text) in zip(said, claims, strict=True))
 

@@ -4,6 +4,7 @@
 # row: 104
 # class: exclude
 # kind: script
+# absent: arm64-rt arm64-nort
 # notick: no
 # about: the kernel's clock is changed to another one and back: all CPUs stop for that
 # shellcheck source=lab/guest/trigger.sh

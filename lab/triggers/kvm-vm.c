@@ -6,6 +6,7 @@
  * kind: program
  * arch: x86_64
  * needs: KVM: the emulated boards have no second level (EL2)
+ * absent: x86_64-rt
  * notick: no
  * timeout: 40
  * about: a virtual machine runs for a moment: every CPU is prepared for that, and again after

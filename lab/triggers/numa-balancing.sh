@@ -4,6 +4,7 @@
 # row: 94
 # class: defer
 # kind: script
+# absent: x86_64-rt arm64-rt
 # notick: no
 # about: the balancing of memory between nodes is switched on and off
 # shellcheck source=lab/guest/trigger.sh

@@ -148,6 +148,14 @@ def hung(outcome: Outcome) -> str | None:
     return None
 
 
+def left(outcome: Outcome) -> str | None:
+    """A command left processes behind that cannot be killed: they wait for what does not come."""
+    for event in outcome.events:
+        if event.get("left"):
+            return f"{event['name']} left what cannot be killed: {event.get('hang') or ''}".strip()
+    return None
+
+
 def _silenced(outcome: Outcome) -> str | None:
     """The log of a guest that came to its end does not reach there: what it lacks nobody judges."""
     if not outcome.whole or POWER_DOWN in outcome.console:
@@ -164,7 +172,7 @@ def judge(outcome: Outcome) -> Attempt:
         return spoilt
     ended = not_ready(outcome) or outcome.died
     if outcome.ours:
-        ended = ended or hung(outcome) or _silenced(outcome)
+        ended = ended or hung(outcome) or left(outcome) or _silenced(outcome)
     return Attempt(ended=ended, log=outcome.console)
 
 

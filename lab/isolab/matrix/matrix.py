@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """isolab matrix: every row of the catalogue against every configuration."""
 
+import functools
 import json
 import os
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import jsonschema
 from isolator_report import schemafile
 
 from .. import catalogue, header, record, term
-from ..guests import kernel, machine
+from ..guests import kernel, machine, qemu
 from ..guests.guest import Event, Outcome, back, boot
 from ..guests.kernel import Kernel
 from ..guests.machine import Machine
@@ -68,6 +69,15 @@ def _source(trigger: Trigger) -> str:
     return digest(path.read_bytes())
 
 
+@functools.cache
+def instrument(of: Machine) -> str:
+    """What measures a cell beside its trigger: the observer, the guest's programs, the machine."""
+    parts = [path for part in ("observer", "guest") for path in (LAB / part).rglob("*")
+             if path.suffix in (".c", ".h", ".sh") and path.parent.name != "tests"]
+    return digest(*(path.read_bytes() for path in sorted(parts)), qemu.pick(of.target).version,
+                  of.cpu, of.board)
+
+
 class Matrix:
     """The cells measured so far, out/matrix.json on disk after every boot."""
 
@@ -98,6 +108,7 @@ class Matrix:
             cell
             and cell["kernel"] == built.key
             and cell["trigger"] == _source(trigger)
+            and cell["instrument"] == instrument(column.of)
             and cell["returned"]
             and cell["worked"]
         )
@@ -178,6 +189,7 @@ def _measure_batch(matrix: Matrix, column: Column, built: Kernel, batch: list[Tr
                 shown += [f"{trigger.name}: {text}" for text in matrixclaims.of_requests(cell)]
                 continue
             cell["kernel"], cell["trigger"] = built.key, _source(trigger)
+            cell["instrument"] = instrument(column.of)
             cell["when"] = record.head("matrix")["when"]
             cell["files"] = str(where.relative_to(OUT))
             matrix.cells[trigger.name, column.name] = cell
@@ -273,6 +285,7 @@ def _rows(matrix: Matrix, triggers: list[Trigger], of: Machine) -> list[dict[str
         row: dict[str, Any] = {
             "row": trigger.row, "name": trigger.name, "class": trigger.cls, "about": trigger.about,
             "user": trigger.user, "append": trigger.append, "cpus": trigger.cpus,
+            "timeout_s": trigger.timeout_s, "absent": trigger.absent_on(of),
             "runs": len(of_row), "why_not": f"{of.name} lacks {trigger.needs}" if lacking else None,
             "cells": dict(sorted(of_row.items())),
         }
@@ -283,7 +296,8 @@ def _rows(matrix: Matrix, triggers: list[Trigger], of: Machine) -> list[dict[str
             {
                 "row": str(number), "name": catalogue.rows()[number].source,
                 "class": catalogue.rows()[number].policy, "about": catalogue.rows()[number].what,
-                "user": False, "append": "", "cpus": 0, "runs": 0, "why_not": why, "cells": {},
+                "user": False, "append": "", "cpus": 0, "timeout_s": 0, "absent": [], "runs": 0,
+                "why_not": why, "cells": {},
                 "interrupts": {},
             }
         )

@@ -92,10 +92,18 @@ def test_a_cell_is_of_the_same_kernel(
 ) -> None:
     trigger: Any = Trigger("t", "1", "defer", "script", "a", False, 20)
     monkeypatch.setattr(matrix, "_source", lambda _: "s")
+    monkeypatch.setattr(matrix, "instrument", lambda of: f"of {of.name}")
     column = matrix.columns(["isolator"], ["rt"])[0]
     measured = matrix.Matrix(tmp_path / "matrix.json")
     measured.cells["t", column.name] = {
-        "kernel": given().key, "trigger": "s", "returned": True, "worked": True}
+        "kernel": given().key, "trigger": "s", "instrument": "of x86_64", "returned": True,
+        "worked": True}
     assert measured.has(trigger, column, given())
+    # By another observer or program of the guests, or on another machine.
+    monkeypatch.setattr(matrix, "instrument", lambda of: "another")
+    assert not measured.has(trigger, column, given())
+    monkeypatch.undo()
+    monkeypatch.setattr(matrix, "_source", lambda _: "s")
+    monkeypatch.setattr(matrix, "instrument", lambda of: f"of {of.name}")
     (place / "config").write_text("CONFIG_X=y\n")
     assert not measured.has(trigger, column, given())
