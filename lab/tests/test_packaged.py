@@ -107,6 +107,7 @@ def test_a_packaged_kernel_is_judged_as_ours(
     """By its own symbols and configuration, though Debian's kernel is booted first."""
     monkeypatch.setattr(packaged, "BUILD", tmp_path / "build")
     monkeypatch.setattr(packaged, "_roomy", lambda disk: disk)
+    monkeypatch.setattr(packaged, "_of_this_source", lambda name: None)
     beside = tmp_path / "disk"
     (beside / packaged.STOCK / "modules").mkdir(parents=True)
     (beside / packaged.STOCK / "config").write_text("")
@@ -132,3 +133,32 @@ def test_a_packaged_kernel_is_judged_as_ours(
     other = packaged.kernel("deb-cloud", "distro-deb-cloud", beside)
     assert other.path != one.path and other.symbols[1] == ["second"]
     assert [p for p in one.path.parent.iterdir() if p.is_dir()] == [other.path]
+
+
+@pytest.mark.parametrize(("told", "now", "same"), [
+    ("k1\n--flavour\ncloud\n", "echo k1", True),
+    ("k1\n", "echo as configured >&2; echo k1", True),
+    ("k1\n--flavour\ncloud\n", "echo k2", False),
+    ("k1\n", "echo k1; exit 1", False),
+    ("k1\n", ":", False),
+    (None, "echo k1", False),
+])
+def test_packages_of_another_source_are_not_judged(
+    debs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, told: str | None, now: str,
+    same: bool
+) -> None:
+    """What was made of an older tree would be told as shown by this one."""
+    tool = tmp_path / "tools/deb-kernel"
+    tool.parent.mkdir()
+    tool.write_text(f'#!/bin/sh\necho "$@" >{tmp_path}/asked\n{now}\n')
+    tool.chmod(0o755)
+    monkeypatch.setattr(packaged, "TOP", tmp_path)
+    if told is not None:
+        (debs / "cloud.content").write_text(told)
+    if same:
+        packaged._of_this_source("deb-cloud")
+        words = [*(told or "").split()[1:], "--content"]
+        assert (tmp_path / "asked").read_text().split() == words
+        return
+    with pytest.raises(term.LabError, match="of another source: make them again with tools/deb-k"):
+        packaged._of_this_source("deb-cloud")

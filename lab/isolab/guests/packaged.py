@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Packages that `make deb` made, for a Debian that has only its own kernel yet."""
 
+import shlex
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
 from .. import lock, term
-from ..paths import BUILD, OUT, digest
+from ..paths import BUILD, OUT, TOP, digest
 from . import foreign, initramfs, machine
 from .kernel import Kernel
 from .machine import Machine
@@ -65,6 +66,19 @@ def _image(name: str) -> Path:
                         code=term.SKIPPED)
 
 
+def _of_this_source(name: str) -> None:
+    """Complains where the packages are not what tools/deb-kernel would make here, now."""
+    flavour = name.removeprefix(PREFIX)
+    told = KERNEL_DEBS / f"{flavour}.content"
+    made, *words = told.read_text().splitlines() if told.exists() else [""]
+    now = subprocess.run([TOP / "tools/deb-kernel", *words, "--content"], text=True,
+                         stdout=subprocess.PIPE, check=False)
+    if now.returncode or now.stdout.split()[-1:] != [made]:
+        again = shlex.join(["tools/deb-kernel", *words])
+        raise term.LabError(f"the packages of {flavour} in {KERNEL_DEBS} are of another source: "
+                            f"make them again with {again}")
+
+
 def debs(name: str) -> list[Path]:
     """What is installed in the guest; nothing for a kernel that is not packed.
 
@@ -109,6 +123,7 @@ def _unpack(deb: Path, beside: Path, of: Machine, where: Path) -> None:
 def kernel(name: str, called: str, beside: Path) -> Kernel:
     """Debian's kernel, which is booted first, on a disk with room; the symbols are of ours."""
     deb, of = _image(name), machine_of(name)
+    _of_this_source(name)
     key = digest(deb.read_bytes(), str(beside))
     where = BUILD / "lab" / f"{name}-{key}"
     with initramfs.building(BUILD):
