@@ -5,6 +5,7 @@ import math
 import random
 import re
 import shlex
+import signal
 import statistics
 import time
 from collections.abc import Iterator
@@ -27,6 +28,10 @@ SLICE_S = 5.0
 BOOT_S = 240.0
 TOP = 10
 ALL_CPUS = "ff"
+# How timeout, and a shell, tell of a command that SIGKILL has ended.
+KILLED = 128 + signal.SIGKILL
+_KILLED = re.compile(r"^killed \S+$", re.MULTILINE)
+_WORKED = re.compile(r'^\{"worked":(true|false),', re.MULTILINE)
 # What runs a slice says nothing, but that it cannot.
 _REFUSED = re.compile(r"^\S*(?:sh|su|taskset|timeout): ", re.MULTILINE)
 REFUSED_S = 1.0
@@ -60,7 +65,10 @@ def _selftest(rng: random.Random, of: Machine) -> Slice:
     chosen = rng.sample(selftests.names(of), 2)
     # Ended before its slice is, which would leave it to the next ones.
     limit = f"timeout -s KILL {SLICE_S + 8:g}"
-    commands = " & ".join(f"{limit} /{selftests.GUEST}/{name}" for name in chosen)
+    commands = " & ".join(
+        f"{{ {limit} /{selftests.GUEST}/{name}; [ $? != {KILLED} ] || echo killed {name}; }}"
+        for name in chosen
+    )
     return Slice(f"kernel selftests: {', '.join(chosen)}", f"{commands} & wait")
 
 
@@ -150,7 +158,8 @@ def _read(part: Slice, i: int, outcome: Outcome, log: str) -> dict[str, Any] | N
     return {
         "about": part.about, "command": part.command, **campaign.counts(window),
         "control": instrument.control(outcome), "returned": back(ran), "exit": ran["exit"],
-        "seconds": ran["seconds"], "refused": refused(ran), "missed": page.get("missed"),
+        "seconds": ran["seconds"], "refused": refused(ran), "killed": killed(ran),
+        "answers": answers(ran), "missed": page.get("missed"),
         "stood_still_s": round(window["stood_still_ns"] / 1e9, 3),
         "kicks_of_others": window["kicks_of_others"],
         "longest_wait_s": campaign.longest(text), "causes": cells.causes(text),
@@ -167,6 +176,18 @@ def refused(ran: Event) -> bool:
     return ran["exit"] in (126, 127) or bool(
         at_once and (ran["exit"] or _REFUSED.search(ran.get("out") or ""))
     )
+
+
+def killed(ran: Event) -> bool:
+    """Did it, or a part of it, not come to its end by itself?"""
+    return ran["exit"] == KILLED or ran.get("signal") == signal.SIGKILL or bool(
+        _KILLED.search(ran.get("out") or "")
+    )
+
+
+def answers(ran: Event) -> list[bool]:
+    """What the triggers of a slice said: did each do what it is for?"""
+    return [word == "true" for word in _WORKED.findall(ran.get("out") or "")]
 
 
 def unknown(found: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ struct command {
 	char name[64];
 	pid_t pid;
 	bool done;
+	bool left;	/* processes that cannot be killed */
 	int status;
 	double begin, end;
 };
@@ -134,7 +135,9 @@ static void report_command(const char *event, const struct command *c, bool retu
 		fputs(", \"exit\": null, \"signal\": 0", report);
 	out_path(path, sizeof(path), c->name);
 	put_file("out", path);
-	if (!returned) {
+	if (c->left)
+		fputs(", \"left\": true", report);
+	if (!returned || c->left) {
 		/* Where it hangs, for the one who has to mend it. */
 		snprintf(path, sizeof(path), "/run/hang.%s", c->name);
 		put_file("hang", path);
@@ -164,16 +167,19 @@ static void set_name(struct command *c, const char *name)
 
 /*
  * Whatever a command has left behind is no other's: an isolated worker of a test that bailed out
- * would keep its CPU from the next.  Until all are gone, or for 3 s.
+ * would keep its CPU from the next.  Until all are gone, or for 30 s; false: some cannot be killed.
  */
-static void end_group(struct command *c)
+static bool end_group(struct command *c)
 {
-	double until = now() + 3;
+	double until = now() + 30;
 
-	while (!kill(-c->pid, SIGKILL) && now() < until) {
+	while (!kill(-c->pid, SIGKILL)) {
+		if (now() >= until)
+			return false;
 		reap(c);
 		sleep_ms(5);
 	}
+	return true;
 }
 
 void command_run(char *name, char *rest)
@@ -190,7 +196,10 @@ void command_run(char *name, char *rest)
 	returned = wait_for(&c, &c, ms);
 	if (!returned)
 		save_hang(&c);
-	end_group(&c);
+	if (!end_group(&c)) {
+		save_hang(&c);
+		c.left = true;
+	}
 	mark_log("end", name);
 	report_command("run", &c, returned);
 }
