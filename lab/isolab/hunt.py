@@ -23,6 +23,7 @@ from .matrix import claims as matrixclaims
 from .paths import OUT
 
 CONFIG = next(c for c in campaign.CONFIGS if c.isolates)
+PLAIN = next(c for c in campaign.CONFIGS if not c.isolates)
 SLICE_S = 5.0
 # One guest lives so long: one that dies takes no more than this with it.
 BOOT_S = 240.0
@@ -39,6 +40,8 @@ REFUSED_S = 1.0
 TO_TICK_S = 0.03
 # One slice in so many may have lost its CPU to the host.
 KEPT_ONE_IN = 10
+# So many slices that were killed are tried without isolation, in one guest.
+MOST_TRIED = 20
 # Of the time that was asked for so much has to be slices; seen were 0.8 to 1.1 of it.
 MIN_OF_TIME = 0.2
 
@@ -112,14 +115,13 @@ def _job(batch: list[Slice], slower: float = 1.0) -> str:
         *campaign.spinner(CONFIG),
     ]
     for i, part in enumerate(batch):
-        ms = int((SLICE_S + 40) * slower * 1000)
         lines += [
             f"run begin-causes.{i} 10000 exec causes begin",
             *campaign.window(
                 campaign.TRIGGER + i,
                 str(i),
                 [
-                    f"run slice.{i} {ms} timeout -s KILL {SLICE_S + 10:g} {part.command}",
+                    f"run slice.{i} {_limit_ms(slower)} {_within(part.command)}",
                     f"sleep {campaign.AFTER_MS}",
                 ],
             ),
@@ -131,6 +133,29 @@ def _job(batch: list[Slice], slower: float = 1.0) -> str:
         "ctl quit 5000 quit", "kill spinner 5000",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _plain_job(commands: list[str], slower: float = 1.0) -> str:
+    """The same slices beside a task that is not isolated, by a kernel that is the same."""
+    lines = [
+        f"cpus {campaign.HOUSEKEEPING}", f"env ISO_CPU {campaign.ISOLATED}",
+        f"env HK_CPU {campaign.HOUSEKEEPING}", f"run expand 10000 {campaign.EXPAND}",
+        f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list",
+        *campaign.spinner(PLAIN),
+        *(f"run slice.{i} {_limit_ms(slower)} {_within(command)}"
+          for i, command in enumerate(commands)),
+        "ctl quit 5000 quit", "kill spinner 5000",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _limit_ms(slower: float) -> int:
+    return int((SLICE_S + 40) * slower * 1000)
+
+
+def _within(command: str) -> str:
+    """A slice's, killed where it does not come to its end."""
+    return f"timeout -s KILL {SLICE_S + 10:g} {command}"
 
 
 def _new(outcome: Outcome, name: str, before: str) -> list[str]:
@@ -158,7 +183,7 @@ def _read(part: Slice, i: int, outcome: Outcome, log: str) -> dict[str, Any] | N
     return {
         "about": part.about, "command": part.command, **campaign.counts(window),
         "control": instrument.control(outcome), "returned": back(ran), "exit": ran["exit"],
-        "seconds": ran["seconds"], "refused": refused(ran), "killed": killed(ran),
+        "seconds": ran["seconds"], "refused": refused(ran), "killed": killed(ran), "killed_without": None,
         "answers": answers(ran), "missed": page.get("missed"),
         "stood_still_s": round(window["stood_still_ns"] / 1e9, 3),
         "kicks_of_others": window["kicks_of_others"],
@@ -261,6 +286,8 @@ def faults(part: dict[str, Any], usual_per_s: float = 0.0) -> list[str]:
     outside = len(part["deliveries"]) - (part["missed"] or 0)
     if outside > 0:
         bad.append(f"{outside} deadline misses outside its window: {part['deliveries'][0]}, ...")
+    if part["killed"] and part["killed_without"] is False:
+        bad.append("did not end by itself and was killed; without isolation it ended")
     if not part["returned"]:
         bad.append(f"did not come back in {part['seconds']:.0f} s")
     held_s = part["longest_wait_s"]
@@ -372,6 +399,28 @@ def _hunt(
     return found, attempts, early
 
 
+def _without(built: Kernel, parts: list[dict[str, Any]]) -> None:
+    """Slices that were killed, once more beside a task that is not isolated: are they there, too?"""
+    if not parts:
+        return
+    term.say(f"{len(parts)} slices did not end by themselves: the same without isolation")
+    guest = Guest(built, _plain_job([part["command"] for part in parts]),
+                  append=campaign.common(built.machine), memory="2G",
+                  extra=selftests.directory(built.machine), boot_s=30, silence_s=SLICE_S + 100,
+                  total_s=60 + len(parts) * (SLICE_S + 20))
+    outcome = boot(guest, OUT / "hunt" / f"{built.machine.prefix}without",
+                   lambda event: attempt.no_clocks(Outcome(events=[event])))
+    for i, part in enumerate(parts):
+        ran = outcome.event("run", f"slice.{i}")
+        part["killed_without"] = killed(ran) if ran and back(ran) else None
+
+
+def untried(found: list[dict[str, Any]]) -> str | None:
+    """Why nothing is concluded, if so."""
+    many = sum(part["killed"] and part["killed_without"] is None for part in found)
+    return f"{many} slices that were killed were not tried without isolation" if many else None
+
+
 def too_little(found: list[dict[str, Any]], seconds: float) -> str | None:
     """Why nothing is concluded, if so."""
     if not found:
@@ -389,6 +438,7 @@ def main(
     built = kernel.build(flavour, of=of)
     term.say(f"hunting for {minutes:g} minutes, seed {seed} (--seed repeats it)")
     found, attempts, early = _hunt(built, seed, minutes * 60)
+    _without(built, [part for part in found if part["killed"]][:MOST_TRIED])
     report: dict[str, Any] = {
         **record.head("hunt"), **record.where(of.target),
         "kernel": {"name": built.name, "release": built.version, "build": built.path.name},
@@ -402,7 +452,7 @@ def main(
     for claim in report["broken"]:
         print(term.colour(f"does not hold: {claim}", "31"))
     doubt = (attempt.excused_too_often(attempts) or early or kept_too_often(found)
-             or too_little(found, minutes * 60))
+             or untried(found) or too_little(found, minutes * 60))
     if doubt and not report["broken"]:
         print(f"inconclusive: {doubt}")
         return term.INCONCLUSIVE

@@ -51,7 +51,7 @@ def test_a_machine_is_not_asked_for_what_it_lacks() -> None:
 def _part(**changes: Any) -> dict[str, Any]:
     part: dict[str, Any] = {
         "about": "x", "kernel_entries": 0, "entries_by_vector": {}, "missed": 0, "returned": True,
-        "exit": 0, "seconds": 5.0, "refused": False, "killed": False, "answers": [],
+        "exit": 0, "seconds": 5.0, "refused": False, "killed": False, "killed_without": None, "answers": [],
         "longest_wait_s": 1.5,
         "stood_still_s": 0.2, "deliveries": [], "unaccounted": [],
         "kernel_log": [], "causes": [], "probes": 2, "probes_seen": 2, "user_per_s": 4 * 10**8,
@@ -68,6 +68,7 @@ def _part(**changes: Any) -> dict[str, Any]:
         {"missed": 1},
         {"missed": None},
         {"returned": False, "exit": None},
+        {"killed": True, "killed_without": False},
         {"longest_wait_s": 1.51},
         {"longest_wait_s": None},
         {"unaccounted": ["queued"]},
@@ -166,6 +167,28 @@ def test_what_has_not_begun(
 ) -> None:
     ran = {"exit": exit_code, "seconds": seconds, "out": out}
     assert hunt.refused(ran) == refused
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "number", "out", "killed"),
+    [
+        (0, 0, "", False),
+        (1, 0, "killed me not, says it\n", False),
+        (None, 9, "", True),
+        (None, 15, "", False),
+        (137, 0, "", True),
+        (0, 0, "ok 1\nkilled membarrier_test\n", True),
+    ],
+)
+def test_what_did_not_end_by_itself(
+    exit_code: int | None, number: int, out: str, killed: bool
+) -> None:
+    assert hunt.killed({"exit": exit_code, "signal": number, "out": out}) == killed
+
+
+def test_what_the_triggers_of_a_slice_said() -> None:
+    out = '{"worked":true,"outcome":"done"}\nx\n{"worked":false,"outcome":"done"}\n'
+    assert hunt.answers({"out": out}) == [True, False] and hunt.answers({"out": None}) == []
 
 
 @pytest.mark.parametrize(("idle", "bad"), [(0, False), (1, False), (2, True), (4, True)])
