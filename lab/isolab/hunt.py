@@ -42,6 +42,8 @@ TO_TICK_S = 0.03
 KEPT_ONE_IN = 10
 # So many slices that were killed are tried without isolation, in one guest.
 MOST_TRIED = 20
+# Of the triggers' answers so many must say that it did what it is for; seen were 260 of 264.
+MIN_WORKED = 0.75
 # Of the time that was asked for so much has to be slices; seen were 0.8 to 1.1 of it.
 MIN_OF_TIME = 0.2
 
@@ -304,6 +306,9 @@ def broken(report: dict[str, Any]) -> list[str]:
     idle = [part["about"] for part in report["slices"] if part["refused"]]
     if idle and 2 * len(idle) >= len(report["slices"]):
         bad.append(f"{len(idle)} of {len(report['slices'])} slices did not run: {idle[0]}, ...")
+    said = [worked for part in report["slices"] for worked in part["answers"]]
+    if sum(said) < MIN_WORKED * len(said):
+        bad.append(f"only {sum(said)} of {len(said)} triggers did what they are for")
     bad += [f"unknown callback {e['callback']}: {e['in'][0]}" for e in report["unknown"]]
     bad += attempt.broken(report["attempts"])
     return bad

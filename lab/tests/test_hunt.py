@@ -191,6 +191,13 @@ def test_what_the_triggers_of_a_slice_said() -> None:
     assert hunt.answers({"out": out}) == [True, False] and hunt.answers({"out": None}) == []
 
 
+@pytest.mark.parametrize(("worked", "bad"), [(8, False), (6, False), (5, True), (0, True)])
+def test_most_triggers_have_to_work(worked: int, bad: bool) -> None:
+    answers = [True] * worked + [False] * (8 - worked)
+    parts = [_part(answers=answers[:4]), _part(answers=answers[4:]), _part()]
+    assert bool(hunt.broken({"slices": parts, "unknown": [], "attempts": []})) == bad
+
+
 @pytest.mark.parametrize(("idle", "bad"), [(0, False), (1, False), (2, True), (4, True)])
 def test_most_slices_have_to_run(idle: int, bad: bool) -> None:
     parts = [_part(refused=i < idle) for i in range(4)]

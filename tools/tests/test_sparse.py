@@ -79,4 +79,4 @@ def test_without_a_cross_compiler(tmp_path: Path) -> None:
 def test_an_unknown_name(tmp_path: Path) -> None:
     """A name of no architecture is refused."""
     code, text = sparse(tmp_path, "mips", said={})
-    assert code == 1 and "mips is no architecture" in text
+    assert code == 1 and "mips is not an architecture" in text
