@@ -49,10 +49,14 @@ const char *term_time(char text[TERM_TIME], uint64_t ns)
 	return text;
 }
 
-/* Is it for the terminal, as C0, DEL and C1 are, or no character? */
+/*
+ * Is it for the terminal, as C0, DEL and C1 are, or does it turn the direction of what is beside
+ * it, or is it no character?
+ */
 static bool is_control(long code)
 {
-	return code < 0x20 || (code >= 0x7f && code < 0xa0);
+	return code < 0x20 || (code >= 0x7f && code < 0xa0) ||
+		(code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
 void term_put(FILE *out, const char *text)

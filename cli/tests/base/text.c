@@ -208,12 +208,16 @@ static void times(void)
 static void strangers(void)
 {
 	char text[] = "a\033[2Jb\x7f\xc2\x9b" "c\xff pr\xc3\xbc" "f";
+	char turned[] = "a\xe2\x80\xae" "b\xe2\x81\xa6" "c\xe2\x81\xa9" "d\xe2\x80\xa6";
 	FILE *out = begin();
 
 	term_put(out, text);
 	CHECK_TEXT(end(out), "a?[2Jb??c? pr\xc3\xbc" "f");
 	term_clean(text);
 	CHECK_TEXT(text, "a?[2Jb??c? pr\xc3\xbc" "f");
+	/* Of two bidirectional overrides and an end; dots stay. */
+	term_clean(turned);
+	CHECK_TEXT(turned, "a?b?c?d\xe2\x80\xa6");
 }
 
 static void screens(void)
