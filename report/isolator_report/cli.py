@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from . import VERSION
+from . import VERSION, terminal
 from .document import Result, load
 from .errors import ERROR, INCONCLUSIVE, PASS, ReportError
 from .parser import Parser
@@ -26,9 +26,15 @@ isolator-report COMMAND --help says more.
 Exit codes: 0 done, 1 error, 2 B is worse (compare), 3 inconclusive or not a result."""
 
 
+def say(words: object) -> None:
+    """Of this program."""
+    terminal.say("isolator-report", words)
+
+
 def write(path: Path, content: str | bytes) -> None:
     """A whole file or none: written beside it, then renamed.  - is the standard output."""
-    raw = content.encode() if isinstance(content, str) else content
+    # Of a name that is no text, as a file may have, what is one.
+    raw = content.encode(errors="replace") if isinstance(content, str) else content
     if path == STDOUT:
         sys.stdout.buffer.write(raw)
         sys.stdout.buffer.flush()
@@ -53,8 +59,8 @@ def write(path: Path, content: str | bytes) -> None:
 
 
 def dump(data: object) -> str:
-    """As JSON text."""
-    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    """As JSON text, which may be looked at on a terminal."""
+    return terminal.escaped(json.dumps(data, indent=1, ensure_ascii=False)) + "\n"
 
 
 def html(arguments: argparse.Namespace) -> int:
@@ -65,7 +71,7 @@ def html(arguments: argparse.Namespace) -> int:
     write(arguments.output, page(results))
     bad = [one for one in results if one.invalid]
     for one in bad:
-        print(f"isolator-report: {one.source}: not a result: {one.invalid}", file=sys.stderr)
+        say(f"{one.source}: not a result: {one.invalid}")
     return INCONCLUSIVE if bad else PASS
 
 
@@ -86,7 +92,7 @@ def _side(paths: Sequence[Path]) -> list[Result]:
 def compare(arguments: argparse.Namespace) -> int:
     """isolator-report compare."""
     from . import compare as comparing
-    from .compare_text import as_json, text
+    from .compare_text import as_json, lines
     from .rounds import interleave
 
     if bool(arguments.run) == bool(arguments.results):
@@ -114,8 +120,11 @@ def compare(arguments: argparse.Namespace) -> int:
         words = str(problem)
         found = comparing.Comparison("invalid", words, "separate", 0, arguments.margin / 100)
         differ = []
-        print(f"isolator-report: {words}", file=sys.stderr)
-    sys.stdout.write(dump(as_json(found, differ)) if arguments.json else text(found, differ))
+        say(words)
+    if arguments.json:
+        write(STDOUT, dump(as_json(found, differ)))
+    else:
+        terminal.show(lines(found, differ))
     return found.exit
 
 
@@ -125,7 +134,7 @@ def bring(arguments: argparse.Namespace) -> int:
 
     result, warnings = read(arguments.file, arguments.format)
     for words in warnings:
-        print(f"isolator-report: {arguments.file}: {words}", file=sys.stderr)
+        say(f"{arguments.file}: {words}")
     write(arguments.output, dump(result.data))
     return INCONCLUSIVE if result.invalid else PASS
 
@@ -145,7 +154,7 @@ def merge(arguments: argparse.Namespace) -> int:
     result = together(_side(arguments.results))
     write(arguments.output, dump(result.data))
     if result.invalid:
-        print(f"isolator-report: {result.data['words']}", file=sys.stderr)
+        say(result.data["words"])
     return INCONCLUSIVE if result.invalid else PASS
 
 
@@ -158,14 +167,12 @@ def advise(arguments: argparse.Namespace) -> int:
         raise _invalid(result)
     found = about(result, arguments.percent)
     if arguments.json:
-        sys.stdout.write(dump({
+        write(STDOUT, dump({
             "schema": "isolator.advice", "version": 1, "id": result.data["id"],
             "percent": arguments.percent, "series": [asdict(one) for one in found]}))
     else:
         for one in found:
-            print(one.title)
-            for words in one.words:
-                print(f"  {words}")
+            terminal.show([one.title, *(f"  {words}" for words in one.words)])
     return PASS if found and all(one.bound_ns is not None for one in found) else INCONCLUSIVE
 
 
@@ -282,11 +289,11 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         return int(arguments.run_command(arguments))
     except ReportError as problem:
-        print(f"isolator-report: {problem}", file=sys.stderr)
+        say(problem)
         return problem.status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return ERROR
     except KeyboardInterrupt:
-        print("isolator-report: interrupted", file=sys.stderr)
+        say("interrupted")
         return ERROR

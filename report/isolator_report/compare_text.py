@@ -17,22 +17,22 @@ def _percent(ratio: float) -> str:
     return f"{ratio:+.1%}" if math.isfinite(ratio) else "?"
 
 
-def text(found: Comparison, differ: Sequence[str]) -> str:
+def lines(found: Comparison, differ: Sequence[str]) -> list[str]:
     """A table, what else there is to say, and the verdict as the last line."""
-    lines = [f"{found.rounds} {DESIGNS[found.design]}"]
-    lines += [f"differs: {row}" for row in differ]
+    said = [f"{found.rounds} {DESIGNS[found.design]}"]
+    said += [f"differs: {row}" for row in differ]
     if found.effects:
-        lines.append(f"{'':24}{'A':>10}{'B':>10}{'B over A':>10}  {'97.5 % of all':18}"
-                     f"{'A against A':18}")
+        said.append(f"{'':24}{'A':>10}{'B':>10}{'B over A':>10}  {'97.5 % of all':18}"
+                    f"{'A against A':18}")
     for row in found.effects:
         between = f"{_percent(row.low)} … {_percent(row.high)}"
         floor = "not known" if row.floor is None else \
             f"{_percent(row.floor[0])} … {_percent(row.floor[1])}"
         name = f"{row.series} {row.metric}, {row.part}"
-        lines.append(f"{name:24}{time(row.a_ns):>10}{time(row.b_ns):>10}"
-                     f"{_percent(row.estimate):>10}  {between:18}{floor:18}{row.finding}")
-    lines += [f"note: {note}" for note in found.notes]
-    return "\n".join([*lines, found.words]) + "\n"
+        said.append(f"{name:24}{time(row.a_ns):>10}{time(row.b_ns):>10}"
+                    f"{_percent(row.estimate):>10}  {between:18}{floor:18}{row.finding}")
+    said += [f"note: {note}" for note in found.notes]
+    return [*said, found.words]
 
 
 def _finite(value: Any) -> Any:

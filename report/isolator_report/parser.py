@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
+from . import terminal
 from .errors import ERROR
 
 
@@ -14,7 +15,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
-        self.exit(ERROR, f"{self.prog}: {message}; see {self.prog} --help\n")
+        terminal.say(self.prog, f"{message}; see {self.prog} --help")
+        self.exit(ERROR)
 
     def commands(self) -> Callable[..., argparse.ArgumentParser]:
         """What adds a command: its name, what runs it, what it is, and examples."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
+from . import terminal
 from .compare import Invalid
 from .document import Result, load, parse
 from .errors import EXCEEDED, INCONCLUSIVE, PASS, ReportError
@@ -118,7 +119,7 @@ def interleave(first: str, second: str, rounds: int, seconds: float,
                 if keep is not None:
                     (keep / label.lower() / f"{done:04d}.json").write_text(text)
             if sys.stderr.isatty():
-                print(f"\r{number + 1} of {rounds} rounds", end="", file=sys.stderr, flush=True)
+                terminal.progress(f"{number + 1} of {rounds} rounds")
     if sys.stderr.isatty():
-        print(file=sys.stderr)
+        terminal.progress("")
     return found["A"], found["B"]

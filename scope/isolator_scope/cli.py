@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from isolator_report import VERSION
+from isolator_report import VERSION, terminal
 from isolator_report.cli import STDOUT, dump, write
 from isolator_report.document import Result
 from isolator_report.errors import ReportError
@@ -17,7 +17,7 @@ from isolator_report.parser import Parser
 
 from . import headless
 from .document import About, document, duration, limit
-from .errors import ERROR, ScopeError
+from .errors import ERROR, ScopeError, say
 from .link import PORT, Target, address
 from .protocol import Message, SetBurst, SetDuty, SetFrequency, SetPacket, SetPatience, SetPhase
 from .text import csv_text, table
@@ -96,9 +96,12 @@ def about(arguments: argparse.Namespace, asked: tuple[tuple[str, str], ...] = ()
     return About(arguments.kernel, arguments.cpu, arguments.load, early, asked, tuple(doubts))
 
 
-def show(result: Result, text: str, json: bool) -> int:
+def show(result: Result, lines: Sequence[str], json: bool) -> int:
     """Print it; its exit status."""
-    sys.stdout.write(dump(result.data) if json else text + result.data["words"] + "\n")
+    if json:
+        write(STDOUT, dump(result.data))
+    else:
+        terminal.show([*lines, result.data["words"]])
     return int(result.data["exit"])
 
 
@@ -133,7 +136,7 @@ def replay(arguments: argparse.Namespace) -> int:
     instrument = load(arguments, arguments.speed)
     for event in instrument.events:
         if event.event not in ("connected", "ended"):
-            print(f"isolator-scope: {event.event}: {event.words}", file=sys.stderr)
+            say(f"{event.event}: {event.words}")
     result = document(instrument.account, limits, about(arguments))
     return show(result, table(instrument.account), arguments.json)
 
@@ -145,7 +148,7 @@ def report(arguments: argparse.Namespace) -> int:
     result = document(load(arguments).account, (), about(arguments))
     write(arguments.output, page([result]))
     if result.data["exit"]:
-        print(f"isolator-scope: {result.data['words']}", file=sys.stderr)
+        say(result.data["words"])
     return int(result.data["exit"])
 
 
@@ -316,11 +319,11 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         return int(arguments.run_command(arguments))
     except (ScopeError, ReportError) as problem:
-        print(f"isolator-scope: {problem}", file=sys.stderr)
+        say(problem)
         return problem.status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return ERROR
     except KeyboardInterrupt:
-        print("isolator-scope: interrupted", file=sys.stderr)
+        say("interrupted")
         return ERROR

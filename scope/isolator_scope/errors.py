@@ -5,7 +5,14 @@ import os
 import re
 import socket
 
+from isolator_report import terminal
+
 PASS, ERROR, EXCEEDED, INCONCLUSIVE, SKIPPED = 0, 1, 2, 3, 77
+
+
+def say(words: object) -> None:
+    """To standard error, of this program; it may cite a generator, a recording, a page."""
+    terminal.say("isolator-scope", words)
 
 
 def reason(problem: Exception) -> str:

@@ -4,12 +4,13 @@
 import asyncio
 import contextlib
 import signal
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .errors import ScopeError, Skipped
+from isolator_report import terminal
+
+from .errors import ScopeError, Skipped, say
 from .instrument import Instrument
 from .link import Link, Target
 from .protocol import Calibrate, Message, Start, Status, Stop
@@ -93,8 +94,8 @@ async def _prepare(plan: Plan, instrument: Instrument) -> bool:
     for message in plan.settings:
         await _ask(instrument, message)
     if plan.calibrate and await _ask(instrument, Calibrate(plan.calibrate)) == Status.BUSY:
-        print("isolator-scope: the generator is already running: it was not calibrated, and goes "
-              "on when this recording ends", file=sys.stderr)
+        say("the generator is already running: it was not calibrated, and goes on when this "
+            "recording ends")
     return await _ask(instrument, Start(plan.triggers)) == Status.OK
 
 
@@ -154,7 +155,7 @@ async def record(plan: Plan) -> Outcome:
             if left <= 0:
                 return False
             if plan.progress:
-                print(f"\r{progress(instrument, began, full)}\x1b[K", end="", file=sys.stderr)
+                terminal.progress(progress(instrument, began, full))
             waits = [asyncio.create_task(one.wait()) for one in (done, ended)]
             await asyncio.wait([*waits, measuring], timeout=min(left, 0.5),
                                return_when=asyncio.FIRST_COMPLETED)
@@ -168,8 +169,8 @@ async def record(plan: Plan) -> Outcome:
         first = min(FIRST, plan.wait)
         if not await until(link.connected, first, None):
             if plan.wait > first and not link.refused:
-                print(f"isolator-scope: no generator at {plan.target} yet: "
-                      f"{link.why or 'no answer'}; trying for {plan.wait:g} s", file=sys.stderr)
+                say(f"no generator at {plan.target} yet: {link.why or 'no answer'}; trying for "
+                    f"{plan.wait:g} s")
             if link.refused or not await until(link.connected, plan.wait - first, None):
                 raise ScopeError(_no_link(plan, link))
         if ended.is_set():
@@ -189,7 +190,7 @@ async def record(plan: Plan) -> Outcome:
             await _drain(instrument, outcome)
         await instrument.keep()
         if plan.progress:
-            print("\r\x1b[K", end="", file=sys.stderr)
+            terminal.progress("")
         return outcome
     except TimeoutError:
         outcome.doubts.append(f"no link to {plan.target} at the end: {link.why}; the generator "
@@ -212,9 +213,9 @@ async def load(path: Path, speed: float = 0.0, show: bool = False) -> Instrument
     while not task.done():
         await asyncio.wait({task}, timeout=0.5)
         if show and not task.done():
-            print(f"\r{100 * instrument.replayed / max(size, 1):.0f} %  "
-                  f"{instrument.account.triggers} triggers\x1b[K", end="", file=sys.stderr)
+            terminal.progress(f"{100 * instrument.replayed / max(size, 1):.0f} %  "
+                              f"{instrument.account.triggers} triggers")
     if show:
-        print("\r\x1b[K", end="", file=sys.stderr)
+        terminal.progress("")
     task.result()
     return instrument

@@ -7,14 +7,13 @@ Only the newest question of a kind counts: who moves on does not wait for what w
 import asyncio
 import contextlib
 import json
-import sys
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from . import past
 from .bounds import whole
-from .errors import ScopeError, reason
+from .errors import ScopeError, reason, say
 from .index import COARSE
 from .trail import BASE, LEVELS, MISSING, MOST, RING, Row
 from .view import View, find, shape, told_rows, worst
@@ -75,7 +74,7 @@ class Questions:
         except (ScopeError, OSError) as problem:
             words = reason(problem)
             if words != self._failed:
-                print(f"isolator-scope: {one['kind']}: {words}", file=sys.stderr, flush=True)
+                say(f"{one['kind']}: {words}")
             self._failed = words
             return {"type": one["kind"], "of": str(one.get("of", ""))[:20], "failed": words}
         return found

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import WSMsgType, web
 from aiohttp.typedefs import Middleware
+from isolator_report import terminal
 from isolator_report.shell import ASSETS
 
 from .commands import Commands, Wrong
@@ -314,8 +315,7 @@ async def serve(options: Options, instrument: Instrument, task: asyncio.Task[Non
                              "with --listen") from problem
         port = runner.addresses[0][1]
         host = f"[{options.host}]" if ":" in options.host else options.host
-        print(f"http://{host}:{port}/?token={'…' if options.secret else options.token}",
-              flush=True)
+        terminal.show([f"http://{host}:{port}/?token={'…' if options.secret else options.token}"])
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, ended.set)
         if ready is not None:

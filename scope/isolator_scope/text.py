@@ -23,7 +23,7 @@ def _time(ns: float | None) -> str:
     return "-" if ns is None else "missing" if ns < 0 else duration.time(ns)
 
 
-def table(account: Account) -> str:
+def table(account: Account) -> list[str]:
     """One row for each line that has anything to say."""
     rows = [HEAD]
     for name, line in zip(titles(account.lines), account.lines, strict=True):
@@ -37,9 +37,9 @@ def table(account: Account) -> str:
             *(_time(one) for one in values.said(PERCENTS, line.missing)),
             _time(values.most if values.count else None)))
     widths = [max(len(row[place]) for row in rows) for place in range(len(HEAD))]
-    return "".join("  ".join(cell.ljust(width) if not place else cell.rjust(width)
-                             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-                             ).rstrip() + "\n" for row in rows)
+    return ["  ".join(cell.ljust(width) if not place else cell.rjust(width)
+                      for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+                      ).rstrip() for row in rows]
 
 
 CSV = ("record", "trigger", "at_ns", "jitter_ns", "line", "name", "state", "ns")
