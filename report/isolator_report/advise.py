@@ -70,7 +70,8 @@ def clusters(triggers: Sequence[int], total: int) -> float:
     From the distances between the triggers of the largest values.
     """
     ordered = sorted(triggers)
-    gaps = [b - a for a, b in zip(ordered, ordered[1:], strict=False)]
+    # Of several sessions the same number may be there twice: that is not closer than the next.
+    gaps = [max(b - a, 1) for a, b in zip(ordered, ordered[1:], strict=False)]
     if len(gaps) < 10 or total <= 0:
         return 1.0
     if max(gaps) <= 2:
@@ -119,8 +120,10 @@ def _fit(one: Series, percent: float, steady_: bool | None, alone: bool | None
         return None, f"no valid fit: more than {tail.LEAST} exact largest values are needed"
     if found.refused:
         return None, f"no valid fit: {found.refused}"
+    if total * (1 - percent / 100) >= found.count:
+        return None, f"no valid fit: p{percent:g} lies below the largest values, which it is of"
     said, upper = found.at(percent), tail.bound(found, percent)
-    if not math.isfinite(upper):
+    if not math.isfinite(upper) or not math.isfinite(said):
         return None, "no valid fit: it bounds nothing"
     return ({**asdict(found), "percent": percent, "value_ns": round(said),
              "upper_ns": round(upper)},
@@ -129,11 +132,24 @@ def _fit(one: Series, percent: float, steady_: bool | None, alone: bool | None
             "if nothing happens that has not happened yet")
 
 
+def _from_top(one: Series, place: int) -> int | None:
+    """No less than the value at this place from the largest, 0; None: nothing is known of it."""
+    if place < len(one.top):
+        return one.top[place]
+    most: int | None = one.data["max"]
+    rank = one.histogram.total + one.data["overflow"] - place
+    if most is None or rank > one.histogram.total:
+        return most  # it is in no bucket
+    return min(one.histogram.at(max(rank, 1)), most)
+
+
 def series(one: Series, seconds: float, percent: float) -> Advice:
     """Advice about one series of a part that took so long."""
     data = one.data
     samples = data["samples"] + data["overflow"] + data["missing"]
     rate = data["triggers"] / seconds if seconds > 0 and data["triggers"] else None
+    if rate is not None and not math.isfinite(rate):
+        rate = None
     maxima = [value for value in data["timeline"]["maxima"] if value is not None]
     stationary, first = steady(maxima)
     independent, share, second = _depend(one, maxima)
@@ -141,13 +157,8 @@ def series(one: Series, seconds: float, percent: float) -> Advice:
     spare = rank_above(math.floor(samples * share), percent)
     bound = None
     if spare is not None and stationary is not False and not data["missing"]:
-        bound = one.top[0] if spare == 0 and one.top else data["max"] if spare == 0 else None
-        if bound is None:
-            # So many effective ones may be above: as many times the size of a group.
-            place = math.floor(spare / share)
-            bound = one.top[place] if place < len(one.top) else min(
-                one.histogram.at(max(one.histogram.total - place + data["overflow"], 1)),
-                data["max"])
+        # So many effective ones may be above: as many times the size of a group.
+        bound = _from_top(one, math.floor(spare / share))
     fitted, third = _fit(one, percent, stationary, independent)
     more = None if rate is None or stationary is False else max(0.0, wanted - samples) / rate
     words = [f"{samples} samples" + (f", {rate:.0f} a second" if rate else

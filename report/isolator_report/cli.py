@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import VERSION, terminal
 from .document import Result, load
-from .errors import ERROR, INCONCLUSIVE, PASS, ReportError
+from .errors import ERROR, INCONCLUSIVE, PASS, ReportError, system
 from .parser import Parser
 
 STDOUT = Path("-")
@@ -293,6 +293,9 @@ def main(words: Sequence[str] | None = None) -> int:
         return problem.status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return ERROR
+    except OSError as problem:
+        say(system(problem))
         return ERROR
     except KeyboardInterrupt:
         say("interrupted")

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from . import ranks
-from .document import Result, nanoseconds
-from .errors import ERROR, EXCEEDED, INCONCLUSIVE, PASS, ReportError
+from .document import Result
+from .errors import ERROR, EXCEEDED, INCONCLUSIVE, PASS, InvalidResult, ReportError
 from .histogram import Histogram
 
 METRICS = ("p50", "p99", "max")
@@ -96,7 +96,10 @@ def run_of(result: Result) -> Run:
         overflow = one.data["overflow"] + one.data["missing"]
         if key in together:
             before = together[key]
-            histogram = before[0] + histogram
+            try:
+                histogram = before[0] + histogram
+            except InvalidResult as problem:
+                raise Invalid(f"{result.source}: invalid: {one.title}: {problem}") from problem
             overflow, most = before[1] + overflow, max(before[2], most)
         together[key] = histogram, overflow, most
     values: dict[tuple[str, str], dict[str, float]] = {}
@@ -106,7 +109,7 @@ def run_of(result: Result) -> Run:
         if most:
             found["max"] = float(most)
         values[key] = found
-    return Run(result.source, nanoseconds(result.data["began"]), values)
+    return Run(result.source, result.nanoseconds(result.data["began"]), values)
 
 
 def blocks(a: Sequence[Run], b: Sequence[Run]) -> tuple[str, list[tuple[list[Run], list[Run]]]]:

@@ -15,6 +15,7 @@ from .histogram import Histogram
 SCHEMA, VERSION = "isolator.measure", 1
 MOST = 1 << 64  # what a number is less than
 DEEPEST = 64  # levels of a document
+BUCKETS = 1 << 23  # with a value, of a document: they take a gigabyte
 NS = 1_000_000_000
 
 
@@ -41,9 +42,9 @@ def nanoseconds(stamp: str) -> int:
     whole, _, rest = stamp.rstrip("Z").partition(".")
     try:
         at = datetime.strptime(whole, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=UTC)
+        found = int(at.timestamp()) * NS + int(rest.ljust(9, "0") if rest else 0)
     except ValueError as problem:
         raise InvalidResult(f"{stamp} is not a time") from problem
-    found = int(at.timestamp()) * NS + int(rest.ljust(9, "0") if rest else 0)
     if not 0 <= found < MOST // 2:
         raise InvalidResult(f"{stamp} is not a time that a clock of Linux has")
     return found
@@ -144,16 +145,32 @@ class Result:
         lost = [one for one in self.series if not one.data["complete"]]
         return f"{lost[0].title}: samples were lost uncounted" if lost else None
 
+    def nanoseconds(self, stamp: str) -> int:
+        """As the function, of one of its time stamps."""
+        try:
+            return nanoseconds(stamp)
+        except InvalidResult as problem:
+            raise InvalidResult(f"{self.source}: not a result: {problem}") from problem
+
+
+def _insane(one: Any) -> str:
+    """Why no field holds a value; empty: one may."""
+    if isinstance(one, int | float) and not abs(one) < MOST:  # NaN is not, either
+        return str(one) if isinstance(one, float) else f"a number of {one.bit_length()} bits"
+    for word in (one,) if isinstance(one, str) else one if isinstance(one, dict) else ():
+        if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
+            return "an unpaired surrogate"
+    return ""
+
 
 def sane(data: Any, source: str) -> None:
-    """Raises when a number in it is one that no field holds, or it is nested without end."""
+    """Raises when something in it is what no field holds, or it is nested without end."""
     level: list[Any] = [data]
     for _ in range(DEEPEST):
         if not level:
             return
         for one in level:
-            if isinstance(one, int | float) and not abs(one) < MOST:  # NaN is not, either
-                words = one if isinstance(one, float) else f"a number of {one.bit_length()} bits"
+            if words := _insane(one):
                 raise ReportError(f"{source}: not a result: {words}, and no field holds that")
         level = [below for one in level if isinstance(one, dict | list)
                  for below in (one.values() if isinstance(one, dict) else one)]
@@ -166,8 +183,9 @@ def keeps_to(data: dict[str, Any], schema: str, version: int, source: str) -> No
     said = data.get("version")
     if said != version:
         newer = isinstance(said, int) and said > version
-        raise ReportError(f"{source}: version {said} of {schema}, this program reads {version}: "
-                          + ("take a newer isolator-report" if newer else "measure it again"))
+        hint = "take a newer isolator-report" if newer else "measure it again"
+        raise ReportError(f"{source}: version {str(said)[:40]} of {schema}, this program reads "
+                          f"{version}: {hint}")
     from jsonschema.exceptions import best_match
 
     wrong = best_match(
@@ -204,10 +222,16 @@ def check(data: Any, source: str) -> Result:
             raise InvalidResult(f"{source}: part {part['name']} has a series twice")
     if len(set(keys)) != len(keys):
         raise InvalidResult(f"{source}: a part is there twice")
-    try:
-        broken = [text for one in result.series for text in one.problems()]
-    except InvalidResult as problem:
-        raise InvalidResult(f"{source}: {problem}") from problem
+    broken, filled = [], 0
+    for one in result.series:
+        try:
+            broken += one.problems()
+        except InvalidResult as problem:
+            raise InvalidResult(f"{source}: {problem}") from problem
+        filled += len(one.histogram.counts)
+        if filled > BUCKETS:  # a few kilobytes can say so
+            raise ReportError(f"{source}: its histograms have more than {BUCKETS} buckets with a "
+                              "value: measure with fewer --digits, or fewer CPUs at once")
     outliers = data["attribution"]["outliers"] if data["attribution"] else []
     for one in result.series:
         for row in one.data["top"]:

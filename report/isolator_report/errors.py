@@ -4,6 +4,12 @@
 PASS, ERROR, EXCEEDED, INCONCLUSIVE = 0, 1, 2, 3
 
 
+def system(problem: OSError) -> str:
+    """What the system says of a file, or of what it is."""
+    name = "" if problem.filename is None else f"{problem.filename}: "
+    return f"{name}{problem.strerror or problem}"
+
+
 class ReportError(Exception):
     """Nothing can be done with the input; the message says why and what helps."""
 

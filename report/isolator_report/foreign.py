@@ -158,8 +158,8 @@ def _rtla(text: str) -> Foreign:
         if len(values) != len(titles):
             raise ReportError(f"a line of {len(values)} columns, Index has {len(titles)}: "
                               f"{line.strip()[:60]}")
-        if key.isdigit():
-            rows[int(key)] = [_number(value, f"bucket {key}") for value in values]
+        if key.isdecimal():
+            rows[_number(key, "a bucket")] = [_number(value, f"bucket {key}") for value in values]
         else:
             summary[key] = values
     if "count" not in summary:
@@ -183,7 +183,7 @@ def _rtla(text: str) -> Foreign:
     found = Foreign(f"rtla {head[1]} hist", "noise" if head[1] == "osnoise" else "latency",
                     columns, unit)
     if length:
-        days, hours, minutes, seconds = (int(word or 0) for word in length.groups())
+        days, hours, minutes, seconds = (_number(word or 0, "Duration") for word in length.groups())
         found.began = 0
         found.ended = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * NS
     found.unknown.append("how many samples the tracer dropped: older versions of rtla do not "
@@ -243,7 +243,7 @@ def _identify(text: str, asked: str | None) -> tuple[str, Any]:
         elif isinstance(data.get("cpu"), dict):
             kind = "jitterdebugger"
         elif data.get("schema"):
-            raise ReportError(f"already a document ({data['schema']}): nothing to import")
+            raise ReportError(f"already a document ({str(data['schema'])[:40]}): nothing to import")
         else:
             raise ReportError("JSON of neither cyclictest, oslat nor jitterdebugger (there is no "
                               "`cmdline:` with its colon, and no `cpu`)")
@@ -257,25 +257,30 @@ def _identify(text: str, asked: str | None) -> tuple[str, Any]:
 def convert(text: str, source: str, asked: str | None = None) -> tuple[Result, list[str]]:
     """The document, and the warnings which are also in it."""
     try:
-        kind, data = _identify(text, asked)
-        if kind == "rtla":
-            found = _rtla(text)
-        elif kind == "jitterdebugger":
-            found = _jitterdebugger(data)
-        else:
-            found = _rt_tests(data, kind)
-        if not found.columns:
-            raise ReportError("it has no histogram of any CPU")
-        keys = [(column.name, column.cpu) for column in found.columns]
-        if len(set(keys)) != len(keys):
-            raise ReportError("two of its threads were on one CPU: they cannot be told apart; "
-                              "run it with one thread per CPU (-S)")
-        warnings = list(found.warnings)
-        rows = [_series(column, warnings) for column in found.columns]
+        return _convert(text, asked)
     except (AttributeError, KeyError, TypeError) as problem:
-        raise ReportError(f"{source}: not as its program writes it: {problem!r}") from problem
+        raise ReportError(f"{source}: not as its program writes it: {repr(problem)[:200]}") \
+            from problem
     except ReportError as problem:
         raise type(problem)(f"{source}: {problem}") from problem
+
+
+def _convert(text: str, asked: str | None) -> tuple[Result, list[str]]:
+    kind, data = _identify(text, asked)
+    if kind == "rtla":
+        found = _rtla(text)
+    elif kind == "jitterdebugger":
+        found = _jitterdebugger(data)
+    else:
+        found = _rt_tests(data, kind)
+    if not found.columns:
+        raise ReportError("it has no histogram of any CPU")
+    keys = [(column.name, column.cpu) for column in found.columns]
+    if len(set(keys)) != len(keys):
+        raise ReportError("two of its threads were on one CPU: they cannot be told apart; "
+                          "run it with one thread per CPU (-S)")
+    warnings = list(found.warnings)
+    rows = [_series(column, warnings) for column in found.columns]
     seconds = (found.ended - found.began) / NS if found.began is not None and \
         found.ended is not None else 0.0
     began = found.began

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A log-linear histogram: HdrHistogram's coding, sums, percentiles and their bounds."""
 
+import base64
 import math
 import zlib
 from bisect import bisect_left
@@ -18,7 +19,23 @@ from .percentile import known, rank
 LOWEST, HIGHEST, DIGITS = 1, 100_000_000_000, 3  # ns: 1 ns to 100 s
 PERCENTS = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
 RISK = 0.05  # of a one-sided bound
+FINEST = 5  # digits
+OUTER, HEAD, COUNT = 8, 40, 9  # bytes of the coding: around all, of its head, of a count at most
 LARGE = 20_000.0  # from here on the binomial distribution is taken for a normal one
+
+
+def _bounded(data: str, highest: int, digits: int) -> str:
+    """ValueError: unpacked it is larger than a histogram of that range and digits.
+
+    A thousandth of what it unpacks to is enough to say so, and each series has one.
+    """
+    if not 1 <= digits <= FINEST:
+        raise ValueError(f"it has {digits} digits, 1 to {FINEST} can be")
+    bits = bits_of(digits)
+    most = HEAD + COUNT * (max(highest.bit_length() - bits, 0) + 3 << bits)
+    if len(zlib.decompressobj().decompress(base64.b64decode(data)[OUTER:], most + 1)) > most:
+        raise ValueError(f"it unpacks to more than {most} bytes")
+    return data
 
 
 class Histogram:
@@ -55,11 +72,12 @@ class Histogram:
         """Out of a document's `histogram`; the frame that it names must be the coded one."""
         frame = (coded["lowest_ns"], coded["highest_ns"], coded["digits"])
         try:
-            read = HdrHistogram.decode(str(coded["data"]))
+            read = HdrHistogram.decode(_bounded(
+                str(coded["data"]), int(str(frame[1])), int(str(frame[2]))))
         except (HdrCookieException, HdrLengthException, zlib.error, TypeError, ValueError,
-                IndexError) as problem:
-            raise InvalidResult(f"its histogram cannot be decoded: {problem or 'bad data'}") \
-                from problem
+                IndexError, RuntimeError) as problem:
+            words = str(problem) or "bad data"
+            raise InvalidResult(f"its histogram cannot be decoded: {words[:100]}") from problem
         inside: tuple[int, int, int] = (read.lowest_trackable_value,
                                         read.highest_trackable_value, read.significant_figures)
         if frame != inside:
@@ -69,7 +87,11 @@ class Histogram:
                   for index, count in enumerate(read.counts) if count}
         if any(count < 0 for count in counts.values()):
             raise InvalidResult("its histogram has a count below 0")
-        return cls(counts, inside[0], inside[1], inside[2])
+        try:
+            return cls(counts, inside[0], inside[1], inside[2])
+        except ValueError as problem:
+            raise InvalidResult(f"its histogram has a value that it cannot hold: {problem}") \
+                from problem
 
     def encode(self) -> dict[str, object]:
         """As a document's `histogram`."""

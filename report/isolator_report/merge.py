@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import build
-from .document import NS, Result, Series, nanoseconds
-from .errors import ReportError
+from .document import NS, Result, Series
+from .errors import InvalidResult, ReportError
 from .histogram import Histogram
 
 TOP = 1000  # largest values that are kept
@@ -21,7 +21,7 @@ def timeline(pieces: Sequence[dict[str, Any]]) -> tuple[int, list[int | None], l
     pieces = [piece for piece in pieces if piece["counts"]]
     if not pieces:
         return 0, [], []
-    interval = max(piece["interval_ns"] for piece in pieces)
+    interval = max(1, *(piece["interval_ns"] for piece in pieces))
     maxima: list[int | None] = []
     counts: list[int] = []
 
@@ -93,7 +93,10 @@ def _series(pieces: Sequence[tuple[int, Series]], places: dict[tuple[int, int | 
     weight, summed = 0, 0.0
     for number, one in pieces:
         data = one.data
-        histogram = one.histogram if histogram is None else histogram + one.histogram
+        try:
+            histogram = one.histogram if histogram is None else histogram + one.histogram
+        except InvalidResult as problem:
+            raise InvalidResult(f"merge: {one.title}: {problem}") from problem
         top += [{**row, "trigger": row["trigger"] + total["triggers"],
                  "outlier": places.get((number, row["outlier"]))
                  if row["outlier"] is not None else None} for row in data["top"]]
@@ -125,14 +128,15 @@ def _series(pieces: Sequence[tuple[int, Series]], places: dict[tuple[int, int | 
 def _settings(results: Sequence[Result]) -> list[dict[str, Any]]:
     """Those of the first; where a later one differs, the note says so."""
     rows = {row["name"]: dict(row) for row in results[0].data["settings"]}
+    later: dict[str, dict[str, None]] = {name: {} for name in rows}
     for one in results[1:]:
         for row in one.data["settings"]:
             have = rows.setdefault(row["name"], dict(row))
             have["held"] = have["held"] and row["held"]
             if row["got"] != have["got"] and row["name"] != "duration":
-                note = f"a later run had {row['got']}"
-                if note not in (have["note"] or ""):
-                    have["note"] = f"{have['note']}; {note}" if have["note"] else note
+                later.setdefault(row["name"], {})[f"a later run had {row['got']}"] = None
+    for name, have in rows.items():
+        have["note"] = "; ".join(filter(None, (have["note"], *later.get(name, ())))) or None
     return list(rows.values())
 
 
@@ -195,7 +199,7 @@ def merge(results: Sequence[Result]) -> Result:
             before.setdefault((number, row.key[2]), sum(
                 earlier.data["triggers"] for _, earlier in have))
             have.append((number, row))
-            began = nanoseconds(row.part["began"])
+            began = one.nanoseconds(row.part["began"])
             if began < ended.get(row.key, 0):
                 raise ReportError(f"{one.source}: {row.title} began before the run before it "
                                   "ended: they disturbed each other")

@@ -6,6 +6,7 @@ cause took, not in which order the causes came: each is drawn from the beginning
 outlier on.
 """
 
+import heapq
 from typing import Any
 
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import (
@@ -15,7 +16,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import (
     TrackEvent,
 )
 
-from .document import Result, Series, nanoseconds
+from .document import Result, Series
 from .errors import InvalidResult, ReportError
 
 SEQUENCE = 1  # of packets: all come from one writer
@@ -96,13 +97,33 @@ class _Writer:
         return bytes(self.trace.SerializeToString())
 
 
+class _Lanes:
+    """Beside each other: what begins while others last gets the first that is free."""
+
+    def __init__(self) -> None:
+        self._busy: list[tuple[int, int]] = []  # until when, which
+        self._free: list[int] = []
+        self._count = 0
+
+    def take(self, begin: int, end: int) -> int:
+        """Precondition: it begins no earlier than the one before."""
+        while self._busy and self._busy[0][0] <= begin:
+            heapq.heappush(self._free, heapq.heappop(self._busy)[1])
+        if not self._free:
+            self._free.append(self._count)
+            self._count += 1
+        place = heapq.heappop(self._free)
+        heapq.heappush(self._busy, (end, place))
+        return place
+
+
 def _outliers(result: Result, series: list[Series]) -> list[tuple[int, dict[str, Any]]]:
     """What is to be shown, and when it began: outliers with causes, else the largest values."""
     attribution = result.data["attribution"]
     if attribution and attribution["outliers"]:
-        return [(nanoseconds(row["at"]), row) for row in attribution["outliers"]]
+        return [(result.nanoseconds(row["at"]), row) for row in attribution["outliers"]]
     # Of a value it is said when it was known.
-    return [(nanoseconds(row["at"]) - row["value_ns"],
+    return [(result.nanoseconds(row["at"]) - row["value_ns"],
              {"cpu": one.data["cpu"], "line": (one.data["name"], number), "explained_ns": 0,
               "causes": [], **{key: row[key] for key in ("trigger", "value_ns")}})
             for number, one in enumerate(series) for row in one.data["top"]]
@@ -127,16 +148,14 @@ def _drawn(result: Result) -> bytes:
     writer = _Writer()
     known = [row for one in series for row in one.data["top"]]
     if known:
-        writer.clocks(nanoseconds(known[0]["at"]), known[0]["monotonic_ns"])
+        writer.clocks(result.nanoseconds(known[0]["at"]), known[0]["monotonic_ns"])
     else:
         writer.clocks(min(begin for begin, _ in rows), None)
-    busy: dict[tuple[object, ...], list[int]] = {}
+    lanes: dict[tuple[object, ...], _Lanes] = {}
 
     def free(path: tuple[tuple[str, int], ...], begin: int, end: int) -> int:
         """A track of that name on which nothing else lies there."""
-        ends = busy.setdefault(path, [])
-        place = next((i for i, until in enumerate(ends) if until <= begin), len(ends))
-        ends[place:place + 1] = [max(end, begin + 1)]
+        place = lanes.setdefault(path, _Lanes()).take(begin, max(end, begin + 1))
         name = path[-1][0] + (f" ({place + 1})" if place else "")
         return writer.track(*path[:-1], (name, path[-1][1] + place))
 

@@ -68,7 +68,10 @@ def measure(command: str, seconds: float, scratch: Path) -> tuple[Result, str]:
     """
     path = scratch / "result.json"
     path.unlink(missing_ok=True)
-    words = [word.replace(PLACE, str(path)) for word in shlex.split(command)]
+    try:
+        words = [word.replace(PLACE, str(path)) for word in shlex.split(command)]
+    except ValueError as problem:
+        raise ReportError(f"compare: {command}: {problem}") from problem
     if not words:
         raise ReportError("compare: a command of --run is empty")
     process = None
@@ -76,6 +79,8 @@ def measure(command: str, seconds: float, scratch: Path) -> tuple[Result, str]:
         with _held_back():
             process = _start(words)
         text, _ = process.communicate(timeout=seconds)
+    except UnicodeDecodeError as problem:
+        raise ReportError(f"{command}: what it printed is not text") from problem
     except subprocess.TimeoutExpired as problem:
         raise ReportError(f"{command}: had not ended after {seconds:g} s; see --timeout") \
             from problem

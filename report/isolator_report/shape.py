@@ -43,9 +43,14 @@ def density(histogram: Histogram, step: int) -> tuple[int, list[float]]:
     A value which may have been anything within `step`, or within its bucket, is spread
     over all of that.
     """
+    counts: dict[int, int] = {}
+    for low, count in histogram.counts.items():
+        # What was cut to less than a step was cut to 0: above, no span is wider than a factor of 2.
+        known = low if histogram.end(low) >= step else 0
+        counts[known] = counts.get(known, 0) + count
     spans = [(math.log10(max(low, 1)) * STEPS,
               math.log10(max(histogram.end(low) + 1, low + step, 2)) * STEPS, count)
-             for low, count in histogram.counts.items()]
+             for low, count in counts.items()]
     first = math.floor(spans[0][0])
     heights = [0.0] * (math.ceil(max(end for _, end, _ in spans)) - first + 1)
     for begin, end, count in spans:

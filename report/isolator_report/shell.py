@@ -21,7 +21,8 @@ def shell(title: str, body: str, *, heading: str | None = None, style: str = "",
         "palette.css", "page.css", "common.js", "page.js"))
     carried = ""
     if data is not None:
-        text = json.dumps(data[1]).replace("</", "<\\/")
+        # No tag, and no comment in which the element would not end.
+        text = json.dumps(data[1]).replace("<", "\\u003c")
         carried = f'<script type="application/json" id="{data[0]}">{text}</script>'
     return ("<!doctype html>\n<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n"
             '<html lang="en"><head><meta charset="utf-8">'

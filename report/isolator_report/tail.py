@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from .percentile import rank
 
 LEAST = 50  # values above the threshold
+MOST = 1000  # of the largest values: each trial draws as many
 TRIALS = 300  # of the bootstrap
 REFUSE = 0.1  # p value of the goodness of fit
 STEEPEST = 0.5  # shape: beyond, the estimate has no finite variance
@@ -89,6 +90,7 @@ def tail(top: Sequence[int], total: int, seed: int = 1) -> Tail | None:
 
     The least of them is the threshold.
     """
+    top = top[:MOST]
     if len(top) <= LEAST or total <= len(top):
         return None
     threshold = float(top[-1])

@@ -9,12 +9,14 @@ import pytest
 from isolator_report.shell import ASSETS, shell
 
 
-def test_what_it_carries_cannot_end_its_element() -> None:
-    document = {"name": "</script><script>alert(1)</script>"}
+@pytest.mark.parametrize("name", ["</script><script>alert(1)</script>", "<!--<script>"])
+def test_what_it_carries_ends_where_its_element_does(name: str) -> None:
+    """Behind <!--<script> a page would go on being that document."""
+    document = {"name": name}
     text = shell("a < b", "<p>body</p>", heading="c & d", data=("figures", document))
     assert "<title>a &lt; b</title>" in text and "<h1>c &amp; d</h1>" in text
     found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', text)
-    assert found and json.loads(found[1]) == document
+    assert found and json.loads(found[1]) == document and "<" not in found[1]
 
 
 def test_own_rules_and_script_come_after_those_of_every_page() -> None:
