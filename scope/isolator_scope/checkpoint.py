@@ -28,7 +28,9 @@ def _pack(values: "array[int]") -> list[str]:
 
 def _unpack(told: list[str], size: int) -> "array[int]":
     found = array("Q" if told[0] == "Q" else "q")
-    found.frombytes(zlib.decompress(base64.b64decode(told[1])))
+    # One byte too many is no whole number, and a ValueError.
+    found.frombytes(zlib.decompressobj().decompress(base64.b64decode(told[1]),
+                                                    size * found.itemsize + 1))
     if len(found) != size:
         raise ValueError("an array of another size")
     return found
@@ -41,7 +43,9 @@ def _message(message: Message | None) -> str | None:
 def _read(told: str | None) -> Message | None:
     if told is None:
         return None
-    frame: Frame = next(iter(FrameReader().feed(base64.b64decode(told))))
+    frame: Frame | None = next(FrameReader().feed(base64.b64decode(told)), None)
+    if frame is None:
+        raise ValueError("a part of a message")
     return decode(frame)
 
 

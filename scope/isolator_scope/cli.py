@@ -12,11 +12,11 @@ from pathlib import Path
 from isolator_report import VERSION, terminal
 from isolator_report.cli import STDOUT, dump, write
 from isolator_report.document import Result
-from isolator_report.errors import ReportError
+from isolator_report.errors import ReportError, system
 from isolator_report.parser import Parser
 
 from . import headless
-from .document import About, document, duration, limit
+from .document import About, Limit, document, duration, limit
 from .errors import ERROR, ScopeError, say
 from .link import PORT, Target, address
 from .protocol import Message, SetBurst, SetDuty, SetFrequency, SetPacket, SetPatience, SetPhase
@@ -80,7 +80,7 @@ def settings(arguments: argparse.Namespace) -> tuple[list[Message], tuple[tuple[
         ask(SetPhase(0, 0), "phase", "fixed")
     if arguments.burst is not None:
         count, _, gap = arguments.burst.partition(",")
-        if not count.isdecimal():
+        if not count.isdecimal() or len(count) > 9:
             raise ScopeError(f"{arguments.burst}: not a burst; say 8,100us")
         ns = duration(gap) if gap else 0
         ask(SetBurst(int(count), ns), "burst", f"{count} triggers, {ns} ns apart")
@@ -94,6 +94,14 @@ def about(arguments: argparse.Namespace, asked: tuple[tuple[str, str], ...] = ()
           early: bool = False, doubts: Sequence[str] = ()) -> About:
     """What is told of the target."""
     return About(arguments.kernel, arguments.cpu, arguments.load, early, asked, tuple(doubts))
+
+
+def made(instrument: headless.Instrument, limits: Sequence[Limit], told: About) -> Result:
+    """The document of a recording; what is wrong with it is said of that."""
+    try:
+        return document(instrument.account, limits, told)
+    except ReportError as problem:
+        raise type(problem)(f"{instrument.path}: {problem}") from problem
 
 
 def show(result: Result, lines: Sequence[str], json: bool) -> int:
@@ -116,8 +124,7 @@ def record(arguments: argparse.Namespace) -> int:
         duration(arguments.wait) / 1e9, sys.stderr.isatty())
     outcome = asyncio.run(headless.record(plan))
     instrument = outcome.instrument
-    result = document(instrument.account, limits,
-                      about(arguments, asked, outcome.early, outcome.doubts))
+    result = made(instrument, limits, about(arguments, asked, outcome.early, outcome.doubts))
     if arguments.report is not None:
         from isolator_report.page import page
 
@@ -137,7 +144,7 @@ def replay(arguments: argparse.Namespace) -> int:
     for event in instrument.events:
         if event.event not in ("connected", "ended"):
             say(f"{event.event}: {event.words}")
-    result = document(instrument.account, limits, about(arguments))
+    result = made(instrument, limits, about(arguments))
     return show(result, table(instrument.account), arguments.json)
 
 
@@ -145,7 +152,7 @@ def report(arguments: argparse.Namespace) -> int:
     """isolator-scope report."""
     from isolator_report.page import page
 
-    result = document(load(arguments).account, (), about(arguments))
+    result = made(load(arguments), (), about(arguments))
     write(arguments.output, page([result]))
     if result.data["exit"]:
         say(result.data["words"])
@@ -169,7 +176,7 @@ def export(arguments: argparse.Namespace) -> int:
         finally:
             beside.unlink(missing_ok=True)
         return 0
-    result = document(load(arguments).account, (), about(arguments))
+    result = made(load(arguments), (), about(arguments))
     write(arguments.output, dump(result.data))
     return int(result.data["exit"])
 
@@ -323,6 +330,9 @@ def main(words: Sequence[str] | None = None) -> int:
         return problem.status
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return ERROR
+    except OSError as problem:
+        say(system(problem))
         return ERROR
     except KeyboardInterrupt:
         say("interrupted")

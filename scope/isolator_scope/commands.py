@@ -100,9 +100,7 @@ class Commands:
             return 503, str(problem)
         if ack.status == Status.OK and kind in (Start, Stop):
             self._end_after(seconds if kind is Start else None)
-        said = ack.text or Status(ack.status).name.lower() if ack.status in list(Status) \
-            else f"status {ack.status}"
-        return (200 if ack.status == Status.OK else 422), said
+        return (200 if ack.status == Status.OK else 422), ack.words
 
     def _end_after(self, seconds: float | None) -> None:
         """Stop then, also when the page has gone; None: nothing ends it any more."""

@@ -15,6 +15,7 @@ from .errors import ScopeError
 from .runs import Line, Run
 
 NS = 1_000_000_000
+LONGEST = 1 << 62  # ns
 UNITS = {"ns": 1, "us": 1000, "µs": 1000, "ms": 1_000_000, "s": NS}
 
 
@@ -50,7 +51,10 @@ def duration(words: str) -> int:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s|m|h)", words.strip())
     if match is None:
         raise ScopeError(f"{words}: not a time; say 500ns, 50us, 5ms, 10s, 3m or 24h")
-    return int(float(match[1]) * {**UNITS, "m": 60 * NS, "h": 3600 * NS}[match[2]])
+    found = float(match[1]) * {**UNITS, "m": 60 * NS, "h": 3600 * NS}[match[2]]
+    if found >= LONGEST:
+        raise ScopeError(f"{words}: longer than a clock can count; say 24h")
+    return int(found)
 
 
 def limit(words: str) -> Limit:

@@ -71,8 +71,7 @@ def _no_link(plan: Plan, link: Link) -> str:
 async def _ask(instrument: Instrument, message: Message) -> int:
     ack = await instrument.command(message)
     if ack.status not in (Status.OK, Status.BUSY):
-        raise ScopeError(f"{type(message).__name__}: the generator refused: "
-                         f"{ack.text or Status(ack.status).name.lower()}")
+        raise ScopeError(f"{type(message).__name__}: the generator refused: {ack.words}")
     return ack.status
 
 

@@ -11,6 +11,7 @@ import fcntl
 import json
 import mmap
 import os
+import re
 import struct
 import tempfile
 import zlib
@@ -18,10 +19,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .records import LINES_MAX
 from .trail import LEVELS, RING, Row, Trail, empty, heard
 
 VERSION = 1
 COARSE = 3  # the finest level that is kept; finer ones are read out of the recording
+MOST = 1 << 27  # bytes of a checkpoint, unpacked
+OWN = os.O_CLOEXEC | os.O_NOFOLLOW
 LAG = 64  # columns: what comes that late is in no column any more
 MARK = struct.Struct("<qqqq")  # host's time, place in the recording, trigger, clock's offset
 COLUMN = struct.Struct("<qqqIII")  # maximum, minimum, sum, count, late, missing
@@ -34,7 +38,7 @@ class Rows:
 
     def __init__(self, path: Path, size: int) -> None:
         self.path, self.size = path, size
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | OWN, 0o644)
         self.count = os.fstat(self._file).st_size // size
         self._map: mmap.mmap | None = None
 
@@ -88,14 +92,16 @@ class Index:
         self._columns: dict[tuple[int, int], Rows] = {}
         self._done = [-1] * LEVELS  # of each level, the last column that is kept
         for path in sorted(self.folder.glob("columns-*-*")):
-            level, lines = (int(part) for part in path.name.split("-")[1:])
-            self._rows(level, lines)
+            found = re.fullmatch(r"columns-([0-9])-([0-9]{1,2})", path.name)
+            if found and COARSE <= int(found[1]) < LEVELS and int(found[2]) <= LINES_MAX:
+                self._rows(int(found[1]), int(found[2]))
 
     def _locked(self) -> int:
         """One program has it; others, and those that may not write here, make their own."""
         try:
             self.folder.mkdir(exist_ok=True)
-            lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            lock = -1 if self._leads_away() else os.open(
+                self.folder / "lock", os.O_RDWR | os.O_CREAT | OWN, 0o644)
         except OSError:
             lock = -1
         if lock >= 0:
@@ -107,6 +113,10 @@ class Index:
         self._own = tempfile.TemporaryDirectory(prefix="isolator-scope-")
         self.folder = Path(self._own.name)
         return -1
+
+    def _leads_away(self) -> bool:
+        """Would what is written to it be written elsewhere?  It may have come with a recording."""
+        return self.folder.is_symlink() or any(one.is_symlink() for one in self.folder.iterdir())
 
     def _rows(self, level: int, lines: int) -> Rows:
         key = level, lines
@@ -181,19 +191,25 @@ class Index:
         text = json.dumps({"version": VERSION, "place": place, "seal": seal, "rows": counts,
                            "done": self._done, "account": account})
         beside = self.folder / "checkpoint.new"
-        beside.write_bytes(zlib.compress(text.encode(), 1))
+        beside.unlink(missing_ok=True)
+        with beside.open("xb") as out:  # follows no link
+            out.write(zlib.compress(text.encode(), 1))
         os.replace(beside, self.folder / "checkpoint")
 
     def restore(self) -> dict[str, Any] | None:
         """The last checkpoint; None: there is none that makes sense, and all is cleared."""
         try:
-            found = json.loads(zlib.decompress((self.folder / "checkpoint").read_bytes()))
+            found = json.loads(zlib.decompressobj().decompress(
+                (self.folder / "checkpoint").read_bytes(), MOST))
             if found["version"] != VERSION:
                 raise ValueError
             for rows in (self.marks, *self._columns.values()):
                 rows.cut(int(found["rows"].get(rows.path.name, 0)))
             self._done = [int(one) for one in found["done"]]
-        except (OSError, ValueError, KeyError, TypeError, zlib.error):
+            if len(self._done) != LEVELS:
+                raise ValueError
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError,
+                RecursionError, zlib.error):
             self.clear()
             return None
         return dict(found)

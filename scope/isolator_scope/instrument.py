@@ -36,6 +36,7 @@ from .recording import Entry, Kind, Reader, Recording, seal
 from .runs import SETTINGS, changes, told
 
 EVENTS = 200  # of the link, the newest ones
+TOLD = 1000  # characters of a note that are kept; a page has at most a fifth
 SYNC = 1.0  # s
 CHECKPOINT = 30.0  # s
 
@@ -73,10 +74,10 @@ def feed(account: Account, frame: Frame, message: Message | None, at: int) -> bo
     return True
 
 
-def parse(raw: bytes) -> tuple[Frame, Message | None]:
+def parse(raw: bytes, source: object = "the recording") -> tuple[Frame, Message | None]:
     """A frame of a recording, which has checked it."""
     if len(raw) < HEAD.size:
-        raise ScopeError("the recording holds a frame without a head")
+        raise ScopeError(f"{source}: it holds a frame without a head")
     _, _, kind, _, _, sequence, _ = HEAD.unpack_from(raw)
     frame = Frame(kind, sequence, raw[HEAD.size:])
     try:
@@ -142,7 +143,8 @@ class Instrument:
                 self.replayed = found["place"]
             else:
                 index.clear()
-        except (ValueError, KeyError, TypeError, IndexError, ProtocolError, zlib.error):
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, ProtocolError,
+                zlib.error):
             self.account = Account()
             index.clear()
         return index
@@ -227,7 +229,7 @@ class Instrument:
         """An entry of a recording."""
         self.replayed = entry.end
         if entry.kind == Kind.FRAME:
-            frame, message = parse(entry.content)
+            frame, message = parse(entry.content, self.path)
             self._fed(frame, message, entry.at, entry.begin)
         elif entry.kind == Kind.NOTE:
             words = entry.note()
@@ -235,9 +237,10 @@ class Instrument:
             if name == "run":
                 self._begin(words, entry.at)
             elif name == "mark":
-                self.marks.append((whole(words.get("of")) or entry.at, str(words.get("text", ""))))
+                text = str(words.get("text", ""))[:TOLD]
+                self.marks.append((whole(words.get("of")) or entry.at, text))
             said = ", ".join(f"{key} {value}" for key, value in words.items())
-            self.events.append(Event(entry.at, name, said))
+            self.events.append(Event(entry.at, name[:TOLD], said[:TOLD]))
 
     def _begin(self, words: dict[str, Any], at: int) -> None:
         """A run, as its note has it; of the note what makes sense."""
@@ -245,7 +248,8 @@ class Instrument:
         expected = {name: value for name, value in given.items()
                     if name in SETTINGS and isinstance(value, int)} \
             if isinstance(given, dict) else None
-        self.account.begin(at, str(words.get("name", "")), str(words.get("why", "")), expected,
+        name, why = (str(words.get(key, ""))[:TOLD] for key in ("name", "why"))
+        self.account.begin(at, name, why, expected,
                            bool(words.get("fresh", True)))
 
     def begin(self, name: str = "", why: str = "", expected: dict[str, int] | None = None,

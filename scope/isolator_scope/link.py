@@ -209,7 +209,7 @@ class Link:
             self.taken = True
             raise ProtocolError(ack.text or "another host took the generator")
         if ack.command == Hello.TYPE and ack.status != Status.OK:
-            self.refused = ack.text or Status(ack.status).name.lower()
+            self.refused = ack.words
             self.sink.event("refused", why=self.refused)
             raise ProtocolError(f"the generator refused: {self.refused}")
         while self._waiting and self._waiting[0][0] <= ack.sequence:

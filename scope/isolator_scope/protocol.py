@@ -206,6 +206,12 @@ class Ack:
     status: int
     text: str = ""
 
+    @property
+    def words(self) -> str:
+        """For people: its text, else what its status is called."""
+        return self.text or (Status(self.status).name.lower() if self.status in list(Status)
+                             else f"status {self.status}")
+
     def payload(self) -> bytes:
         """Its bytes; the text is cut at TEXT_MAX bytes."""
         text = self.text.encode()[:TEXT_MAX].decode(errors="ignore").encode()

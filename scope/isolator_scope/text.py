@@ -82,7 +82,7 @@ def csv_text(path: Path) -> Iterator[str]:
         for entry in reader:
             if entry.kind != Kind.FRAME:
                 continue
-            _, message = parse(entry.content)
+            _, message = parse(entry.content, path)
             if isinstance(message, Welcome):
                 names = [new or (names[place] if place < len(names) else "")
                          for place, new in enumerate(message.names)]
