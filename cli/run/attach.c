@@ -27,6 +27,9 @@
 #define SCHEMA_VERSION 1
 #define SECOND 1000000000
 #define WAIT_DEFAULT_NS ((uint64_t)10 * SECOND)
+#ifndef SCHED_DEADLINE
+#define SCHED_DEADLINE 6	/* not every C library has it */
+#endif
 
 enum policy { KEEP, OTHER, FIFO, RR };
 
@@ -103,6 +106,12 @@ static int check_task(const struct run *run, const struct task *task)
 		error_say("%s is a kernel thread, and cannot be isolated", task->tid);
 		return -1;
 	}
+	/* Whoever sets that has given it a runtime, a deadline and a period: nothing notes them. */
+	if (options.policy != KEEP && task->policy == SCHED_DEADLINE) {
+		error_say("%s has the policy SCHED_DEADLINE, which isolator detach could not give back: run chrt --other --pid 0 %s first, or leave --policy out",
+			  task->tid, task->tid);
+		return -1;
+	}
 	if (journal_is_attached(run->root, task->tid)) {
 		error_say("%s is already attached: run isolator detach %s first", task->tid, task->tid);
 		return -1;
@@ -141,7 +150,10 @@ static bool move(const struct run *run, const struct task *task)
 	error = task_set(task, &one);
 	if (error)
 		error_say("cannot pin %s to CPU %d: %s%s", task->tid, cpu, strerror(error),
-			  error == EINVAL ? ": its cpuset does not have that CPU" : "");
+			  error == EINVAL ? ": its cpuset does not have that CPU" :
+			  error == EBUSY && task->policy == SCHED_DEADLINE ?
+			  ": a SCHED_DEADLINE task keeps all CPUs of its cpuset partition: run chrt --other --pid 0 on it first" :
+			  "");
 	return !error;
 }
 

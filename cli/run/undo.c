@@ -49,6 +49,17 @@ bool run_undo_group(struct undo_context *context, char **fields)
 	return undo_fail(context, fields[JOURNAL_NAME], "no such cgroup", strerror(error));
 }
 
+/* Its CPUs and its policy, each whatever becomes of the other: 0, or an errno. */
+static int give_back(const struct task *task, const struct cpulist *cpus, unsigned int policy,
+		     unsigned int priority)
+{
+	int pinned = cpulist_same(&task->cpus, cpus) ? 0 : task_set(task, cpus);
+	int scheduled = task->policy == policy && task->priority == priority ? 0 :
+		task_schedule(task, policy, priority);
+
+	return scheduled ? scheduled : pinned;
+}
+
 bool run_undo_attach(struct undo_context *context, char **fields)
 {
 	const char *tid = fields[JOURNAL_NAME], *text = fields[JOURNAL_TEXT];
@@ -75,10 +86,8 @@ bool run_undo_attach(struct undo_context *context, char **fields)
 			close(fd);
 		/* It was not isolated, or its isolation has ended. */
 		error = error == ESRCH ? 0 : error;
-		if (!error && (task.policy != policy || task.priority != priority))
-			error = task_schedule(&task, policy, priority);
-		if (!error && memcmp(task.cpus.bits, cpus.bits, sizeof(cpus.bits)))
-			error = task_set(&task, &cpus);
+		if (!error)
+			error = give_back(&task, &cpus, policy, priority);
 		if (!error && task_again(&now, &task)) {
 			if (!cpulist_same(&now.cpus, &cpus) || now.policy != policy ||
 			    now.priority != priority)

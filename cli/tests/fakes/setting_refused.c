@@ -4,7 +4,7 @@
  * --wrap=setting_write_text: a write to a file of $IGNORED does nothing, one to a file
  * of $REFUSED fails as that to a managed interrupt does, one to $BUSY as that to a fair
  * server may, one to $OTHER changes it to something else, and to $KEPT its old text is not
- * written again.  As in the kernel the hwlat detector has no width larger than its window.
+ * written again; of $DENIED that fails as a policy does that the kernel does not take.  As in the kernel the hwlat detector has no width larger than its window.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -57,5 +57,7 @@ int __wrap_setting_write(const char *root, const char *path, const char *value)
 
 int __wrap_setting_write_text(const char *root, const char *path, const char *text)
 {
+	if (names("DENIED", path))
+		return EINVAL;
 	return names("IGNORED", path) || names("KEPT", path) ? 0 : __real_setting_write_text(root, path, text);
 }

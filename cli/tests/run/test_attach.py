@@ -256,6 +256,31 @@ def test_attach_on_a_stock_kernel(kernel: Path, lay: Lay) -> None:
     assert tree(root) == before
 
 
+def test_policy_that_cannot_be_given_back(kernel: Path, lay: Lay) -> None:
+    """With SCHED_DEADLINE the task keeps it: detach would not know its times."""
+    root = lay({**files(), **task(policy=6)})
+    before = tree(root)
+    said = attach(kernel, root, "--policy", "fifo", code=1)["said"]
+    assert "SCHED_DEADLINE" in said and "run chrt --other --pid 0 4711 first" in said
+    assert tree(root) == before
+    # As it is nothing is lost of it.
+    attach(kernel, root)
+    assert command(kernel, root, "detach", "4711")["restored"]
+    assert cleared(root) == {path: value for path, value in before.items()
+                             if path not in ("/dev/isolator", "/proc/isolator/status")}
+
+
+def test_affinity_comes_back_without_the_policy(stubborn: Path, lay: Lay) -> None:
+    """Which the kernel refuses: that is said, and stays noted."""
+    root = lay({**STOCK, **task("3", 7, 1), "/run/isolator/run.1":
+                "isolator-journal 1\nrun\t4711\t3\tx\nattach\t4711\t77\t0-2 6 0\n"})
+    said = command(stubborn, root, "detach", "4711", code=1,
+                   env={**os.environ, "DENIED": f"{TASK}/stat"})["said"]
+    assert "Invalid argument" in said and "policy 6 with priority 0" in said
+    assert "Cpus_allowed_list:\t0-2\n" in shown(root, "status")
+    assert (root / "run/isolator/run.1").exists()
+
+
 def test_attach_without_a_journal(kernel: Path, lay: Lay) -> None:
     """Nothing is changed, with --best-effort neither."""
     root = lay({**files(), **task()})
