@@ -21,7 +21,7 @@ enum boot_state {
 	BOOT_SHOWN,	/* nothing was tried */
 	BOOT_STANDS,	/* all of it was there already */
 	BOOT_WRITTEN,	/* written and read back: in force from the next boot on */
-	BOOT_REFUSED,	/* nothing is changed, why says why */
+	BOOT_REFUSED,	/* nothing is changed, or all is put back; why says why, and what is not */
 };
 
 struct boot {

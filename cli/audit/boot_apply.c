@@ -143,9 +143,42 @@ static bool update_config(struct boot *boot, const char *root)
 	return !why || refuse(boot, why);
 }
 
+/* Does GRUB's configuration show @before, or is it not there if that is NULL? */
+static bool config_is(const char *root, const char *before)
+{
+	char *now = setting_read(root, GRUB_CONFIG);
+	bool same = now ? before && !strcmp(now, before) : !before;
+
+	free(now);
+	return same;
+}
+
+/*
+ * As it was before, of which GRUB's configuration was @config, as far as it can be had.  What
+ * that may still have stays noted until it is gone: update-grub may fail, and Ctrl-C ends both.
+ */
+static void take_back(struct boot *boot, const char *root, struct journal *journal,
+		      const char *config)
+{
+	int error = put(root, boot->before);
+	char *why = error ? text_format(BOOT_FILE ": %s", strerror(error)) : update(root), *both;
+
+	if (!why || (!error && config_is(root, config))) {
+		journal_forget(journal);
+	} else {
+		both = text_format("%s; it could not be undone either (%s), so the next boot may have some of the parameters: see what keeps update-grub from running, then run isolator restore",
+				   boot->why, why);
+		free(boot->why);
+		boot->why = both;
+	}
+	free(why);
+}
+
 /* 0; -1, said why: it cannot be noted. */
 static int apply(struct boot *boot, const char *root, struct journal *journal)
 {
+	char *config;
+
 	if (boot->state == BOOT_STANDS) {
 		/* A kill may have come between the file and this. */
 		update_config(boot, root);
@@ -159,6 +192,7 @@ static int apply(struct boot *boot, const char *root, struct journal *journal)
 	if (journal_note(journal, BOOT_GRUB, BOOT_FILE, boot->after,
 			 boot->before ? boot->before : NONE))
 		return -1;
+	config = setting_read(root, GRUB_CONFIG);
 	if (write_file(boot, root)) {
 		journal_forget(journal);
 	} else if ((shows(root, boot->after) ||
@@ -166,11 +200,9 @@ static int apply(struct boot *boot, const char *root, struct journal *journal)
 		   update_config(boot, root)) {
 		boot->state = BOOT_WRITTEN;
 	} else {
-		if (!put(root, boot->before))
-			journal_forget(journal);
-		/* As GRUB had it before, as far as it can be had. */
-		free(update(root));
+		take_back(boot, root, journal, config);
 	}
+	free(config);
 	return 0;
 }
 

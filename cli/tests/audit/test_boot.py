@@ -277,6 +277,24 @@ def test_update_grub_that_does_not_help(isolator: Path, lay: Lay, how: str) -> N
     assert not (root / "var/lib/isolator").exists()
 
 
+def test_update_grub_that_fails_the_second_time(isolator: Path, lay: Lay) -> None:
+    """What GRUB may still have stays noted, is told, and goes once update-grub runs again."""
+    first, *rest = WANTED.split()
+    late: Changes = {"/etc/default/grub.d/zz.cfg":
+                     f'GRUB_CMDLINE_LINUX="$(echo "$GRUB_CMDLINE_LINUX" | sed "s/{first}//")"\n'}
+    root = lay({**WITH_GRUB, **late})
+    before = tree(root)
+    program = update_grub(root, f"[ $(wc -l < {root.parent}/log) = 1 ] || exit 3")
+    boot = audit(isolator, root, "--fix", "--boot", update=program)
+    assert boot["state"] == "refused"
+    assert f"has {first}" in boot["why"] and "run isolator restore" in boot["why"]
+    assert set(rest) <= set(words(root)) and changed(before, root) == {CONFIG, NOTES}
+    restore(isolator, root, program, code=1)
+    assert changed(before, root) == {CONFIG, NOTES}
+    restore(isolator, root, update_grub(root))
+    assert not set(rest) & set(words(root)) and changed(before, root) <= {CONFIG}
+
+
 def test_grub_without_its_directory(isolator: Path, lay: Lay) -> None:
     """Debian's GRUB reads it; of another one it is said where the parameters go."""
     root = lay({**WITH_GRUB, "/etc/default/grub.d/init-select.cfg": None})
