@@ -12,11 +12,13 @@
 #include "base/term.h"
 
 #define DEBUGFS "/sys/kernel/debug/"
+#define KEPT 100	/* messages that error_said() repeats */
 #define ERROR_HANG 2	/* how far the lines below the first are to the right */
 
 static const char *program = "isolator";
 static const char *running;
 static char *said;
+static unsigned int saids;
 static const char *lettered[UCHAR_MAX + 1];	/* names of options, by the letter given */
 
 void error_program(const char *name)
@@ -62,11 +64,19 @@ const char *error_option(const char *name)
 	return text;
 }
 
-/* One more line; without memory the last one. */
+/* One more line; without memory the last one.  Whoever causes them without end gets a bound. */
 static void keep(char *text)
 {
 	char *all;
 
+	if (++saids > KEPT) {
+		free(text);
+		if (saids > KEPT + 1)
+			return;
+		text = strdup("there was more to say: standard error has all of it");
+		if (!text)
+			return;
+	}
 	if (!said || asprintf(&all, "%s\n%s", said, text) < 0) {
 		free(said);
 		said = text;

@@ -39,7 +39,7 @@ int error_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Says so and exits. */
 _Noreturn void error_no_memory(void);
 
-/* All that error_say() has said, a line each; NULL: nothing. */
+/* What error_say() has said, a line each, and of very much the first part; NULL: nothing. */
 const char *error_said(void);
 /* What helps whoever lacks a right: to be root; for root, who lacks a part of them, @otherwise. */
 const char *error_unless_root(const char *otherwise);

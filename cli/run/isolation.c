@@ -398,6 +398,7 @@ void run_isolation_json(struct json *json, const struct run *run)
 	for (size_t i = 0; i < run->nr_tasks; i++)
 		json_task(json, run->tasks[i]);
 	json_close(json, ']');
+	json_number(json, "tasks_dropped", run->tasks_dropped);
 	json_open(json, "cpus", '[');
 	for (int cpu = -1; (cpu = cpulist_next(&run->cpus, cpu)) >= 0;)
 		run_isolation_json_cpu(json, run, cpu);

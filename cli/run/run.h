@@ -130,6 +130,8 @@ struct run {
 	bool unisolated;	/* the program was ended, as it was not isolated */
 	struct isolate **tasks;	/* those that were asked for, in the order of time */
 	size_t nr_tasks;
+	unsigned int tasks_dropped;	/* that ended, of a program that makes ever more */
+	unsigned int refusals;	/* of threads; said of the first ones */
 	int preload_fd;		/* the memory of its counts; 0: none */
 	void *preload_counts;	/* NULL: it is not used */
 	bool sampled;
@@ -185,7 +187,10 @@ const struct proc_cpu *run_start_cpu(const struct run *run, int cpu);
 
 void run_start_free(struct run *run);
 
-/* Adds one that is to be isolated. */
+/*
+ * Adds one that is to be isolated.  The program's own user decides how many there are: of those
+ * that have ended not all are kept.
+ */
 struct isolate *run_start_add(struct run *run, pid_t tid, int cpu, const char *found,
 			      const char *name);
 
@@ -217,6 +222,9 @@ void run_terminal_made(struct run_terminal *terminal);
 
 /* After its end: all is shown that was printed, and the caller's terminal is as it was. */
 void run_terminal_end(struct run_terminal *terminal);
+
+/* One more was refused: is that to be said?  Of so many it is not. */
+bool run_start_tell(struct run *run);
 
 /* threads.c: takes named apart; -1, said why. */
 int run_threads_parse(struct run *run);

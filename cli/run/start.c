@@ -9,12 +9,16 @@
 #include "base/array.h"
 #include "base/cpulist.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "base/wait.h"
+#include "machine/task.h"
 #include "proc/device.h"
 #include "proc/proc.h"
 #include "run/run.h"
 
 #define GRACE_NS 1000000000	/* for a start, which waits for RCU */
+#define TASKS_KEPT 100		/* and the last one of each CPU, and those that live */
+#define REFUSALS_SAID 20
 
 bool run_start_at_exec(const struct run *run)
 {
@@ -23,10 +27,51 @@ bool run_start_at_exec(const struct run *run)
 	return !run->rest.given && cpulist_next(&run->cpus, first) < 0;
 }
 
-static void say_refused(const struct isolate *isolate, const char *what)
+bool run_start_tell(struct run *run)
 {
-	error_say("CPU %d is not isolated, %s (%s) was refused: %s: %s", isolate->cpu, what,
-		  isolate->name, strerror(isolate->error), device_fix(isolate->error));
+	return ++run->refusals <= REFUSALS_SAID;
+}
+
+static void say_refused(struct run *run, const struct isolate *isolate, const char *what)
+{
+	if (run_start_tell(run))
+		error_say("CPU %d is not isolated, %s (%s) was refused: %s: %s", isolate->cpu, what,
+			  isolate->name, strerror(isolate->error), device_fix(isolate->error));
+}
+
+/* Has it ended, and is there a later one on its CPU? */
+static bool is_past(const struct run *run, size_t index)
+{
+	const struct isolate *isolate = run->tasks[index];
+	bool later = false, lives = false;
+	struct task task;
+	char *tid;
+
+	for (size_t i = index + 1; i < run->nr_tasks && !later; i++)
+		later = run->tasks[i]->cpu == isolate->cpu;
+	if (!later || isolate->waits || !isolate->start)
+		return false;
+	tid = text_format("%d", (int)isolate->tid);
+	if (task_read(&task, run->root, tid)) {
+		lives = !strcmp(task.start, isolate->start);
+		task_free(&task);
+	}
+	free(tid);
+	return !lives;
+}
+
+/* Where there are too many, the oldest that has ended goes. */
+static void drop_past(struct run *run)
+{
+	for (size_t i = 0; i < run->nr_tasks && run->nr_tasks >= TASKS_KEPT; i++) {
+		if (!is_past(run, i))
+			continue;
+		isolate_free(run->tasks[i]);
+		memmove(&run->tasks[i], &run->tasks[i + 1],
+			(--run->nr_tasks - i) * sizeof(struct isolate *));
+		run->tasks_dropped++;
+		return;
+	}
 }
 
 struct isolate *run_start_add(struct run *run, pid_t tid, int cpu, const char *found,
@@ -34,6 +79,7 @@ struct isolate *run_start_add(struct run *run, pid_t tid, int cpu, const char *f
 {
 	struct isolate *isolate = isolate_new(run->device, tid, cpu, found, &run->wish);
 
+	drop_past(run);
 	snprintf(isolate->name, sizeof(isolate->name), "%s", name);
 	isolate->starts = run_preload_starts(run);
 	*ARRAY_ADD(run->tasks, run->nr_tasks) = isolate;
@@ -70,7 +116,7 @@ int run_start_arm(struct run *run, pid_t pid)
 	if (!isolate->error)
 		return 0;
 	isolate->state = ISOLATE_REFUSED;
-	say_refused(isolate, "the start of the program");
+	say_refused(run, isolate, "the start of the program");
 	return run->best_effort ? 0 : -1;
 }
 
@@ -147,7 +193,7 @@ static bool take_answers(struct run *run, pid_t pid, bool lives)
 			look_at_status(run, isolate);
 		if (isolate->state != ISOLATE_REFUSED)
 			continue;
-		say_refused(isolate, program ? "the start of the program" : "that of a thread");
+		say_refused(run, isolate, program ? "the start of the program" : "that of a thread");
 		if (program && lives && !run->best_effort) {
 			error_say("the program is ended, as it would run with interruptions; --best-effort lets it run");
 			run->unisolated = true;
@@ -174,6 +220,9 @@ void run_start_end(struct run *run, pid_t pid)
 	for (size_t i = 0; i < run->nr_tasks; i++)
 		if (run->tasks[i]->state == ISOLATE_ASKED)
 			run->tasks[i]->state = ISOLATE_GONE;
+	if (run->refusals > REFUSALS_SAID)
+		error_say("%u more threads were refused; what was said of the first %d holds for them, too",
+			  run->refusals - REFUSALS_SAID, REFUSALS_SAID);
 	run->sampled = !proc_read_below(run->root, true, &run->sample);
 }
 

@@ -121,8 +121,9 @@ static void isolate_thread(struct run *run, const struct task *task, const char 
 		isolate->error = isolate_ask(isolate);
 	if (isolate->error) {
 		isolate->state = isolate->error == ESRCH ? ISOLATE_GONE : ISOLATE_REFUSED;
-		error_say("thread %s (%s) cannot be pinned to CPU %d: %s", task->tid, name, cpu,
-			  strerror(isolate->error));
+		if (run_start_tell(run))
+			error_say("thread %s (%s) cannot be pinned to CPU %d: %s", task->tid, name,
+				  cpu, strerror(isolate->error));
 	}
 }
 

@@ -152,6 +152,14 @@ def test_failure_as_json(rules: Path, tmp_path: Path) -> None:
     assert set(document) == {"schema", "version", "time", "error"}
 
 
+def test_very_many_failures_as_json(rules: Path, tmp_path: Path) -> None:
+    """The document has the first hundred, and says that there are more."""
+    done = Done(rules, _machine(tmp_path / "root", "a = 1\n" * 150), "--json")
+    lines = valid("configure", done.out)["error"].split("\n")
+    assert len(done.said.splitlines()) == 150 and len(lines) == 101
+    assert "conf:100:" in lines[99] and "standard error has all of it" in lines[100]
+
+
 def test_all_wrong_lines(rules: Path, tmp_path: Path) -> None:
     """All are told at once."""
     done = Done(rules, _machine(tmp_path / "root", "a = 1\ncpus = x\nspin = 1\n"))

@@ -261,6 +261,21 @@ def test_thread_that_is_refused(kernel: Path, lay: Lay, look: str) -> None:
     assert len(asked(root)) == 1 and "taskset" in done.said
 
 
+def test_refusals_without_end(stubborn: Path, lay: Lay, look: str) -> None:
+    """However many threads a program makes: a part is told and kept, the rest is counted."""
+    many = ("for i in $(seq {0} {1}); do thread $i control 1-2 $i; done; {look}; "
+            "for i in $(seq {0} {1}); do gone $i; done; ")
+    done = run_threads(stubborn, lay(files()), many.format(9001, 9060, look=look) +
+                       many.format(9101, 9160, look=look), "--thread", "control=3",
+                       env={**os.environ, "DENIED": "status"})
+    assert done.code == 0 and done.words.count("cannot be pinned to CPU 3: ") == 20, done.said
+    assert "100 more threads were refused" in done.words
+    isolation = done.document["isolation"]
+    assert {t["state"] for t in isolation["tasks"]} == {"refused"}
+    assert (len(isolation["tasks"]), isolation["tasks_dropped"]) == (100, 20)
+    assert isolation["tasks"][-1]["tid"] > 9100
+
+
 def test_no_thread(kernel: Path, lay: Lay, look: str) -> None:
     """That none was found is said."""
     root = lay(files())
