@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/root.h"
 #include "base/setting.h"
 #include "base/term.h"
 #include "base/text.h"
@@ -18,6 +19,9 @@
 #include "journal/store.h"
 #include "journal/undo_line.h"
 #include "machine/task.h"
+
+/* Far from what a command that reads it all can: whoever makes tasks could make it any size. */
+#define MOST (64 << 20)
 
 #define DAMAGED "damaged, or written by another version of this command: move it away"
 
@@ -383,6 +387,8 @@ int journal_note(struct journal *journal, const char *what, const char *name, co
 	if (fstat(journal->fd, &status))
 		return fail(journal, strerror(errno));
 	journal->last = status.st_size;
+	if (status.st_size > MOST)
+		return fail(journal, "it is full, so nothing more is changed: isolator shield clear and isolator restore undo what it notes");
 	line = journal_line_make(fields, &size);
 	error = append(journal->fd, line, size);
 	free(line);
@@ -399,6 +405,30 @@ int journal_note_task(struct journal *journal, const struct task *task)
 
 	free(list);
 	return error;
+}
+
+int journal_rewrite(struct journal *journal, const char *text, size_t size)
+{
+	char *name = text_format(ROOT_NEW "%s", journal->name);
+	int fd, error;
+
+	unlinkat(journal->directory, name, 0);
+	fd = openat(journal->directory, name,
+		    O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	error = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) ? errno : append(fd, text, size);
+	if (!error && renameat(journal->directory, name, journal->directory, journal->name))
+		error = errno;
+	if (error)
+		unlinkat(journal->directory, name, 0);
+	free(name);
+	if (!error) {
+		close(journal->fd);
+		journal->fd = fd;
+		journal->last = (off_t)size;
+	} else if (fd >= 0) {
+		close(fd);
+	}
+	return error ? fail(journal, strerror(error)) : 0;
 }
 
 void journal_forget(struct journal *journal)

@@ -99,6 +99,12 @@ struct cpulist journal_taken(const char *root);
  */
 void journal_put_killed(FILE *out, const char *root);
 
+/*
+ * The journal, whose directory is still locked, becomes @text: 0; or -1, said why, and it is as
+ * it was.
+ */
+int journal_rewrite(struct journal *journal, const char *text, size_t size);
+
 /* The change that was noted last was not made. */
 void journal_forget(struct journal *journal);
 

@@ -22,6 +22,30 @@ static void add(struct tasks *tasks, const char *root, const char *pid, const ch
 	one->start = strtoull(task.start, NULL, 10);
 }
 
+static int by_tid(const void *a, const void *b)
+{
+	const struct tasks_one *x = *(const struct tasks_one *const *)a;
+	const struct tasks_one *y = *(const struct tasks_one *const *)b;
+
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* Whoever can make tasks can make many: each finds its parent without a look at all. */
+static void connect(struct tasks *tasks)
+{
+	size_t room = 0;
+
+	for (size_t i = 0; i < tasks->count; i++)
+		*ARRAY_ADD(tasks->by_tid, room) = &tasks->list[i];
+	if (room)
+		qsort(tasks->by_tid, room, sizeof(*tasks->by_tid), by_tid);
+	for (size_t i = 0; i < tasks->count; i++) {
+		struct tasks_one *one = &tasks->list[i];
+
+		one->from = one->parent ? tasks_find(tasks, one->parent) : NULL;
+	}
+}
+
 int tasks_read(struct tasks *tasks, const char *root)
 {
 	struct capture capture;
@@ -50,21 +74,24 @@ int tasks_read(struct tasks *tasks, const char *root)
 	}
 	capture_names_free(pids, count);
 	capture_free(&capture);
+	connect(tasks);
 	return 0;
 }
 
 const struct tasks_one *tasks_find(const struct tasks *tasks, long tid)
 {
-	for (size_t i = 0; i < tasks->count; i++)
-		if (tasks->list[i].tid == tid)
-			return &tasks->list[i];
-	return NULL;
+	const struct tasks_one wanted = { .tid = tid }, *key = &wanted;
+	const struct tasks_one **found = tasks->count ?
+		bsearch(&key, tasks->by_tid, tasks->count, sizeof(*tasks->by_tid), by_tid) : NULL;
+
+	return found ? *found : NULL;
 }
 
 void tasks_free(struct tasks *tasks)
 {
 	for (size_t i = 0; i < tasks->count; i++)
 		task_free(&tasks->list[i].task);
+	free(tasks->by_tid);
 	free(tasks->list);
 	*tasks = (struct tasks){ 0 };
 }

@@ -12,12 +12,14 @@ struct tasks_one {
 	struct task task;
 	long tid;
 	long parent;	/* where its affinity came from when it began, maybe */
+	const struct tasks_one *from;	/* that task; NULL: it is not there */
 	uint64_t start;	/* that of the task, in ticks of 10 ms since the boot */
 };
 
 struct tasks {
 	struct tasks_one *list;
 	size_t count;
+	const struct tasks_one **by_tid;	/* the same, for tasks_find() */
 };
 
 /* Those that end meanwhile are left out.  0; -1, said why: @root cannot be read. */

@@ -58,6 +58,25 @@ bool shield_note_lists(const char *text, struct cpulist *was, struct cpulist *no
 	return good;
 }
 
+static int by_tid(const void *a, const void *b)
+{
+	const struct shield_note *x = *(const struct shield_note *const *)a;
+	const struct shield_note *y = *(const struct shield_note *const *)b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static void index_tasks(struct shield_notes *notes)
+{
+	for (size_t i = 0; i < notes->count; i++)
+		if (notes->list[i].tid >= 0)
+			*ARRAY_ADD(notes->of_tasks, notes->nr_of_tasks) = &notes->list[i];
+	if (notes->nr_of_tasks)
+		qsort(notes->of_tasks, notes->nr_of_tasks, sizeof(*notes->of_tasks), by_tid);
+}
+
 void shield_notes_read(struct shield_notes *notes, const char *text)
 {
 	const char *end = NULL;
@@ -68,7 +87,7 @@ void shield_notes_read(struct shield_notes *notes, const char *text)
 	for (size_t i = 0; i < SHIELD_KINDS; i++)
 		notes->masks.of[i].given = true;
 	while ((line = journal_line_last(text, &end))) {
-		struct shield_note note = { .line = line, .since = UINT64_MAX };
+		struct shield_note note = { .line = line, .since = UINT64_MAX, .tid = -1 };
 		struct shield_masks masks;
 
 		if (!journal_line_fields(line, note.fields)) {
@@ -76,11 +95,14 @@ void shield_notes_read(struct shield_notes *notes, const char *text)
 			continue;
 		}
 		if (strcmp(note.fields[JOURNAL_WHAT], SHIELD_MASKS)) {
+			if (!strcmp(note.fields[JOURNAL_WHAT], SHIELD_TASK))
+				note.tid = strtol(note.fields[JOURNAL_NAME], NULL, 10);
 			*ARRAY_ADD(notes->list, notes->count) = note;
 			continue;
 		}
 		if (!notes->given && shield_masks_read(note.fields[JOURNAL_VALUE], &masks)) {
 			notes->masks = masks;
+			notes->latest = notes->count;
 			notes->given = true;
 		}
 		note.since = strtoull(note.fields[JOURNAL_NAME], NULL, 10);
@@ -88,12 +110,14 @@ void shield_notes_read(struct shield_notes *notes, const char *text)
 			notes->list[unknown].since = note.since;
 		free(line);
 	}
+	index_tasks(notes);
 }
 
 void shield_notes_free(struct shield_notes *notes)
 {
 	for (size_t i = 0; i < notes->count; i++)
 		free(notes->list[i].line);
+	free(notes->of_tasks);
 	free(notes->list);
 	*notes = (struct shield_notes){ 0 };
 }
@@ -111,36 +135,70 @@ const char *shield_notes_file(const struct shield_notes *notes, const char *path
 	return now;
 }
 
-static bool is_of(const struct shield_note *note, const struct tasks_one *one)
+/*
+ * The next line of the task, the newest first; begin with @at 0, which moves on.  NULL: there is
+ * no more.
+ */
+static const struct shield_note *next_of(const struct shield_notes *notes,
+					 const struct tasks_one *one, size_t *at)
 {
-	return !strcmp(note->fields[JOURNAL_WHAT], SHIELD_TASK) &&
-		!strcmp(note->fields[JOURNAL_NAME], one->task.tid) &&
-		!strcmp(note->fields[JOURNAL_VALUE], one->task.start);
+	size_t low = 0, high = notes->nr_of_tasks;
+
+	while (!*at && low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (notes->of_tasks[middle]->tid < one->tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = *at ? *at : low; i < notes->nr_of_tasks; i++) {
+		const struct shield_note *note = notes->of_tasks[i];
+
+		if (note->tid != one->tid)
+			break;
+		*at = i + 1;
+		if (!strcmp(note->fields[JOURNAL_VALUE], one->task.start))
+			return note;
+	}
+	return NULL;
 }
 
 bool shield_notes_has(const struct shield_notes *notes, const struct tasks_one *one)
 {
-	for (size_t i = 0; i < notes->count; i++)
-		if (is_of(&notes->list[i], one))
-			return true;
-	return false;
+	size_t at = 0;
+
+	return next_of(notes, one, &at);
 }
 
-bool shield_notes_task(const struct shield_notes *notes, const struct tasks *tasks,
-		       const struct tasks_one *one, struct cpulist *was)
+unsigned int shield_notes_moved(const struct shield_notes *notes, const struct tasks_one *one,
+				const char **text)
+{
+	const struct shield_note *note;
+	unsigned int count = 0;
+	size_t at = 0;
+
+	*text = NULL;
+	while ((note = next_of(notes, one, &at)) && note < notes->list + notes->latest)
+		if (!count++)
+			*text = note->fields[JOURNAL_TEXT];
+	return count;
+}
+
+bool shield_notes_task(const struct shield_notes *notes, const struct tasks_one *one,
+		       struct cpulist *was)
 {
 	const struct tasks_one *from = one;
 	uint64_t oldest = UINT64_MAX;	/* when the oldest between them began */
 
 	for (int depth = 0; from && depth < ANCESTORS; depth++) {
+		const struct shield_note *note;
 		bool own = false;
+		size_t at = 0;
 
-		for (size_t i = 0; i < notes->count; i++) {
-			const struct shield_note *note = &notes->list[i];
+		while ((note = next_of(notes, from, &at))) {
 			struct cpulist now;
 
-			if (!is_of(note, from))
-				continue;
 			own = true;
 			/* Whoever began before has its affinity from somewhere else. */
 			if (oldest >= note->since &&
@@ -155,7 +213,7 @@ bool shield_notes_task(const struct shield_notes *notes, const struct tasks *tas
 			return false;
 		if (from->start < oldest)
 			oldest = from->start;
-		from = from->parent ? tasks_find(tasks, from->parent) : NULL;
+		from = from->from;
 	}
 	return false;
 }

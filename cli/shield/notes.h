@@ -9,7 +9,8 @@
  * shield: no change, but the masks, "3 2-3 -" for instance, from then on: SINCE is the time in
  * ticks of 10 ms since the boot, as tasks have it.  The others note what was given to whom,
  * NOW: it is put back only as long as nobody has given it something else.  The same may be
- * noted several times; what it was before the shield stands in each line.
+ * noted several times; what it was before the shield stands in each line.  Lines that are worth
+ * nothing any more go when masks are set: tasks may come and go without end.
  */
 #ifndef SHIELD_NOTES_H
 #define SHIELD_NOTES_H
@@ -39,6 +40,7 @@ struct shield_masks {
 struct shield_note {
 	char *line;	/* where the fields are */
 	char *fields[JOURNAL_FIELDS];
+	long tid;	/* of a task; else -1 */
 	uint64_t since;	/* of the masks that were set then */
 };
 
@@ -47,6 +49,9 @@ struct shield_notes {
 	struct shield_masks masks;
 	struct shield_note *list;	/* the newest first */
 	size_t count;
+	size_t latest;	/* so many of them came after the masks */
+	const struct shield_note **of_tasks;	/* by the tid, and each one's newest first */
+	size_t nr_of_tasks;
 };
 
 /* The text of a journal; what is damaged in it is left out. */
@@ -65,8 +70,21 @@ const char *shield_notes_file(const struct shield_notes *notes, const char *path
  * The affinity that the task had before the shield, or would have without: one that began
  * since has that of whoever began it.  False: it is that which it has.
  */
-bool shield_notes_task(const struct shield_notes *notes, const struct tasks *tasks,
-		       const struct tasks_one *one, struct cpulist *was);
+bool shield_notes_task(const struct shield_notes *notes, const struct tasks_one *one,
+		       struct cpulist *was);
+
+/*
+ * How many lines of its own the task has since the masks were set; *@text is what the newest
+ * says, WAS and NOW.
+ */
+unsigned int shield_notes_moved(const struct shield_notes *notes, const struct tasks_one *one,
+				const char **text);
+
+/*
+ * The journal @text without what it notes for nothing, to be freed: of a task that has ended,
+ * and but for what it has now all lines of one but the newest.
+ */
+char *shield_notes_tidy(const char *text, const struct tasks *tasks, size_t *size);
 
 /* Has the task a line of its own? */
 bool shield_notes_has(const struct shield_notes *notes, const struct tasks_one *one);

@@ -41,6 +41,8 @@ static void put_done(FILE *out, const struct shield_done *done)
 		term_put(out, refused->why);
 		fputc('\n', out);
 	}
+	if (done->more_refused)
+		fputs("  and others; isolator shield show names them\n", out);
 }
 
 static void put_undone(FILE *out, const struct undo *undo)

@@ -12,6 +12,8 @@
 #include "shield/shield.h"
 
 #define ROUNDS 20	/* for tasks that begin meanwhile */
+#define MOVES 2		/* that are noted of one task; who chooses anew all the time stays */
+#define REFUSALS 100	/* that are told */
 
 struct set {
 	struct journal *journal;
@@ -37,6 +39,10 @@ static void refuse(struct set *set, const char *path, const char *wanted, const 
 	for (size_t i = 0; i < done->nr_refused; i++)
 		if (!strcmp(done->refused[i].path, path))
 			return;
+	if (done->nr_refused == REFUSALS) {
+		done->more_refused = true;
+		return;
+	}
 	*ARRAY_ADD(done->refused, done->nr_refused) = (struct shield_refusal){
 		text_format("%s", path), text_format("%s", wanted), text_trim(why),
 	};
@@ -97,9 +103,12 @@ static int set_file(void *data, const struct shield_place *place)
 	return error;
 }
 
-/* Looks whether the task has @left; it may have ended, or chosen otherwise just now. */
+/*
+ * Looks whether the task has @left; it may have ended, or chosen otherwise just now.  If it was
+ * @noted for nothing, that goes.
+ */
 static bool has_it(struct set *set, const struct tasks_one *one, const struct cpulist *left,
-		   const char *path, const char *list)
+		   const char *path, const char *list, bool noted)
 {
 	struct task now;
 	char *text;
@@ -109,7 +118,7 @@ static bool has_it(struct set *set, const struct tasks_one *one, const struct cp
 		return false;
 	good = cpulist_same(&now.cpus, left);
 	/* What it gets back is within its cpuset, which may have become smaller. */
-	if (!good && cpulist_same(&now.cpus, &one->task.cpus))
+	if (!good && noted && cpulist_same(&now.cpus, &one->task.cpus))
 		journal_forget(set->journal);
 	if (!good) {
 		text = cpulist_text(&now.cpus);
@@ -120,22 +129,40 @@ static bool has_it(struct set *set, const struct tasks_one *one, const struct cp
 	return good;
 }
 
+/* It gets @left, noted by @text if that is not NULL; as move(). */
+static int give(struct set *set, const struct tasks_one *one, const struct cpulist *left,
+		const char *path, const char *list, const char *text, bool *moved)
+{
+	int refused;
+
+	if (text && journal_note(set->journal, SHIELD_TASK, one->task.tid, one->task.start, text))
+		return -1;
+	refused = task_set(&one->task, left);
+	if (refused && text)
+		journal_forget(set->journal);
+	if (refused && refused != ESRCH)
+		refuse(set, path, list, strerror(refused));
+	else if (!refused)
+		*moved = has_it(set, one, left, path, list, text);
+	return 0;
+}
+
 /* The task is to have @left; *@moved if it does.  0, or -1, said why. */
 static int move(struct set *set, const struct tasks_one *one, const struct cpulist *was,
 		const struct cpulist *left, bool *moved)
 {
 	char *before = cpulist_text(was), *list = cpulist_text(left);
 	char *path = text_format("/proc/%s", one->task.tid), *text = text_format("%s %s", before, list);
-	int error = journal_note(set->journal, SHIELD_TASK, one->task.tid,
-				 one->task.start, text);
-	int refused = error ? 0 : task_set(&one->task, left);
+	const char *noted;
+	unsigned int moves = shield_notes_moved(set->notes, one, &noted);
+	bool anew = !noted || strcmp(noted, text);
+	int error = 0;
 
-	if (refused)
-		journal_forget(set->journal);
-	if (refused && refused != ESRCH)
-		refuse(set, path, list, strerror(refused));
-	else if (!error && !refused)
-		*moved = has_it(set, one, left, path, list);
+	if (anew && moves >= MOVES)
+		refuse(set, path, list,
+		       "it chooses other CPUs again and again: end it, or forbid it these by a cpuset");
+	else
+		error = give(set, one, left, path, list, anew ? text : NULL, moved);
 	free(text);
 	free(path);
 	free(list);
@@ -158,7 +185,7 @@ static int one_round(struct set *set, unsigned int *moved)
 
 		if (one->task.bound)
 			continue;
-		if (!shield_notes_task(set->notes, &tasks, one, &was))
+		if (!shield_notes_task(set->notes, one, &was))
 			was = one->task.cpus;
 		shield_spare(&was, mask, set->online, false, &left);
 		if (!cpulist_same(&left, &one->task.cpus))
@@ -174,13 +201,23 @@ int shield_apply(struct journal *journal, const struct shield_notes *notes,
 		 struct shield_done *done)
 {
 	struct set set = { journal, notes, masks, online, done };
+	struct shield_notes present = { 0 };
 	unsigned int moved = 1;
 	int error = shield_files(journal->root, set_file, &set);
 
 	for (int i = 0; !error && moved && i < ROUNDS; i++) {
+		/* What the round before has noted counts for this one. */
+		char *text = journal_line_all(journal->fd);
+
+		shield_notes_free(&present);
+		if (text)
+			shield_notes_read(&present, text);
+		free(text);
+		set.notes = text ? &present : notes;
 		error = one_round(&set, &moved);
 		done->tasks += moved;
 	}
+	shield_notes_free(&present);
 	return error;
 }
 

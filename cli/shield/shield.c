@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "journal/store.h"
 #include "machine/online.h"
+#include "machine/tasks.h"
 #include "options/command.h"
 #include "shield/shield.h"
 
@@ -220,6 +221,27 @@ static int report(const struct cpulist *online, const struct shield_done *done,
 	return code;
 }
 
+/* What the journal notes, without what it notes for nothing: 0, or -1, said why. */
+static int read_notes(struct journal *journal, struct shield_notes *notes)
+{
+	char *text = journal_line_all(journal->fd), *tidy;
+	struct tasks tasks;
+	size_t size;
+	int error = 0;
+
+	if (text && *text && !tasks_read(&tasks, options.root)) {
+		tidy = shield_notes_tidy(text, &tasks, &size);
+		if (size < strlen(text))
+			error = journal_rewrite(journal, tidy, size);
+		tasks_free(&tasks);
+		free(text);
+		text = tidy;
+	}
+	shield_notes_read(notes, text ? text : "");
+	free(text);
+	return error;
+}
+
 /* Sets other masks; the exit code. */
 static int change(enum action action, const struct cpulist *online)
 {
@@ -228,14 +250,12 @@ static int change(enum action action, const struct cpulist *online)
 	struct shield_masks masks;
 	struct journal journal;
 	int code = EXIT_ERROR;
-	char *text;
 
 	if (journal_open_shield(&journal, options.root))
 		return EXIT_ERROR;
-	text = journal_line_all(journal.fd);
-	shield_notes_read(&notes, text ? text : "");
-	free(text);
-	if (action == SET && !any_given() && !notes.given)
+	if (read_notes(&journal, &notes))
+		code = EXIT_ERROR;
+	else if (action == SET && !any_given() && !notes.given)
 		error_say("which CPUs? --all 3 shields CPU 3 from processes, interrupts and timers; see isolator shield --help");
 	else if (!merge(&masks, &notes, action, online) && !note_masks(&journal, &masks))
 		code = shield_apply(&journal, &notes, &masks, online, &done) ?

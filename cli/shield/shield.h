@@ -31,6 +31,7 @@ struct shield_done {
 	unsigned int tasks, files;	/* that were changed */
 	struct shield_refusal *refused;
 	size_t nr_refused;
+	bool more_refused;	/* than these */
 };
 
 struct shield_task {

@@ -117,7 +117,7 @@ static bool one_round(struct undo_context *context, const struct shield_notes *n
 		int error;
 
 		if (one->task.bound || shield_notes_has(notes, one) ||
-		    !shield_notes_task(notes, tasks, one, &was) ||
+		    !shield_notes_task(notes, one, &was) ||
 		    cpulist_same(&was, &one->task.cpus))
 			continue;
 		error = give_back(context->root, one->task.tid, one->task.start, &was,
