@@ -8,6 +8,8 @@
 #include "shield/undo.h"
 
 const struct undo_kind undo_kinds[] = {
+	{ .what = JOURNAL_CHANGE, .path = true, .undo = undo_change, .share = undo_share_change },
+	{ .what = JOURNAL_ALLOWED, .path = true, .aside = true, .undo = undo_allowed },
 	{ .what = JOURNAL_SET, .path = true, .undo = undo_set, .share = undo_share_set },
 	{ .what = JOURNAL_TASK, .task = true, .undo = undo_task, .share = undo_share_task },
 	{ .what = JOURNAL_INSTANCE, .path = true, .undo = undo_instance },

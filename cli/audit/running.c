@@ -33,7 +33,7 @@ static void find_not_allowed(struct audit *audit)
 	for (int cpu = -1; (cpu = cpulist_next(&audit->cpus, cpu)) >= 0;)
 		cpulist_add(&allowed, cpu);
 	both = cpulist_text(&allowed);
-	audit_set(audit_find(audit, file->path, file->value), SETTING_LIST, "%s", both);
+	audit_set(audit_find(audit, file->path, file->value), SETTING_ADDED, "%s", both);
 	free(both);
 }
 

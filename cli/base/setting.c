@@ -37,7 +37,7 @@ bool setting_holds(enum setting_kind kind, const char *text, const char *value)
 	struct cpulist is, wanted;
 	bool same;
 
-	if (kind == SETTING_LIST)
+	if (kind == SETTING_LIST || kind == SETTING_ADDED)
 		same = cpulist_read(have, &is) && cpulist_read(value, &wanted) &&
 			!memcmp(&is, &wanted, sizeof(is));
 	else if (kind == SETTING_MASK)

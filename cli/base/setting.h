@@ -12,6 +12,7 @@ enum setting_kind {
 	SETTING_MASK,	/* of CPUs, in hexadecimal: 1,0000000d */
 	SETTING_WORD,	/* one among words, written as +word, taken out as -word */
 	SETTING_SWITCH,	/* one among words, which NO_ before it turns off */
+	SETTING_ADDED,	/* a list of CPUs to which others add some of theirs, too */
 };
 
 /* What is to be written for the file to show @text; to be freed. */

@@ -12,6 +12,7 @@
 #include "base/term.h"
 #include "base/text.h"
 #include "configure/rules.h"
+#include "journal/change.h"
 #include "machine/kernels.h"
 #include "options/command.h"
 #include "proc/proc.h"
@@ -171,8 +172,11 @@ static int apply(struct configuration *c)
 		undo(c, RULES);
 		return -1;
 	}
-	if (agrees(c))
+	if (agrees(c)) {
+		/* Whoever has added a CPU for a while takes it out again, but for those. */
+		journal_allowed(options.root, PROC_DIRECTORY "/cpus", &c->wanted.cpus);
 		return 0;
+	}
 	for (enum rule rule = 0; rule < RULES; rule++) {
 		char *wanted = words(&c->wanted, rule), *now = words(&c->now, rule);
 

@@ -4,9 +4,37 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "journal/change.h"
+
+static const char *const kinds[] = {
+	[SETTING_TEXT] = "text",
+	[SETTING_CHOICE] = "choice",
+	[SETTING_LIST] = "list",
+	[SETTING_MASK] = "mask",
+	[SETTING_WORD] = "word",
+	[SETTING_SWITCH] = "switch",
+	[SETTING_ADDED] = "added",
+};
+
+char *change_field(enum setting_kind kind, const char *wanted)
+{
+	return text_format("%s %s", kinds[kind], wanted);
+}
+
+const char *change_set(const char *field, enum setting_kind *kind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		size_t length = strlen(kinds[i]);
+
+		*kind = (enum setting_kind)i;
+		if (!strncmp(field, kinds[i], length) && field[length] == ' ')
+			return field + length + 1;
+	}
+	return NULL;
+}
 
 const char *change_hint(const char *path, int error)
 {
@@ -37,15 +65,21 @@ static void refuse(struct change *change, int error)
 /* Notes that the file gets @value; 0, or -1, said why. */
 static int note(const struct change *change, struct journal *journal, const char *value)
 {
-	char *old;
+	char *field;
 	int error;
 
 	if (change->what)
 		return journal_note(journal, change->what, change->path, value, change->base);
-	old = setting_before(change->kind, change->before, change->wanted);
-	error = journal_note(journal, JOURNAL_SET, change->path, old, change->before);
-	free(old);
+	field = change_field(change->kind, value);
+	error = journal_note(journal, JOURNAL_CHANGE, change->path, field, change->before);
+	free(field);
 	return error;
+}
+
+/* Does a file of this kind show one value, and no others beside it? */
+static bool is_value(enum setting_kind kind)
+{
+	return kind != SETTING_WORD && kind != SETTING_SWITCH;
 }
 
 int change_apply(struct change *change, struct journal *journal)
@@ -73,8 +107,8 @@ int change_apply(struct change *change, struct journal *journal)
 	error = 0;
 	if (old && !strcmp(old, change->before)) {
 		journal_forget(journal);
-	} else if (old && change->base && change->outcome == OUTCOME_IGNORED) {
-		/* That is what is to be put back. */
+	} else if (old && change->outcome != OUTCOME_FIXED && is_value(change->kind)) {
+		/* That is what was set, and is to be put back. */
 		char *value = setting_value(change->kind, old);
 
 		error = note(change, journal, value);

@@ -3,6 +3,7 @@
 #ifndef CHANGE_H
 #define CHANGE_H
 
+#include "base/cpulist.h"
 #include "base/setting.h"
 #include "journal/journal.h"
 
@@ -18,7 +19,7 @@ struct change {
 	const char *path;
 	enum setting_kind kind;
 	const char *wanted;
-	const char *what;	/* the kind of its line (undo_line.h); NULL: JOURNAL_SET */
+	const char *what;	/* the kind of its line (undo_line.h); NULL: JOURNAL_CHANGE */
 	const char *base;	/* if that has one: what the line says it showed before */
 	enum change_outcome outcome;
 	char *before;	/* what the file showed; NULL: it could not be read */
@@ -30,6 +31,18 @@ struct change {
  * -1, said why: the journal cannot be written, and nothing was changed.
  */
 int change_apply(struct change *change, struct journal *journal);
+
+/* The field VALUE of a line JOURNAL_CHANGE, to be freed: @wanted was set. */
+char *change_field(enum setting_kind kind, const char *wanted);
+
+/* What such a field says was set; NULL: it is damaged. */
+const char *change_set(const char *field, enum setting_kind *kind);
+
+/*
+ * From now on the CPUs that the file @path lists are @cpus, as an administrator wants them:
+ * whoever has added one of those leaves it there.  Says what cannot be noted.
+ */
+void journal_allowed(const char *root, const char *path, const struct cpulist *cpus);
 
 /* Frees before and now. */
 void change_free(struct change *change);

@@ -7,12 +7,18 @@
  *
  * The file is text.  Its first line is "isolator-journal 1", and then each line is
  * one change in the order of time, four fields with a tabulator between:
+ *	change PATH KIND SET TEXT
  *	set PATH VALUE TEXT
+ *	allowed PATH CPUS -
  *	instance PATH - -
  *	task TID START LIST
  *	run PID CPUS PROGRAM
- * set: PATH, that of the machine from its root, was written.  VALUE is what to write,
- * without the line's end, and TEXT all that the file showed.  instance: the instance PATH of
+ * change: PATH, that of the machine from its root, showed TEXT and was given SET, a setting of
+ * the KIND that change.c names; the blank is within the field.  It is put back only as long as
+ * nobody has set it otherwise, and of a list of CPUs to which others add, what was added is
+ * taken out.  set: the same as earlier versions noted it, VALUE is what to write, without the
+ * line's end.  allowed: no change of this command's, but CPUS that an administrator allows
+ * from then on in PATH, which a line before names: they stay there.  instance: the instance PATH of
  * the tracer was made.  task: the affinity of a task, which began at START by the kernel's
  * clock, was LIST.  run: no change, but whose journal it is.  Other lines are of kinds
  * (undo_line.h) that rooms have for themselves: run/undo.h, shield/undo.h and audit/boot.h
@@ -31,6 +37,8 @@
 
 #include "base/cpulist.h"
 
+#define JOURNAL_CHANGE "change"
+#define JOURNAL_ALLOWED "allowed"
 #define JOURNAL_SET "set"
 #define JOURNAL_INSTANCE "instance"
 #define JOURNAL_TASK "task"

@@ -86,6 +86,7 @@ static void undo_text(struct undo_context *context, const char *text, FILE *left
 	const char *end = NULL;
 	char *line;
 
+	context->allowed = (struct cpulist){ 0 };
 	while ((line = journal_line_last(text, &end))) {
 		char *copy = text_format("%s", line), *fields[JOURNAL_FIELDS];
 		const struct undo_kind *owner;
@@ -100,13 +101,17 @@ static void undo_text(struct undo_context *context, const char *text, FILE *left
 				journal->failed++;
 			stays = journal->failed || journal->waiting;
 		} else {
+			bool counts = !undo_kind(fields[JOURNAL_WHAT]) ||
+				!undo_kind(fields[JOURNAL_WHAT])->aside;
+			unsigned int kept = journal->kept;
+
 			if (is_held(context, fields[JOURNAL_NAME]))
-				journal->waiting++;
+				journal->waiting += counts;
 			else if (!undo_line(context, fields))
 				journal->failed++;
 			else
 				stays = false;
-			journal->restored += !stays;
+			journal->restored += !stays && counts && journal->kept == kept;
 		}
 		if (stays)
 			fprintf(left, "%s\n", line);

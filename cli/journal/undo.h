@@ -2,7 +2,8 @@
 /*
  * Puts back what journals (journal.h) note, the last change first, and looks whether
  * each file shows what it did.  The running machine is given VALUE; another root, whose
- * files are plain ones, TEXT.  What cannot be put back is told, and stays noted.
+ * files are plain ones, TEXT.  What cannot be put back is told, and stays noted.  What somebody
+ * has changed since is told, and no longer noted.
  *
  * Journals are undone from the newest to the oldest.  One whose command lives is left
  * alone, and so is in older ones what it has changed too: it puts that back itself.
@@ -32,6 +33,7 @@ struct undo_journal {
 	char *pid, *cpus, *program;	/* of a run; of a shield the last two; else NULL */
 	enum undo_state state;
 	unsigned int restored, failed, waiting;	/* changes */
+	unsigned int kept;	/* those that somebody has changed since, and are left so: said */
 	unsigned int moved;	/* processes that went on running elsewhere */
 };
 

@@ -34,34 +34,39 @@ bool undo_damaged_line(struct undo_context *context)
 	return undo_damaged(context, "a line of it is damaged, and was left out");
 }
 
-bool undo_set(struct undo_context *context, char **fields)
+bool undo_write(struct undo_context *context, const char *path, enum setting_kind kind,
+		const char *value, const char *text)
 {
-	const char *root = context->root, *path = fields[JOURNAL_NAME];
-	const char *text = fields[JOURNAL_TEXT];
+	const char *root = context->root;
 	char *now = setting_read(root, path);
 	int error = 0;
 
 	/* As it was already: some refuse to be told what they know. */
 	if (!now || strcmp(now, text)) {
-		error = root_live(root) ? setting_write(root, path, fields[JOURNAL_VALUE]) :
+		error = root_live(root) ? setting_write(root, path, value) :
 			setting_write_text(root, path, text);
 		free(now);
 		now = error ? NULL : setting_read(root, path);
 		error = error ? error : now ? 0 : errno;
 	}
 	if (error) {
-		error_say("%s: %s: it should be \"%s\" again", path, strerror(error),
-			  fields[JOURNAL_VALUE]);
-		return undo_fail(context, path, fields[JOURNAL_VALUE], strerror(error));
+		error_say("%s: %s: it should be \"%s\" again", path, strerror(error), value);
+		return undo_fail(context, path, value, strerror(error));
 	}
-	if (strcmp(now, text)) {
-		error_say("%s was set to \"%s\" again, but shows \"%s\"", path,
-			  fields[JOURNAL_VALUE], now);
-		undo_fail(context, path, fields[JOURNAL_VALUE], now);
+	/* Words beside a switch are others' own. */
+	if (strcmp(now, text) && !setting_holds(kind, now, value)) {
+		error_say("%s was set to \"%s\" again, but shows \"%s\"", path, value, now);
+		undo_fail(context, path, value, now);
 		error = -1;
 	}
 	free(now);
 	return !error;
+}
+
+bool undo_set(struct undo_context *context, char **fields)
+{
+	return undo_write(context, fields[JOURNAL_NAME], SETTING_TEXT, fields[JOURNAL_VALUE],
+			  fields[JOURNAL_TEXT]);
 }
 
 int undo_share_set(struct journal *journal, char **fields)

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
+#include "base/cpulist.h"
+#include "base/setting.h"
 #include "journal/journal.h"
 #include "journal/undo.h"
 
@@ -20,6 +22,7 @@ struct undo_context {
 	const char *place;	/* the directory of the journal */
 	const char *detached;	/* the tid of a task whose journal is undone though it lives */
 	const struct stat *failed;	/* the journal of an attach that has failed is undone as well */
+	struct cpulist allowed;	/* given: what the journal says an administrator has allowed since */
 	char **held;	/* what newer journals note, and therefore comes later: names */
 	size_t nr_held;
 };
@@ -31,6 +34,8 @@ struct undo_kind {
 
 	/* While the task lives that began at VALUE, the journal is that of a run that lives. */
 	bool attached;
+
+	bool aside;	/* no change of the journal's own, but it matters for those before */
 
 	/* The change that @fields note; false, said why: it stays.  NULL: it is no change. */
 	bool (*undo)(struct undo_context *context, char **fields);
@@ -70,10 +75,20 @@ bool undo_fail_task(struct undo_context *context, const char *tid, const char *l
 bool undo_damaged(struct undo_context *context, const char *why);
 bool undo_damaged_line(struct undo_context *context);
 
+/*
+ * Writes @value, or what it is within, @text, and looks whether the file shows it; false, said
+ * why, and what helps.
+ */
+bool undo_write(struct undo_context *context, const char *path, enum setting_kind kind,
+		const char *value, const char *text);
+
 /* Kinds that are no one room's: a file, an instance of the tracer, a task's affinity. */
+bool undo_change(struct undo_context *context, char **fields);
+bool undo_allowed(struct undo_context *context, char **fields);
 bool undo_set(struct undo_context *context, char **fields);
 bool undo_instance(struct undo_context *context, char **fields);
 bool undo_task(struct undo_context *context, char **fields);
+int undo_share_change(struct journal *journal, char **fields);
 int undo_share_set(struct journal *journal, char **fields);
 int undo_share_task(struct journal *journal, char **fields);
 

@@ -61,6 +61,7 @@ static void put_json(FILE *out, const struct undo *undo)
 		json_number(&json, "failed", journal->failed);
 		json_number(&json, "waiting", journal->waiting);
 		json_number(&json, "moved", journal->moved);
+		json_number(&json, "kept", journal->kept);
 		json_close(&json, '}');
 	}
 	json_close(&json, ']');
@@ -116,6 +117,8 @@ static void put_all(FILE *out, const struct undo *undo)
 		fprintf(out, "%u restored", journal->restored);
 		if (journal->moved)
 			fprintf(out, ", %u processes moved back to where it began", journal->moved);
+		if (journal->kept)
+			fprintf(out, ", %u left as somebody has set them since", journal->kept);
 		if (journal->waiting)
 			fprintf(out, ", a run still needs %u of them", journal->waiting);
 		if (journal->failed)
