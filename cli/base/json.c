@@ -19,7 +19,7 @@ static void quoted(FILE *out, const char *text)
 			fputs("\\ufffd", out);
 		else if (code == '"' || code == '\\')
 			fprintf(out, "\\%c", (int)code);
-		else if (code < 0x20 || code == 0x7f)
+		else if (utf8_is_control(code))
 			fprintf(out, "\\u%04lx", (unsigned long)code);
 		else
 			fwrite(from, 1, (size_t)(text - from), out);

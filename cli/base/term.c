@@ -49,14 +49,10 @@ const char *term_time(char text[TERM_TIME], uint64_t ns)
 	return text;
 }
 
-/*
- * Is it for the terminal, as C0, DEL and C1 are, or does it turn the direction of what is beside
- * it, or is it no character?
- */
+/* Is it for the terminal, or no character? */
 static bool is_control(long code)
 {
-	return code < 0x20 || (code >= 0x7f && code < 0xa0) ||
-		(code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+	return code < 0 || utf8_is_control(code);
 }
 
 void term_put(FILE *out, const char *text)
@@ -86,6 +82,14 @@ void term_clean(char *text)
 		}
 	}
 	*text = '\0';
+}
+
+bool term_is_clean(const char *text)
+{
+	while (*text)
+		if (is_control(utf8_next(&text)))
+			return false;
+	return true;
 }
 
 /* One line of at most @columns characters; sequences that colour take no room. */

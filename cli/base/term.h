@@ -28,6 +28,9 @@ void term_put(FILE *out, const char *text);
 /* Makes of @text what that would print. */
 void term_clean(char *text);
 
+/* Is there nothing to be cleaned? */
+bool term_is_clean(const char *text);
+
 /* How many lines and columns the terminal @out has; 24 and 80 where it does not say. */
 void term_size(FILE *out, unsigned int *rows, unsigned int *columns);
 

@@ -155,11 +155,10 @@ static void add_name(char ***names, size_t *count, const char *name, size_t leng
 {
 	char *text = text_format("%.*s", (int)length, name);
 
-	term_clean(text);
-	if (strncmp(text, name, length) || text[length])
-		free(text);
-	else
+	if (term_is_clean(text))
 		*ARRAY_ADD(*names, *count) = text;
+	else
+		free(text);
 }
 
 /* What stands in @path by the files that are known, as in a bundle; a name may come twice. */

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/root.h"
+#include "base/term.h"
 #include "base/text.h"
 #include "machine/kernels.h"
 
@@ -50,7 +51,9 @@ static char *installed(const char *root, const char *running)
 	while (directory && (entry = readdir(directory))) {
 		const char *version = entry->d_name + strlen(CONFIG);
 
-		if (strncmp(entry->d_name, CONFIG, strlen(CONFIG)) || !strcmp(version, running) ||
+		/* One that a terminal would not show as it is is no kernel's. */
+		if (strncmp(entry->d_name, CONFIG, strlen(CONFIG)) || !term_is_clean(version) ||
+		    !strcmp(version, running) ||
 		    (newest && strverscmp(version, newest) < 0) || !has(root, version))
 			continue;
 		free(newest);
@@ -100,6 +103,11 @@ static char *grub_entry(const char *root, const char *version)
 	free(above);
 	free(end);
 	free(menu);
+	/* It is printed, to be copied into a shell. */
+	if (found && !term_is_clean(found)) {
+		free(found);
+		found = NULL;
+	}
 	return found;
 }
 

@@ -135,8 +135,9 @@ void proc_text_state(FILE *out, const struct proc_cpu *cpu, bool colours)
 	char deadline[TERM_TIME], spin[TERM_TIME], budget[TERM_TIME];
 
 	if (!cpu->isolated) {
-		fprintf(out, "%sCPU %d%s: no longer isolated: %s\n", bold, cpu->cpu, plain,
-			proc_text_end(cpu->end));
+		fprintf(out, "%sCPU %d%s: no longer isolated: ", bold, cpu->cpu, plain);
+		term_put(out, proc_text_end(cpu->end));
+		fputc('\n', out);
 		return;
 	}
 	fprintf(out, "%sCPU %d%s: isolated%s; deadline %s, spin %s, yield %s\n", bold,

@@ -207,7 +207,8 @@ void run_isolation_cpu(FILE *out, const struct run *run, int number)
 		      "it ended before it began\n", out);
 		return;
 	}
-	fprintf(out, "%s\n", cpu->isolated ? "it lasts" : proc_text_end(cpu->end));
+	term_put(out, cpu->isolated ? "it lasts" : proc_text_end(cpu->end));
+	fputc('\n', out);
 	put_ticks(out, run, cpu);
 	put_counts(out, cpu);
 	put_senders_ranked(out, run, cpu);
@@ -247,8 +248,11 @@ void run_isolation_brief(FILE *out, const struct run *run)
 		away += cpu->total.n[DEFERRED] + cpu->total.n[EXCLUDED] + cpu->total.n[QUEUED];
 		if (cpu->nr_deliveries)
 			last = &cpu->deliveries[cpu->nr_deliveries - 1];
-		if (!cpu->isolated)
-			fprintf(out, "CPU %d: %s; ", number, proc_text_end(cpu->end));
+		if (!cpu->isolated) {
+			fprintf(out, "CPU %d: ", number);
+			term_put(out, proc_text_end(cpu->end));
+			fputs("; ", out);
+		}
 	}
 	fprintf(out, "%" PRIu64 " deadline misses, ", missed);
 	if (last) {

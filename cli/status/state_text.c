@@ -117,7 +117,8 @@ static void put_longest(FILE *out, const struct proc_cpu *cpu)
 		term_put(out, deed);
 		free(deed);
 	} else {
-		fprintf(out, ", kind %s", kind->name);
+		fputs(", kind ", out);
+		term_put(out, kind->name);
 	}
 	fputc('\n', out);
 }

@@ -18,6 +18,14 @@ static void put_stack(FILE *out, const struct proc_stack *stack)
 	}
 }
 
+/* How its isolation ended, between these. */
+static void put_end(FILE *out, const char *before, const struct proc_cpu *cpu, const char *behind)
+{
+	fputs(before, out);
+	term_put(out, proc_text_end(cpu->end));
+	fputs(behind, out);
+}
+
 static void put_cpu(FILE *out, const struct why *why, const struct why_cpu *cpu)
 {
 	const char *bold = term_style(why->colours, TERM_BOLD);
@@ -30,12 +38,13 @@ static void put_cpu(FILE *out, const struct why *why, const struct why_cpu *cpu)
 	else if (cpu->now->isolated)
 		fputs("since its isolation began", out);
 	else
-		fprintf(out, "in its last isolation (%s)", proc_text_end(cpu->now->end));
+		put_end(out, "in its last isolation (", cpu->now, ")");
 	fprintf(out, ": %s\n", *counts ? counts : "nobody asked for it");
 	free(counts);
-	if (why->seconds > 0 && !cpu->now->isolated)
-		fprintf(out, "%*sits isolation has ended meanwhile: %s\n", INDENT, "",
-			proc_text_end(cpu->now->end));
+	if (why->seconds > 0 && !cpu->now->isolated) {
+		fprintf(out, "%*s", INDENT, "");
+		put_end(out, "its isolation has ended meanwhile: ", cpu->now, "\n");
+	}
 	if (cpu->anew)
 		fprintf(out, "%*sa new isolation began meanwhile: only the new one is counted\n",
 			INDENT, "");
@@ -82,7 +91,8 @@ static void put_delivery(FILE *out, const struct why *why, int cpu,
 		}
 		free(deed);
 	} else {
-		fprintf(out, ", kind %s", delivery->kind);
+		fputs(", kind ", out);
+		term_put(out, delivery->kind);
 	}
 	fputc('\n', out);
 	if (why->stacks)

@@ -152,6 +152,9 @@ static void json_strings(void)
 {
 	CHECK_TEXT(quoted("a \"b\" \\c/"), "\"a \\\"b\\\" \\\\c/\"");
 	CHECK_TEXT(quoted("\t\n\033\x7f"), "\"\\u0009\\u000a\\u001b\\u007f\"");
+	/* U+0080 to U+009F steer a terminal as well: the last but one begins a sequence. */
+	CHECK_TEXT(quoted("\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0"), "\"\\u0080\\u009b\\u009f\xc2\xa0\"");
+	CHECK_TEXT(quoted("\xe2\x80\xae\xe2\x81\xa9"), "\"\\u202e\\u2069\"");
 	CHECK_TEXT(quoted("pr\xc3\xbc" "f \xe2\x82\xac \xf0\x9f\x99\x82"),
 		   "\"pr\xc3\xbc" "f \xe2\x82\xac \xf0\x9f\x99\x82\"");
 	CHECK_TEXT(quoted("cut \xe2\x82"), "\"cut \\ufffd\\ufffd\"");

@@ -278,6 +278,12 @@ def test_stock_kernel(isolator: Path, tmp_path: Path, command: list[str], code: 
     # A line of its own, that can be copied.
     assert ("  grub-reboot 'Advanced options for Debian GNU/Linux>Debian GNU/Linux, with Linux "
             "6.12.95-isolator' && reboot\n") in said()
+    # What steers a terminal is no title's and no version's.
+    _install(root, "6.99\033[2J\xe2\x9b", "CONFIG_ISOLATOR=y")
+    (root / "boot/grub/grub.cfg").write_text(
+        MENU.replace("Advanced", "\033]0;owned\a\x9b2JAdvanced"))
+    assert "6.12.95-isolator has, which is installed. To use it, reboot and choose it" in words()
+    assert not {*said()} & {"\033", "\a", "\x9b"}
 
 
 def test_units(tmp_path: Path) -> None:

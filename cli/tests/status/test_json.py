@@ -273,3 +273,28 @@ def test_damaged(isolator: Path, laid_out: Path, arguments: list[str]) -> None:
             assert done.stdout.decode()[-1:] in ("", "\n")  # UTF-8
         path.write_bytes(whole)
     assert codes == {0, 1} if arguments == ["export"] else {1} < codes
+
+
+@pytest.mark.parametrize(("name", "fixture", "end"), [("status", "busy", "exit"),
+                                                      ("why", "ended", "stop")])
+def test_words_that_steer_a_terminal(isolator: Path, tmp_path: Path, name: str, fixture: str,
+                                     end: str) -> None:
+    """Files of --proc are anybody's: how an isolation ended, and what kinds there are."""
+    unpack(fixture, tmp_path)
+    word = "\033[2J\u009b2J"
+    status, senders = tmp_path / "status", tmp_path / "senders"
+    status.write_text(status.read_text().replace(f"ended {end}", f"ended {word}"))
+    senders.write_text("".join(line for line in senders.read_text().splitlines(keepends=True)
+                               if "kind others" not in line))  # whose kind may be any
+    for file, line in (("stats", f"cpu 1 kind {word} longest_ns 9900000000\n"),
+                       ("deliveries", f"cpu 1 immediate kind {word} at_ns 1 waited_ns 0\n")):
+        with (tmp_path / file).open("a") as table:
+            table.write(line)
+    done = subprocess.run([isolator, name, "--proc", tmp_path], capture_output=True, text=True,
+                          check=False)
+    assert done.stdout.count("?[2J?2J") == 2, done.stdout
+    assert not {*done.stdout} & {"\033", "\u009b"}
+    done = subprocess.run([isolator, name, "--json", "--proc", tmp_path], capture_output=True,
+                          text=True, check=False)
+    assert valid(name, done.stdout) and "\\u001b[2J\\u009b2J" in done.stdout
+    assert not {*done.stdout} & {"\033", "\u009b"}
