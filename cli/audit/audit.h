@@ -118,6 +118,9 @@ const struct capture_file *audit_mask(struct audit *audit, struct cpulist *list,
 char **audit_names(struct audit *audit, size_t *count, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* The same of the directories in it, as capture_directories(). */
+char **audit_directories(struct audit *audit, size_t *count, const char *path);
+
 /* @path could not be read, and why; once for each path. */
 void audit_unread(struct audit *audit, const char *path, const char *why);
 

@@ -159,17 +159,31 @@ const struct capture_file *audit_mask(struct audit *audit, struct cpulist *list,
 	return hold(audit, file, file && cpulist_parse_mask(file->value, list), "mask of CPUs");
 }
 
+/* @path showed @count names: if none, is it for want of permission? */
+static void look_for_denial(struct audit *audit, const char *path, size_t count)
+{
+	const struct capture_file *denied = count ? NULL : capture_find(audit->capture, path);
+
+	if (denied && denied->error && denied->error != ENOENT)
+		audit_denied(audit, path, denied->error);
+}
+
 char **audit_names(struct audit *audit, size_t *count, const char *format, ...)
 {
-	const struct capture_file *denied;
 	char **names, *path;
 
 	PATH(path, format);
 	names = capture_names(audit->capture, path, count);
-	denied = *count ? NULL : capture_find(audit->capture, path);
-	if (denied && denied->error && denied->error != ENOENT)
-		audit_denied(audit, path, denied->error);
+	look_for_denial(audit, path, *count);
 	free(path);
+	return names;
+}
+
+char **audit_directories(struct audit *audit, size_t *count, const char *path)
+{
+	char **names = capture_directories(audit->capture, path, count);
+
+	look_for_denial(audit, path, *count);
 	return names;
 }
 

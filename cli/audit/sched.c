@@ -110,7 +110,7 @@ static void find_kernel_threads(struct audit *audit)
 static void look_partitions(struct audit *audit, const char *path, int depth)
 {
 	size_t count;
-	char **names = audit_names(audit, &count, "%s", path);
+	char **names = audit_directories(audit, &count, path);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct capture_file *file;

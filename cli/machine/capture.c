@@ -162,8 +162,8 @@ static void add_name(char ***names, size_t *count, const char *name, size_t leng
 }
 
 /* What stands in @path by the files that are known, as in a bundle; a name may come twice. */
-static void add_known(const struct capture *capture, const char *path, char ***names,
-		      size_t *count)
+static void add_known(const struct capture *capture, const char *path, bool directories,
+		      char ***names, size_t *count)
 {
 	size_t length = strlen(path);
 
@@ -172,13 +172,24 @@ static void add_known(const struct capture *capture, const char *path, char ***n
 		const char *name = file->path + length + 1;
 
 		if (file->error != ENOENT && !strncmp(file->path, path, length) &&
-		    file->path[length] == '/')
+		    file->path[length] == '/' && (!directories || strchr(name, '/')))
 			add_name(names, count, name, strcspn(name, "/"));
 	}
 }
 
-static void add_entries(struct capture *capture, const char *path, char ***names,
-			size_t *count)
+/* Not a link to one either, of whatever file system. */
+static bool is_directory(int fd, const struct dirent *entry)
+{
+	struct stat status;
+
+	if (entry->d_type != DT_UNKNOWN)
+		return entry->d_type == DT_DIR;
+	return !fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) &&
+		S_ISDIR(status.st_mode);
+}
+
+static void add_entries(struct capture *capture, const char *path, bool directories,
+			char ***names, size_t *count)
 {
 	int fd = root_open(capture->root, path, O_RDONLY | O_DIRECTORY);
 	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
@@ -192,19 +203,23 @@ static void add_entries(struct capture *capture, const char *path, char ***names
 		return;
 	}
 	while ((entry = readdir(directory)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
+		    (!directories || is_directory(fd, entry)))
 			add_name(names, count, entry->d_name, strlen(entry->d_name));
 	closedir(directory);
 }
 
-char **capture_names(struct capture *capture, const char *path, size_t *count)
+static char **names_in(struct capture *capture, const char *path, bool directories,
+		       size_t *count)
 {
 	char **names = NULL;
 	size_t all = 0;
 
-	add_known(capture, path, &names, &all);
+	/* Of a directory a file that is known may have been read through a link. */
+	if (!directories || capture->kind == CAPTURE_BUNDLE)
+		add_known(capture, path, directories, &names, &all);
 	if (capture->kind != CAPTURE_BUNDLE)
-		add_entries(capture, path, &names, &all);
+		add_entries(capture, path, directories, &names, &all);
 	*count = 0;
 	if (!all)
 		return names;
@@ -216,6 +231,16 @@ char **capture_names(struct capture *capture, const char *path, size_t *count)
 			names[(*count)++] = names[i];
 	}
 	return names;
+}
+
+char **capture_names(struct capture *capture, const char *path, size_t *count)
+{
+	return names_in(capture, path, false, count);
+}
+
+char **capture_directories(struct capture *capture, const char *path, size_t *count)
+{
+	return names_in(capture, path, true, count);
 }
 
 void capture_names_free(char **names, size_t count)

@@ -59,6 +59,12 @@ void capture_fill_number(struct capture_file *file, uint64_t number);
  */
 char **capture_names(struct capture *capture, const char *path, size_t *count);
 
+/*
+ * The same of the directories in it, without links to any: below them nothing comes
+ * twice, and there is an end.
+ */
+char **capture_directories(struct capture *capture, const char *path, size_t *count);
+
 void capture_names_free(char **names, size_t count);
 
 /* The file "comm" of a process of this name; NULL: none runs, or none is known. */

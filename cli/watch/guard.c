@@ -11,6 +11,7 @@
 
 #define CGROUP "/sys/fs/cgroup"
 #define CPU "/sys/devices/system/cpu"
+#define PARTITION_DEPTH 32
 
 const char *const guard_reasons[GUARD_REASONS] = {
 	[GUARD_NAMED] = "option",
@@ -65,11 +66,15 @@ static void read_isolated(struct cpulist *list, struct capture *capture)
 	free(text);
 }
 
-/* Kernels before 6.7 do not sum them up; there a partition's parents are partitions. */
-static void read_partitions(struct cpulist *list, struct capture *capture, const char *path)
+/*
+ * Kernels before 6.7 do not sum them up; there a partition's parents are partitions.  A capture
+ * is anybody's: cgroups have no links to others, and are not nested without end.
+ */
+static void read_partitions(struct cpulist *list, struct capture *capture, const char *path,
+			    unsigned int depth)
 {
 	size_t count;
-	char **names = capture_names(capture, path, &count);
+	char **names = capture_directories(capture, path, &count);
 
 	for (size_t i = 0; i < count; i++) {
 		char *group = text_format("%s/%s", path, names[i]);
@@ -79,9 +84,9 @@ static void read_partitions(struct cpulist *list, struct capture *capture, const
 
 		if (!file->error && !strcmp(file->value, "isolated"))
 			add_file(list, capture, cpus);
-		if (!file->error && (!strcmp(file->value, "isolated") ||
-				     !strcmp(file->value, "root")))
-			read_partitions(list, capture, group);
+		if (!file->error && depth > 1 && (!strcmp(file->value, "isolated") ||
+						  !strcmp(file->value, "root")))
+			read_partitions(list, capture, group, depth - 1);
 		free(cpus);
 		free(kind);
 		free(group);
@@ -148,7 +153,8 @@ void guard_read(struct guard *guard, struct capture *capture, const struct cpuli
 		guard->of[i].given = true;
 	read_isolated(&guard->of[GUARD_ISOLATED], capture);
 	if (!add_file(&guard->of[GUARD_PARTITION], capture, CGROUP "/cpuset.cpus.isolated"))
-		read_partitions(&guard->of[GUARD_PARTITION], capture, CGROUP);
+		read_partitions(&guard->of[GUARD_PARTITION], capture, CGROUP,
+				PARTITION_DEPTH);
 	read_parameter(guard, GUARD_ISOLCPUS, capture, CPU "/isolated");
 	read_parameter(guard, GUARD_NOHZ_FULL, capture, CPU "/nohz_full");
 	read_shield(&guard->of[GUARD_SHIELD], capture);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a capture tells of its files. */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "check.h"
@@ -60,10 +64,45 @@ static void names(void)
 	capture_free(&capture);
 }
 
+/* Links that lead back would be directories without end. */
+static void directories(void)
+{
+	char dir[] = "/tmp/isolator-capture-XXXXXX", **names;
+	struct capture capture;
+	size_t count;
+	int fd;
+
+	CHECK(mkdtemp(dir));
+	fd = open(dir, O_RDONLY | O_DIRECTORY);
+	CHECK(!mkdirat(fd, "a", 0700) && !mkdirat(fd, "a/b", 0700));
+	CHECK(!symlinkat(".", fd, "a/c") && !symlinkat("b", fd, "a/d"));
+	CHECK(!mknodat(fd, "a/b/file", S_IFREG | 0600, 0));
+	CHECK(!capture_open(&capture, dir));
+	/* A file that was read through a link does not make a directory of it. */
+	CHECK(!capture_read(&capture, "/a/c/b/file")->error);
+	names = capture_directories(&capture, "/a", &count);
+	CHECK(count == 1 && !strcmp(names[0], "b"));
+	capture_names_free(names, count);
+	check_names(&capture, "/a", " b c d");
+	capture_free(&capture);
+	CHECK(!unlinkat(fd, "a/b/file", 0) && !unlinkat(fd, "a/c", 0) && !unlinkat(fd, "a/d", 0));
+	CHECK(!unlinkat(fd, "a/b", AT_REMOVEDIR) && !unlinkat(fd, "a", AT_REMOVEDIR));
+	CHECK(!close(fd) && !rmdir(dir));
+
+	capture = (struct capture){ .root = "a.tar", .kind = CAPTURE_BUNDLE };
+	add(&capture, "/d/file");
+	add(&capture, "/d/b/c");
+	names = capture_directories(&capture, "/d", &count);
+	CHECK(count == 1 && !strcmp(names[0], "b"));
+	capture_names_free(names, count);
+	capture_free(&capture);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "names in a directory of a bundle", names },
+		{ "directories without links", directories },
 	};
 
 	return check_run(tests, sizeof(tests) / sizeof(tests[0]));

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clitest import CLI, closed
+from clitest import CLI, PATIENCE_S, closed
 from watchtest import (
     EXCEEDED,
     INCONCLUSIVE,
@@ -450,6 +450,21 @@ def test_screen(looks: Looks, arm64: Files) -> None:
     for rows in (1, 5, 11):
         assert any(line.startswith(">") and " 36 " in line
                    for line in lines(f"screen={rows}x100", "down", "down"))
+
+
+def test_partitions_without_end(looks: Looks, x86: Files) -> None:
+    """Links in a capture that lead back are no cgroups: it ends, and says the same."""
+    part = "/sys/fs/cgroup/{}cpuset.cpus.partition"
+    files = {**x86, part.format("a/"): ("isolated\n", 0o644),
+             "/sys/fs/cgroup/a/cpuset.cpus.effective": ("1\n", 0o644),
+             part.format(""): ("root\n", 0o644)}
+    for which in ("before", "now"):
+        groups = looks.directory / f"{which}-1/sys/fs/cgroup"
+        groups.mkdir(parents=True)
+        for name in "xyz":
+            (groups / name).symlink_to(".")
+    document = looks.json(files, later(files, {"LOC": {0: 1}}), timeout=PATIENCE_S)
+    assert document["protected"]["reasons"] == [{"reason": "cpuset", "cpus": [1]}]
 
 
 def test_nothing_is_changed(looks: Looks, arm64: Files) -> None:
