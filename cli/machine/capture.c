@@ -250,19 +250,47 @@ void capture_names_free(char **names, size_t count)
 	free(names);
 }
 
-/* Is @path, which is not kept unless it is, a process's of this name? */
-static const struct capture_file *named(struct capture *capture, const char *path,
-					const char *name)
+/*
+ * Is the process root's?  Its effective user alone may be by a program that is set-UID, which
+ * has the name of any link to it.  Not kept: who looks for a daemon asks for its name only.  A
+ * directory need not say whose it is.
+ */
+static bool is_of_root(const struct capture *capture, const char *pid)
+{
+	char *path = text_format("/proc/%s/status", pid);
+	unsigned int real = 0, effective = 0;
+	const char *line;
+	mode_t mode;
+	size_t size;
+	char *text = take(capture, path, &size, &mode);
+	bool known = text || capture->kind == CAPTURE_DIRECTORY;
+
+	line = text ? strstr(text, "\nUid:\t") : NULL;
+	if (line)
+		known = sscanf(line, " Uid: %u %u", &real, &effective) == 2;
+	free(text);
+	free(path);
+	return known && !real && !effective;
+}
+
+/* The file "comm" of the process, which is not kept unless it is root's and of this name. */
+static const struct capture_file *named(struct capture *capture, const char *pid,
+					const char *path, const char *name)
 {
 	struct capture_file *file = capture_find(capture, path);
 	mode_t mode;
 	size_t size;
 	char *text;
 
-	if (file || capture->kind == CAPTURE_BUNDLE)
+	if (capture->kind == CAPTURE_BUNDLE)
 		return file && file->value && !strcmp(file->value, name) ? file : NULL;
+	/* It may have been read before, and whoever it is of. */
+	if (file)
+		return file->value && !strcmp(file->value, name) && is_of_root(capture, pid) ?
+			file : NULL;
 	text = take(capture, path, &size, &mode);
-	if (text && !strncmp(text, name, strlen(name)) && !strcmp(text + strlen(name), "\n")) {
+	if (text && !strncmp(text, name, strlen(name)) && !strcmp(text + strlen(name), "\n") &&
+	    is_of_root(capture, pid)) {
 		file = capture_add(capture, path);
 		file->mode = mode;
 		capture_fill(file, text, size);
@@ -284,7 +312,7 @@ const struct capture_file *capture_process(struct capture *capture, const char *
 		if (!text_is_number(pids[i]))
 			continue;
 		path = text_format("/proc/%s/comm", pids[i]);
-		found = named(capture, path, name);
+		found = named(capture, pids[i], path, name);
 		free(path);
 	}
 	capture_names_free(pids, count);

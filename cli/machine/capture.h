@@ -67,7 +67,10 @@ char **capture_directories(struct capture *capture, const char *path, size_t *co
 
 void capture_names_free(char **names, size_t count);
 
-/* The file "comm" of a process of this name; NULL: none runs, or none is known. */
+/*
+ * The file "comm" of root's process of this name, as anybody's process may have any name; NULL:
+ * none runs, or none is known.
+ */
 const struct capture_file *capture_process(struct capture *capture, const char *name);
 
 #endif

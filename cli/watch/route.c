@@ -95,7 +95,7 @@ void router_close(struct router *router)
 	*router = (struct router){ 0 };
 }
 
-/* Where its thread may run.  One that ends just now is none. */
+/* Where its thread may run.  One that ends just now is none, nor is a program of its name. */
 static void look_at_thread(const struct router *router, struct route *route, const char *number)
 {
 	for (size_t i = 0; i < router->nr_threads; i++) {
@@ -105,6 +105,10 @@ static void look_at_thread(const struct router *router, struct route *route, con
 		if (strcmp(thread->number, number) ||
 		    !task_read(&task, router->audit.capture->root, thread->tid))
 			continue;
+		if (!task.kernel) {
+			task_free(&task);
+			continue;
+		}
 		route->thread = (struct route_thread){
 			.number = text_format("%s", number),
 			.tid = text_format("%s", thread->tid),

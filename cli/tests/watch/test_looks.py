@@ -452,6 +452,15 @@ def test_screen(looks: Looks, arm64: Files) -> None:
                    for line in lines(f"screen={rows}x100", "down", "down"))
 
 
+def test_program_with_the_name_of_a_handler(looks: Looks, arm64: Files) -> None:
+    """Its affinity is not the interrupt's, and nobody is told to change it."""
+    stat, mode = arm64["/proc/312/stat"]
+    files = {**arm64, "/proc/312/stat": (stat.replace(" 2129984 ", " 4194304 "), mode)}
+    found = row(looks.json(files, later(files, {"47": {1: 6}})), "47")
+    assert found["route"]["thread"] is None
+    assert "312" not in json.dumps(found)
+
+
 def test_partitions_without_end(looks: Looks, x86: Files) -> None:
     """Links in a capture that lead back are no cgroups: it ends, and says the same."""
     part = "/sys/fs/cgroup/{}cpuset.cpus.partition"
