@@ -117,32 +117,50 @@ static void kill_children(void)
 /* One of @workers, which is no end that it has by itself, was among those that ended. */
 enum reaped { REAPED_OTHERS, REAPED_WORKER, REAPED_ALL };
 
-static enum reaped reap(const pid_t *workers, size_t count)
+/*
+ * The number of a worker is its own, and its group's, until it is reaped; then it is forgotten,
+ * as it may be any process's.  What the worker has left is told to end before that.
+ */
+static enum reaped reap(pid_t *workers, size_t count)
 {
 	enum reaped what = REAPED_OTHERS;
-	pid_t ended;
+	siginfo_t ended = { 0 };
+	int none;
 
-	while ((ended = waitpid(-1, NULL, WNOHANG)) > 0)
-		for (size_t i = 0; i < count; i++)
-			if (ended == workers[i])
-				what = REAPED_WORKER;
-	return ended < 0 && errno == ECHILD ? REAPED_ALL : what;
+	while (!(none = waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT)) && ended.si_pid) {
+		for (size_t i = 0; i < count; i++) {
+			if (ended.si_pid != workers[i])
+				continue;
+			kill(-workers[i], SIGTERM);
+			workers[i] = 0;
+			what = REAPED_WORKER;
+		}
+		waitpid(ended.si_pid, NULL, 0);
+		ended.si_pid = 0;
+	}
+	return none && errno == ECHILD ? REAPED_ALL : what;
+}
+
+/* To those that are there, and what they have started. */
+static void tell(const pid_t *workers, size_t count, int signal)
+{
+	for (size_t i = 0; i < count; i++)
+		if (workers[i])
+			kill(-workers[i], signal);
 }
 
 /* All of them, and all that they have left: none is there any more when it returns. */
-static void end_all(const pid_t *workers, size_t count)
+static void end_all(pid_t *workers, size_t count)
 {
 	uint64_t limit = wait_clock_ns() + GRACE_NS;
 	sigset_t child;
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	for (size_t i = 0; i < count; i++)
-		kill(-workers[i], SIGTERM);
-	while (reap(NULL, 0) != REAPED_ALL) {
+	tell(workers, count, SIGTERM);
+	while (reap(workers, count) != REAPED_ALL) {
 		if (wait_clock_ns() >= limit) {
-			for (size_t i = 0; i < count; i++)
-				kill(-workers[i], SIGKILL);
+			tell(workers, count, SIGKILL);
 			kill_children();
 		}
 		sigtimedwait(&child, NULL, &look);
