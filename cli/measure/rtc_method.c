@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -15,11 +13,11 @@
 
 #define FLAGS 8		/* low bits of what is read: what came; above: how many */
 
-/* What one thread has. */
-struct rtc {
+/* There is one run in a process, and of the clock one reader. */
+static struct {
 	int file;
-	struct rtc_grid grid;
-};
+	unsigned long before;	/* the rate that it had */
+} armed;
 
 struct rtc_grid rtc_grid(uint64_t began_ns, uint64_t known_ns, unsigned int rate)
 {
@@ -48,41 +46,72 @@ void rtc_take(struct worker *worker, struct rtc_grid *grid, unsigned long data, 
 	series_end(series);
 }
 
-static bool fail(struct worker *worker, const char *what, const char *help)
+static int fail(const char *path, const char *what, const char *help)
 {
-	const struct rtc_options *options = worker->options;
-
-	snprintf(worker->failure, sizeof(worker->failure), "%s: %s: %s%s%s", options->path, what,
-		 strerror(errno), *help ? ": " : "", help);
-	return false;
+	error_say("%s: %s: %s%s%s", path, what, strerror(errno), *help ? ": " : "", help);
+	return -1;
 }
 
-static bool open_rtc(struct worker *worker)
+/* 0 if the chip has it then; -1 with errno, 0: it has another. */
+static int set_rate(unsigned long rate)
 {
-	const struct rtc_options *options = worker->options;
-	struct rtc *rtc = calloc(1, sizeof(*rtc));
-	unsigned long rate = 0;
+	unsigned long now = 0;
 
-	if (!rtc)
-		error_no_memory();
-	worker->own = rtc;
-	rtc->file = open(options->path, O_RDONLY | O_CLOEXEC);
-	if (rtc->file < 0) {
-		fail(worker, "cannot open it", errno == EBUSY ? "another program uses it" :
-		     errno == EACCES || errno == EPERM ? error_denied() : "");
-		free(rtc);
-		return false;
+	if (ioctl(armed.file, RTC_IRQP_SET, rate) || ioctl(armed.file, RTC_IRQP_READ, &now))
+		return -1;
+	errno = 0;
+	return now == rate ? 0 : -1;
+}
+
+/* As it was before; false, said why. */
+static bool put_back(const char *path)
+{
+	bool good = !set_rate(armed.before);
+
+	if (!good)
+		error_say("%s: its rate of %lu a second cannot be put back: %s: start programs that read it again",
+			  path, armed.before, errno ? strerror(errno) : "it has another");
+	close(armed.file);
+	return good;
+}
+
+static int arm(const void *data, const struct cpulist *cpus, const char *root,
+	       struct result *result)
+{
+	const struct rtc_options *options = data;
+
+	(void)cpus;
+	(void)root;
+	(void)result;
+	armed.file = open(options->path, O_RDONLY | O_CLOEXEC);
+	if (armed.file < 0)
+		return fail(options->path, "cannot open it", errno == EBUSY ?
+			    "another program uses it" : errno == EACCES || errno == EPERM ?
+			    error_denied() : "");
+	/* What it has is set, too: whoever may not do that could not put it back either. */
+	if (ioctl(armed.file, RTC_IRQP_READ, &armed.before) || set_rate(armed.before)) {
+		fail(options->path, "could not put its rate back afterwards", error_denied());
+		close(armed.file);
+		return -1;
 	}
-	if (ioctl(rtc->file, RTC_IRQP_SET, (unsigned long)options->rate))
-		fail(worker, "cannot set this rate",
+	if (!set_rate(options->rate))
+		return 0;
+	if (errno)
+		fail(options->path, "cannot set this rate",
 		     "only root may; others choose a --period of at least 16ms, or what /sys/class/rtc/rtc0/max_user_freq allows");
-	else if (ioctl(rtc->file, RTC_IRQP_READ, &rate) || rate != options->rate)
-		fail(worker, "the chip has another rate than the one that was set", "try a longer --period");
 	else
-		return true;
-	close(rtc->file);
-	free(rtc);
-	return false;
+		error_say("%s: the chip has another rate than the one that was set: try a longer --period",
+			  options->path);
+	put_back(options->path);
+	return -1;
+}
+
+static bool disarm(struct result *result, const void *data)
+{
+	const struct rtc_options *options = data;
+
+	(void)result;
+	return put_back(options->path);
 }
 
 /*
@@ -97,18 +126,17 @@ static void stop(int file)
 
 static void run_rtc(struct worker *worker)
 {
-	struct rtc *rtc = worker->own;
 	uint64_t began_ns = wait_clock_ns();
 	struct rtc_grid grid;
 
 	/* That it cannot be turned on leaves a series without triggers, which is told. */
-	if (ioctl(rtc->file, RTC_PIE_ON, 0))
+	if (ioctl(armed.file, RTC_PIE_ON, 0))
 		return;
 	grid = rtc_grid(began_ns, wait_clock_ns(), ((const struct rtc_options *)worker->options)->rate);
 	while (!worker_over(worker) &&
 	       !(worker->samples && worker->series[0]->triggers >= worker->samples)) {
 		unsigned long data;
-		ssize_t size = read(rtc->file, &data, sizeof(data));
+		ssize_t size = read(armed.file, &data, sizeof(data));
 		uint64_t now_ns = wait_clock_ns();
 
 		if (size == (ssize_t)sizeof(data))
@@ -118,22 +146,14 @@ static void run_rtc(struct worker *worker)
 		if (now_ns >= worker->end_ns)
 			break;
 	}
-	stop(rtc->file);
-}
-
-static void close_rtc(struct worker *worker)
-{
-	struct rtc *rtc = worker->own;
-
-	close(rtc->file);
-	free(rtc);
+	stop(armed.file);
 }
 
 const struct method rtc_method = {
 	.name = "rtc",
 	.series = { "latency" },
 	.monotonic = "the kernel's timer that stands for the chip is set by it",
-	.open = open_rtc,
+	.arm = arm,
+	.disarm = disarm,
 	.run = run_rtc,
-	.close = close_rtc,
 };
