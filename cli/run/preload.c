@@ -14,21 +14,20 @@
 #include "proc/device.h"
 #include "run/run.h"
 
-#define BYTES 4096	/* a page, or less than one */
-
 int run_preload_make(struct run *run)
 {
 	void *memory;
 
 	/* The program, maybe another user's, has it too: cut off, it would end this command. */
 	run->preload_fd = memfd_create("isolator", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (run->preload_fd < 0 || ftruncate(run->preload_fd, BYTES) ||
-	    fcntl(run->preload_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+	if (run->preload_fd < 0 || ftruncate(run->preload_fd, PRELOAD_BYTES) ||
+	    fcntl(run->preload_fd, F_ADD_SEALS, PRELOAD_SEALS))
 		return error_say("--preload: cannot make memory for its counts: %s",
 				 strerror(errno));
-	memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, run->preload_fd, 0);
+	memory = mmap(NULL, PRELOAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, run->preload_fd, 0);
 	if (memory == MAP_FAILED)
 		return error_say("--preload: cannot map its counts: %s", strerror(errno));
+	*(struct preload_counts *)memory = (struct preload_counts){ .magic = PRELOAD_MAGIC };
 	run->preload_counts = memory;
 	return 0;
 }
@@ -70,7 +69,7 @@ bool run_preload_ticks(const struct run *run, uint64_t *ticks)
 void run_preload_free(struct run *run)
 {
 	if (run->preload_counts)
-		munmap(run->preload_counts, BYTES);
+		munmap(run->preload_counts, PRELOAD_BYTES);
 	if (run->preload_fd > 0)
 		close(run->preload_fd);
 }

@@ -12,11 +12,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +26,7 @@
 #include <isolator/preload.h>
 #include <linux/isolator.h>
 
+#define DEVICE		"/dev/isolator"
 #define EXPORT		__attribute__((visibility("default")))
 #define LOOK_EVERY	1024	/* calls of a thread without a page between two looks */
 #define PAGE_BYTES	((size_t)sysconf(_SC_PAGESIZE))
@@ -114,25 +117,50 @@ static void *next(const char *name)
 	return dlsym(RTLD_NEXT, name);
 }
 
-/* "DEVICE COUNTS", the numbers of two descriptors; what this executes inherits neither. */
+static bool is_device(int fd)
+{
+	struct statx own, there;
+
+	return !statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &own) && S_ISCHR(own.stx_mode) &&
+		!statx(AT_FDCWD, DEVICE, 0, STATX_TYPE, &there) && S_ISCHR(there.stx_mode) &&
+		own.stx_rdev_major == there.stx_rdev_major &&
+		own.stx_rdev_minor == there.stx_rdev_minor;
+}
+
+static bool is_counts(int fd)
+{
+	struct preload_counts first;
+	struct statx own;
+
+	return fcntl(fd, F_GET_SEALS) == PRELOAD_SEALS &&
+		!statx(fd, "", AT_EMPTY_PATH, STATX_SIZE, &own) && own.stx_size == PRELOAD_BYTES &&
+		pread(fd, &first, sizeof(first), 0) == sizeof(first) &&
+		first.magic == PRELOAD_MAGIC;
+}
+
+/*
+ * "DEVICE COUNTS", the numbers of two descriptors; what this executes inherits neither.  What a
+ * static program before this one has executed had both, and may have used the numbers for its
+ * own files: those are left alone.
+ */
 static void take_descriptors(void)
 {
 	const char *text = getenv(PRELOAD_VARIABLE);
-	int counting = -1;
+	int first, second;
 	void *shared;
 
-	if (!text || sscanf(text, "%d %d", &device, &counting) != 2 || device < 0 ||
-	    fcntl(device, F_SETFD, FD_CLOEXEC) < 0) {
-		device = -1;
+	if (!text || sscanf(text, "%d %d", &first, &second) != 2)
 		return;
-	}
 	unsetenv(PRELOAD_VARIABLE);
-	shared = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, counting, 0);
+	if (!is_device(first) || !is_counts(second) || fcntl(first, F_SETFD, FD_CLOEXEC) < 0)
+		return;
+	device = first;
+	shared = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, second, 0);
 	if (shared != MAP_FAILED) {
 		counts = shared;
 		counts->loaded = 1;
 	}
-	close(counting);
+	close(second);
 }
 
 static void find_next(void)

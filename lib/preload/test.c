@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * The preload library: with a file as the page, and this program's ioctl() as the
- * kernel's.   test-preload LIBRARY
+ * kernel's, as is its statx() for the device.   test-preload LIBRARY
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -25,6 +26,7 @@
 #define COUNTS	101
 #define COPY	102	/* of both, for the test: the library closes one */
 #define MANY	5000
+#define ANOTHER_DEVICE	"TEST_ANOTHER_DEVICE"	/* in the environment: it is none of ours */
 
 static struct isolator_page *page;
 static struct preload_counts *counts;
@@ -48,6 +50,20 @@ int ioctl(int fd, unsigned long request, ...)
 	page->due = 0;
 	/* What a system call may do; the program must not see it. */
 	errno = EINTR;
+	return 0;
+}
+
+/* So does this. */
+int statx(int directory, const char *path, int flags, unsigned int mask, struct statx *status)
+{
+	bool named = !strcmp(path, "/dev/isolator");
+
+	if (!named && directory != DEVICE)
+		return (int)syscall(SYS_statx, directory, path, flags, mask, status);
+	*status = (struct statx){
+		.stx_mode = S_IFCHR, .stx_rdev_major = 10,
+		.stx_rdev_minor = named && getenv(ANOTHER_DEVICE) ? 8 : 7,
+	};
 	return 0;
 }
 
@@ -244,6 +260,21 @@ static void an_end_is_noticed(void)
 	CHECK_EQUAL(ticks, 1);
 }
 
+/* What has the numbers of both by then; each is left as it is. */
+static const char *const foreign[] = { "unsealed", "unmarked", "another device" };
+#define FOREIGN (sizeof(foreign) / sizeof(foreign[0]))
+
+static int foreign_codes[FOREIGN];
+
+static void others_files_are_left_alone(void)
+{
+	for (size_t i = 0; i < FOREIGN; i++)
+		if (foreign_codes[i]) {
+			printf("# %s: %#x\n", foreign[i], foreign_codes[i]);
+			check_failed = true;
+		}
+}
+
 static void fresh(void)
 {
 	ticks = 0;
@@ -259,25 +290,74 @@ static const struct test tests[] = {
 	{ "fork's child does not tick", fork_inherits_nothing },
 	{ "what is executed inherits nothing", what_it_executes_inherits_nothing },
 	{ "an end is noticed, and a new start", an_end_is_noticed },
+	{ "files that have the numbers by then are left alone", others_files_are_left_alone },
 };
 
-static int file(int fd)
+static int file(int fd, uint64_t magic, int seals)
 {
-	int memory = memfd_create("memory", 0);
+	const struct preload_counts first = { .magic = magic };
+	int memory = memfd_create("memory", MFD_ALLOW_SEALING);
 
-	return memory < 0 || ftruncate(memory, 4096) < 0 || dup2(memory, fd) != fd ||
-		dup2(memory, COPY + fd - DEVICE) < 0 ? -1 : 0;
+	return memory < 0 || ftruncate(memory, PRELOAD_BYTES) < 0 ||
+		pwrite(memory, &first, sizeof(first), 0) < 0 ||
+		(seals && fcntl(memory, F_ADD_SEALS, seals) < 0) || dup2(memory, fd) != fd ||
+		dup2(memory, COPY + fd - DEVICE) < 0 || close(memory) < 0 ? -1 : 0;
 }
 
 static void *map(int fd)
 {
-	return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return mmap(NULL, PRELOAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+
+static void preload(const char *library)
+{
+	setenv(PRELOAD_VARIABLE, "100 101", 1);
+	setenv("LD_PRELOAD", library, 1);
+}
+
+/* With the library, and files that are not what it was told: a bit for each that it changed. */
+static int look_at_foreign(void)
+{
+	struct preload_counts first;
+
+	page = map(COPY);
+	page->due = ISOLATOR_DUE_CALL;
+	for (int i = 0; i < MANY; i++)
+		call_time();
+	return (fcntl(DEVICE, F_GETFD) != 0) | (fcntl(COUNTS, F_GETFD) != 0) << 1 |
+		(pread(COUNTS, &first, sizeof(first), 0) != sizeof(first) || first.loaded) << 2 |
+		(ticks != 0) << 3 | (getenv(PRELOAD_VARIABLE) != NULL) << 4 | check_failed << 5;
+}
+
+static int run_foreign(const char *program, const char *library, size_t which)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		if (file(DEVICE, 0, 0) ||
+		    file(COUNTS, which == 1 ? 0 : PRELOAD_MAGIC, which ? PRELOAD_SEALS : 0))
+			_exit(127);
+		preload(library);
+		if (which == 2)
+			setenv(ANOTHER_DEVICE, "1", 1);
+		execl(program, program, library, foreign[which], (char *)NULL);
+		_exit(127);
+	}
+	return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 127;
 }
 
 int main(int argc, char **argv)
 {
-	if (argc > 1) {
-		if (file(DEVICE) || file(COUNTS))
+	static char codes[FOREIGN + 1][8];
+
+	if (argc == 3)
+		return look_at_foreign();
+	if (argc == 2) {
+		for (size_t i = 0; i < FOREIGN; i++)
+			snprintf(codes[i], sizeof(codes[i]), "%d",
+				 run_foreign(argv[0], argv[1], i));
+		if (file(DEVICE, 0, 0) || file(COUNTS, PRELOAD_MAGIC, PRELOAD_SEALS))
 			return 1;
 		page = map(COPY);
 		*page = (struct isolator_page){
@@ -285,11 +365,12 @@ int main(int argc, char **argv)
 			.version = ISOLATOR_PAGE_VERSION,
 			.state = ISOLATOR_STATE_ON,
 		};
-		setenv(PRELOAD_VARIABLE, "100 101", 1);
-		setenv("LD_PRELOAD", argv[1], 1);
-		execl(argv[0], argv[0], (char *)NULL);
+		preload(argv[1]);
+		execl(argv[0], argv[0], codes[0], codes[1], codes[2], (char *)NULL);
 		return 1;
 	}
+	for (size_t i = 0; i < FOREIGN; i++)
+		foreign_codes[i] = atoi(argv[1 + i]);
 	page = map(COPY);
 	counts = map(COPY + 1);
 	return check_run_each(tests, sizeof(tests) / sizeof(tests[0]), fresh);

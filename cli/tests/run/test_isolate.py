@@ -300,7 +300,8 @@ def test_preload(kernel: Path, lay: Lay, tmp_path: Path) -> None:
     library = tmp_path / "libisolator-preload.so"
     subprocess.run(["gcc", "-shared", "-fPIC", f"-I{CLI.parent}/kernel/include/uapi",
                     f"-I{CLI.parent}/lib/include", "-o", library,
-                    CLI.parent / "lib/preload/preload.c"], check=True)
+                    CLI.parent / "lib/preload/preload.c", CLI / "tests/fakes/device_file.c"],
+                   check=True)
     # Isolated, and nothing due: magic, version, due, state, end, CPU.
     page = struct.pack("<6I", 0x4953304c, 1, 0, 1, 0, 3).ljust(4096, b"\0")
     script = ["--", "sh", "-c", "echo $LD_PRELOAD; echo ${ISOLATOR_PRELOAD-none}; "
