@@ -172,6 +172,42 @@ int group_disable(const char *root, const char *before)
 	return error == EBUSY ? 0 : error;
 }
 
+/*
+ * The limits of the cgroup @path and of those above it that a file shows: those of devices and
+ * addresses are programs.  To be freed; NULL: there are none.
+ */
+static char *limits(const char *root, const char *path)
+{
+	static const char *const names[] = {
+		"memory.max", "memory.high", "pids.max", "cpu.max", "io.max",
+	};
+	char *at = text_format("%s", path), *text;
+	const char *comma = "";
+	size_t size;
+	FILE *out = text_open(&text, &size);
+
+	for (; strlen(at) > strlen(GROUP_TOP); *strrchr(at, '/') = '\0') {
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+			char *file = text_format("%s/%s", at, names[i]);
+			char *limit = setting_read(root, file);
+
+			if (limit && strncmp(limit, "max", 3) && strcspn(limit, "\n")) {
+				fprintf(out, "%s%s of %s", comma, names[i],
+					at + strlen(GROUP_TOP));
+				comma = ", ";
+			}
+			free(limit);
+			free(file);
+		}
+	}
+	fclose(out);
+	free(at);
+	if (*text)
+		return text;
+	free(text);
+	return NULL;
+}
+
 int group_make(struct group *group, const char *root, pid_t pid, const struct cpulist *cpus,
 	       struct journal *journal)
 {
@@ -205,6 +241,7 @@ int group_make(struct group *group, const char *root, pid_t pid, const struct cp
 				put(group, SETTING_TEXT, "cpuset.cpus.partition", "isolated");
 			if (group->isolated)
 				group->state = text_format("isolated");
+			group->left = limits(root, from ? from : GROUP_TOP);
 		}
 	}
 	free(list);
@@ -231,7 +268,8 @@ void group_free(struct group *group)
 {
 	free(group->path);
 	free(group->state);
-	group->path = group->state = NULL;
+	free(group->left);
+	group->path = group->state = group->left = NULL;
 }
 
 /*

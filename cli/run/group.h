@@ -20,6 +20,7 @@ struct group {
 	char *path;	/* NULL: there is none */
 	char *state;	/* what the kernel calls the partition, or why there is none */
 	bool isolated;	/* the partition is in force */
+	char *left;	/* limits above the cgroup that it does not have, in words; NULL: none */
 };
 
 /*

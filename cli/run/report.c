@@ -168,7 +168,23 @@ static void put_brief_begin(FILE *out, const struct run *run)
 	put_problems(out, run);
 }
 
-void run_tell_begin(const struct run *run)
+/* In its own cgroup the program is out of reach of those that it would have been in. */
+static void put_left(const struct run *run)
+{
+	struct term_folded folded;
+
+	if (!run->group.left)
+		return;
+	term_folded_open(&folded);
+	fprintf(folded.stream, "isolator run: warning: in %s the program is not held by ",
+		run->group.path);
+	term_put(folded.stream, run->group.left);
+	fputs("; set such limits there, or leave it where it is by --no-settings\n",
+	      folded.stream);
+	term_folded_close(&folded, stderr);
+}
+
+static void tell_begin(const struct run *run)
 {
 	char *cpus = cpulist_text(&run->cpus);
 	struct term_folded folded;
@@ -188,6 +204,12 @@ void run_tell_begin(const struct run *run)
 	fclose(folded.stream);
 	put_lines(&folded, stderr, BEGIN_LINES);
 	free(folded.text);
+}
+
+void run_tell_begin(const struct run *run)
+{
+	tell_begin(run);
+	put_left(run);
 }
 
 static void put_counts(FILE *out, const char *what, const struct interrupts *counts, double seconds)

@@ -91,6 +91,31 @@ def test_each_setting_and_back(isolator: Path, lay: Lay, tmp_path: Path) -> None
     assert "settings: 20 of 20 changed" in done.said
 
 
+@pytest.mark.parametrize("verbose", [False, True])
+def test_limits_that_do_not_hold(isolator: Path, lay: Lay, verbose: bool) -> None:
+    """Of its cgroup and of those above: the program is in none of them any more."""
+    user = f"{CGROUP}/user.slice"
+    own = f"{user}/user-1000.slice/session-1.scope"
+    root = lay({**STOCK, f"{CGROUP}/pids.max": "7\n", f"{user}/memory.max": "max\n",
+                f"{user}/cpu.max": "max 100000\n", f"{user}/io.max": "\n"})
+    done = Done(isolator, root, "--", "true", verbose=verbose)
+    assert done.code == 0 and "warning" not in done.words
+    for path, limit in ((f"{user}/cpu.max", "50000 100000\n"), (f"{user}/pids.max", "max\n"),
+                        (f"{own}/memory.max", "1048576\n"), (f"{own}/memory.high", "0\n"),
+                        (f"{own}/pids.max", "99\n"), (f"{own}/io.max", "8:0 rbps=9 wbps=max\n")):
+        (root / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        (root / path[1:]).write_text(limit)
+    done = Done(isolator, root, "--", "true", verbose=verbose)
+    scope = "/user.slice/user-1000.slice/session-1.scope"
+    assert re.search(
+        rf"warning: in {CGROUP}/isolator\.\d+ the program is not held by memory\.max of {scope}, "
+        rf"memory\.high of {scope}, pids\.max of {scope}, io\.max of {scope}, "
+        r"cpu\.max of /user\.slice; ", done.words), done.words
+    assert done.words.count("warning") == 1
+    done = Done(isolator, root, "--no-settings", "--", "true", verbose=verbose)
+    assert done.code == 0 and "warning" not in done.words
+
+
 def test_without_a_policy_throttling_stays(isolator: Path, lay: Lay) -> None:
     """It only stops tasks of a real-time policy."""
     done = Done(isolator, lay(STOCK), "--", "true")
