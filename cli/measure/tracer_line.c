@@ -8,6 +8,7 @@
 
 #define NAME_COLUMNS 16		/* of the task's name, which may look like what follows */
 #define US 1000
+#define STACK " => "		/* begins each line of what "<stack trace>" stands above */
 
 /* Behind the last @word of @text; NULL: it has none. */
 static const char *behind_last(const char *text, const char *word)
@@ -24,7 +25,8 @@ static bool is_loss(const char *text, uint64_t *count)
 {
 	const char *lost = behind_last(text, " [LOST ");
 
-	if (strncmp(text, "CPU:", 4) || !lost)
+	/* A name of a task has no room for all of it. */
+	if (strncmp(text, "CPU:", 4) || !lost || strcmp(lost + strcspn(lost, "E"), "EVENTS]"))
 		return false;
 	/* Where it is not known how many, it says so: [LOST EVENTS]. */
 	*count = strtoull(lost, NULL, 10);
@@ -49,28 +51,36 @@ static const char *message(const char *text, uint64_t *at_ns)
 	return at + 2 + length;
 }
 
-/* "... duration 1573 ns"; names stand before that. */
+/*
+ * "... start 12.000000001 duration 1573 ns", and maybe " interference 3".  Names stand before
+ * that, and have no room for it: where it is, the line is whole.
+ */
 static bool duration(const char *text, uint64_t *ns)
 {
-	const char *at = behind_last(text, " duration ");
+	const char *at = behind_last(text, "start ");
+	int length = 0;
 
-	if (!at && !strncmp(text, "duration ", 9))
-		at = text + 9;
-	return at && sscanf(at, "%" SCNu64 " ns", ns) == 1;
+	return at && sscanf(at, "%*u.%*u duration %" SCNu64 " ns%n", ns, &length) == 1 && length &&
+		(!at[length] || !strncmp(at + length, " interference", 13));
 }
 
 /* "     ls:4711 start 12.000000001 ..." */
-static pid_t pid_of(const char *text)
+static bool pid_of(const char *text, pid_t *pid)
 {
 	const char *start = behind_last(text, " start ");
+	int found, length = 0;
 
 	if (!start)
-		return -1;
+		return false;
 	for (start -= strlen(" start "); start > text && start[-1] != ':'; start--)
 		;
-	return (pid_t)strtol(start, NULL, 10);
+	if (sscanf(start, "%d%n", &found, &length) != 1 || strncmp(start + length, " start ", 7))
+		return false;
+	*pid = found;
+	return true;
 }
 
+/* Is it one of osnoise's events?  One that is not whole is a part. */
 static bool is_event(struct tracer_line *line, const char *text)
 {
 	static const struct {
@@ -82,16 +92,18 @@ static bool is_event(struct tracer_line *line, const char *text)
 		{ "thread_noise: ", TRACER_THREAD },
 	};
 	const char *count;
+	uint64_t ns;
 
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
 		if (strncmp(text, events[i].name, strlen(events[i].name)))
 			continue;
 		text += strlen(events[i].name);
-		if (!duration(text, &line->ns))
-			return false;
+		line->what = TRACER_PART;
+		if (!duration(text, &ns) ||
+		    (events[i].what == TRACER_THREAD && !pid_of(text, &line->pid)))
+			return true;
+		line->ns = ns;
 		line->what = events[i].what;
-		if (line->what == TRACER_THREAD)
-			line->pid = pid_of(text);
 		count = behind_last(text, " interference ");
 		if (!count)	/* Linux 5.14 */
 			count = behind_last(text, " interferences ");
@@ -152,17 +164,26 @@ static bool is_period(struct tracer_line *line, const char *text)
 	return true;
 }
 
+static struct tracer_line only(enum tracer_what what)
+{
+	return (struct tracer_line){ .what = what, .pid = -1 };
+}
+
 struct tracer_line tracer_line(const char *text)
 {
-	struct tracer_line line = { .what = TRACER_OTHER, .pid = -1 };
+	struct tracer_line line = only(TRACER_OTHER);
 
 	if (is_loss(text, &line.count)) {
 		line.what = TRACER_LOST;
 		return line;
 	}
+	if (!strncmp(text, STACK, strlen(STACK)))
+		return only(TRACER_OTHER);
 	text = message(text, &line.at_ns);
-	if (!text || is_event(&line, text) || is_timerlat(&line, text) || is_hwlat(&line, text) ||
+	if (!text)
+		return only(TRACER_PART);
+	if (is_event(&line, text) || is_timerlat(&line, text) || is_hwlat(&line, text) ||
 	    is_period(&line, text))
 		return line;
-	return (struct tracer_line){ .what = TRACER_OTHER, .pid = -1 };
+	return only(TRACER_OTHER);
 }

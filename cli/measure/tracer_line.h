@@ -9,6 +9,7 @@
 
 enum tracer_what {
 	TRACER_OTHER,		/* nothing that is counted */
+	TRACER_PART,		/* not all of a line, as where a task's name has a line end in it */
 	TRACER_LOST,		/* so many events were overwritten: count */
 	TRACER_GAP,		/* of osnoise's loop: ns; count: by how many events it was interrupted */
 	TRACER_NMI, TRACER_IRQ, TRACER_SOFTIRQ,	/* one of them: ns */
@@ -20,12 +21,12 @@ enum tracer_what {
 
 struct tracer_line {
 	enum tracer_what what;
-	uint64_t at_ns;		/* by the instance's clock, whole us; 0: not told */
+	uint64_t at_ns;		/* by the instance's clock, whole us; 0: not told, or not in the part */
 	uint64_t ns, count;
 	pid_t pid;
 };
 
-/* @text is without its end; it may hold any name of a task. */
+/* @text is without its end; it may hold any name of a task, and so line ends. */
 struct tracer_line tracer_line(const char *text);
 
 #endif

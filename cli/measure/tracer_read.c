@@ -12,6 +12,7 @@
 #include "measure/tracer.h"
 
 #define ROOM 65536
+#define PART 1024	/* of a line whose names have line ends in them: more than it can have */
 #define NAP_NS 20000000
 /* An event is written when what it tells of is over: by then it can be read. */
 #define LAST_NS UINT64_C(50000000)
@@ -24,6 +25,7 @@ struct reader {
 	size_t length;		/* of what is there of lines */
 	uint64_t last_ns;	/* of an event: rings are in order, but for whole us */
 	uint64_t seen_ns;	/* the same, also of events that are not of the run */
+	char part[PART];	/* of a line that is not whole yet; "": none */
 	char text[ROOM];
 };
 
@@ -51,24 +53,49 @@ void tracer_lose(struct worker *worker, uint64_t count)
 	}
 }
 
-static void take(struct worker *worker, struct reader *reader, const char *text)
+static void take(struct worker *worker, struct reader *reader, struct tracer_line *line)
 {
 	const struct tracer_method *method = (const struct tracer_method *)worker->method;
-	struct tracer_line line = tracer_line(text);
 
-	if (line.what == TRACER_OTHER)
+	if (line->what == TRACER_OTHER || line->what == TRACER_PART)
 		return;
-	if (line.what == TRACER_LOST) {
-		tracer_lose(worker, line.count);
+	if (line->what == TRACER_LOST) {
+		tracer_lose(worker, line->count);
 		return;
 	}
-	reader->seen_ns = line.at_ns;
-	if (line.at_ns < worker->begin_ns || line.at_ns > worker->end_ns)
+	reader->seen_ns = line->at_ns;
+	if (line->at_ns < worker->begin_ns || line->at_ns > worker->end_ns)
 		return;
-	if (line.at_ns < reader->last_ns)
-		line.at_ns = reader->last_ns;
-	reader->last_ns = line.at_ns;
-	method->take(worker, &line);
+	if (line->at_ns < reader->last_ns)
+		line->at_ns = reader->last_ns;
+	reader->last_ns = line->at_ns;
+	method->take(worker, line);
+}
+
+/*
+ * As a task's name may have line ends in it, what is not whole waits for what follows.  What
+ * comes instead of that makes it a loss: it may have been a value.
+ */
+static void take_text(struct worker *worker, struct reader *reader, const char *text)
+{
+	size_t length = strlen(reader->part), room = PART - length;
+	bool begun = length && tracer_line(reader->part).at_ns;
+	struct tracer_line line = tracer_line(text), whole;
+	bool more = line.what == TRACER_PART || line.what == TRACER_OTHER;
+	bool fits = (size_t)snprintf(reader->part + length, room, length ? "\n%s" : "%s",
+				     text) < room;
+
+	whole = tracer_line(reader->part);
+	if (fits && more && whole.what == TRACER_PART)
+		return;
+	*reader->part = '\0';
+	/* The end of an event is no event; the begin of its task's name may look like one. */
+	if (fits && whole.what != TRACER_PART && (more || !begun)) {
+		take(worker, reader, &whole);
+		return;
+	}
+	tracer_lose(worker, 1);
+	take(worker, reader, &line);
 }
 
 /* All whole lines; what is left of one stays. */
@@ -78,7 +105,7 @@ static void take_lines(struct worker *worker, struct reader *reader)
 
 	while ((end = memchr(from, '\n', reader->length - (size_t)(from - reader->text)))) {
 		*end = '\0';
-		take(worker, reader, from);
+		take_text(worker, reader, from);
 		from = end + 1;
 	}
 	reader->length -= (size_t)(from - reader->text);
@@ -117,6 +144,7 @@ bool tracer_open(struct worker *worker)
 	if (!reader)
 		error_no_memory();
 	reader->length = 0;
+	*reader->part = '\0';
 	reader->last_ns = reader->seen_ns = 0;
 	reader->file = tracer_pipe(worker->cpu);
 	if (reader->file < 0) {
@@ -144,6 +172,8 @@ void tracer_run(struct worker *worker)
 		nanosleep(&nap, NULL);
 	}
 	if (!drain(worker, reader))
+		tracer_lose(worker, 1);
+	if (*reader->part)
 		tracer_lose(worker, 1);
 }
 

@@ -253,6 +253,44 @@ def test_of_a_program(isolator: Path, machine: Machine) -> None:
     _restored(root)
 
 
+NAMES = ["x\ny", "a\n", "\nb", "\n\n\n", " duration 1 ns\n", "x\n => \ny", "\nCPU:1 [LOST 9",
+         "\nabcdefghijklmn"]
+
+
+def test_names_with_line_ends(isolator: Path, machine: Machine) -> None:
+    """A task may call itself so, in the events that it makes and before others: all count."""
+    def line(name: str, text: str) -> str:
+        return f"{name:>16}-{_line(1.3, text).partition('-')[2]}"
+
+    root = machine({f"per_cpu/cpu{CPU}/trace_pipe": "".join([
+        *(line(name, text) for name in NAMES for text in (
+            f"thread_noise: {name:>8}:861 start 1.0 duration 65000 ns",
+            "irq_noise: eth0:33 start 1.0 duration 7001 ns",
+            f"thread_noise: {name:>8}:861 start 1.0 duration 700 ns")),
+        _line(1.5, "osnoise_sample: runtime=1000000 noise=190"),
+        _line(1.5, "<stack trace>"), " => do_idle\n => cpu_startup_entry\n",
+        _line(1.7, "1000000        190  99.98100       66     1      1   2    1      1"),
+    ])})
+    series = _series(_measure(isolator, "noise", "--method", "osnoise", "-t", LOOKS_S, "--root",
+                              root))
+    assert [(series[name]["triggers"], series[name]["max"]) for name in ("thread", "irq")] == [
+        (2 * len(NAMES), 65000), (len(NAMES), 7001)]
+    assert not any(s["missing"] for s in series.values())
+
+
+def test_events_that_are_not_understood(isolator: Path, machine: Machine) -> None:
+    """They may have been anything: no limit holds then."""
+    root = machine({f"per_cpu/cpu{CPU}/trace_pipe": "".join([
+        _line(1.2, "thread_noise: x"), _line(1.3, "irq_noise: eth0:33 start 1.0 duration 71 ns"),
+        _line(1.7, "1000000        190  99.98100       66     1      1   2    1      1"),
+        _line(1.8, "irq_noise: eth0:33 begin 1.0 length 71 ns")])})
+    document = _measure(isolator, "noise", "--method", "osnoise", "-t", LOOKS_S, "--root", root,
+                        "--limit", "max=1ms", codes=(3,))
+    series = _series(document)
+    assert document["verdict"] == "inconclusive" and series["irq"]["max"] == 71
+    assert all(s["missing"] == 2 for s in series.values())
+
+
 def test_lost_events_are_missing(isolator: Path, machine: Machine) -> None:
     """What the ring has overwritten may have been anything: no limit holds then."""
     root = machine({f"per_cpu/cpu{CPU}/trace_pipe":
