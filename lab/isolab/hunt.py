@@ -185,7 +185,8 @@ def _read(part: Slice, i: int, outcome: Outcome, log: str) -> dict[str, Any] | N
     return {
         "about": part.about, "command": part.command, **campaign.counts(window),
         "control": instrument.control(outcome), "returned": back(ran), "exit": ran["exit"],
-        "seconds": ran["seconds"], "refused": refused(ran), "killed": killed(ran), "killed_without": None,
+        "seconds": ran["seconds"], "refused": refused(ran),
+        "killed": killed(ran), "killed_without": None,
         "answers": answers(ran), "missed": page.get("missed"),
         "stood_still_s": round(window["stood_still_ns"] / 1e9, 3),
         "kicks_of_others": window["kicks_of_others"],
@@ -405,7 +406,7 @@ def _hunt(
 
 
 def _without(built: Kernel, parts: list[dict[str, Any]]) -> None:
-    """Slices that were killed, once more beside a task that is not isolated: are they there, too?"""
+    """Slices that were killed, once more beside a task that is not isolated: as there, too?"""
     if not parts:
         return
     term.say(f"{len(parts)} slices did not end by themselves: the same without isolation")

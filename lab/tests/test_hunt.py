@@ -51,7 +51,8 @@ def test_a_machine_is_not_asked_for_what_it_lacks() -> None:
 def _part(**changes: Any) -> dict[str, Any]:
     part: dict[str, Any] = {
         "about": "x", "kernel_entries": 0, "entries_by_vector": {}, "missed": 0, "returned": True,
-        "exit": 0, "seconds": 5.0, "refused": False, "killed": False, "killed_without": None, "answers": [],
+        "exit": 0, "seconds": 5.0, "refused": False, "killed": False,
+        "killed_without": None, "answers": [],
         "longest_wait_s": 1.5,
         "stood_still_s": 0.2, "deliveries": [], "unaccounted": [],
         "kernel_log": [], "causes": [], "probes": 2, "probes_seen": 2, "user_per_s": 4 * 10**8,

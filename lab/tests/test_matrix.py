@@ -67,7 +67,8 @@ def _cell(**changes: Any) -> dict[str, Any]:
         "tick_kernel_instructions_max": 0, "ticks": 3, "probes": 2, "probes_seen": 2,
         "user_per_s": 4 * 10**8, "control": 5, "misses": 0, "queued": 2, "longest_wait_s": 0.01,
         "longest_call_s": 0.01, "causes": cells.causes(SAID), "unaccounted": [], "kernel": "rt-1",
-        "when": "2026-11-22T00:19:40Z", "trigger": "t", "instrument": "i", "files": "matrix/x", "deferred": 3,
+        "when": "2026-11-22T00:19:40Z", "trigger": "t", "instrument": "i",
+        "files": "matrix/x", "deferred": 3,
         "excluded": 0, "missed": 0, "immediate": 0, "refused": 0, "planned": 0,
     }
     return cell | changes
