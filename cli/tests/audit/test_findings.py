@@ -360,20 +360,6 @@ def test_what_irqbalance_spares(isolator: Path, lay: Lay) -> None:
         assert len(document["findings"]) == want
 
 
-@pytest.mark.parametrize(("users", "want"), [
-    ("0\t0\t0\t0", ["irq.irqbalance", "sched.tuned"]), ("1000\t1000\t1000\t1000", []),
-    # It has executed a program that is set-UID, by a link of that name.
-    ("1000\t0\t0\t0", [])])
-def test_whose_daemon(isolator: Path, lay: Lay, users: str, want: list[str]) -> None:
-    """Anybody may call a process so: no advice follows from one that is not root's."""
-    runs: Changes = {"/etc/tuned/active_profile": "balanced\n"}
-    for pid, name in ((512, "irqbalance"), (513, "tuned")):
-        runs |= {f"/proc/{pid}/comm": f"{name}\n",
-                 f"/proc/{pid}/status": f"Name:\t{name}\nUid:\t{users}\nGid:\t0\t0\t0\t0\n"}
-    _, document = audit(isolator, lay(runs))
-    assert [f["id"] for f in document["findings"]] == want
-
-
 def test_second_process_of_a_container(isolator: Path, lay: Lay) -> None:
     """It is no thread of the kernel."""
     changes: Changes = {"/proc/2/status": "Name:\tbash\nCpus_allowed_list:\t0-3\n"}
