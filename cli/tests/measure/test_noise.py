@@ -481,8 +481,12 @@ def test_somebody_else_changes_it(isolator: Path, machine: Machine) -> None:
     run = _begin(isolator, root, "--json")
     (root / TRACING / "osnoise/cpus").write_text("2\n")
     run.terminate()
-    out, _ = run.communicate(timeout=PATIENCE_S)
+    out, said = run.communicate(timeout=PATIENCE_S)
     document = valid("measure", out)
     assert run.returncode == 3 and document["verdict"] == "invalid"
     assert "another program has changed it" in document["words"]
+    # It is theirs: it stays, and all else is as before.
+    assert 'osnoise/cpus: somebody has set it to "2" since, and so it stays' in said
+    assert (root / TRACING / "osnoise/cpus").read_text() == "2\n"
+    (root / TRACING / "osnoise/cpus").write_text(SETTINGS["osnoise/cpus"])
     _restored(root)
