@@ -53,6 +53,23 @@ bool setting_holds(enum setting_kind kind, const char *text, const char *value)
 	return same;
 }
 
+bool setting_narrowed(enum setting_kind kind, const char *text, const char *value)
+{
+	bool mask = kind == SETTING_MASK;
+	char *have = setting_value(kind, text);
+	struct cpulist is, set;
+	bool good = false;
+
+	if ((mask || kind == SETTING_LIST) &&
+	    (mask ? cpulist_parse_mask(have, &is) : cpulist_read(have, &is)) &&
+	    (mask ? cpulist_parse_mask(value, &set) : cpulist_read(value, &set))) {
+		cpulist_minus(&is, &set);
+		good = cpulist_empty(&is);
+	}
+	free(have);
+	return good;
+}
+
 char *setting_command(const char *path, const char *value)
 {
 	bool lines = strchr(value, '\n');

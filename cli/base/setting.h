@@ -24,6 +24,12 @@ char *setting_before(enum setting_kind kind, const char *text, const char *wante
 /* Does the file that shows @text hold @value? */
 bool setting_holds(enum setting_kind kind, const char *text, const char *value);
 
+/*
+ * Does the file that shows @text name CPUs of @value only?  The kernel takes out some by itself:
+ * those offline, and where kernel work may run those of isolated partitions.
+ */
+bool setting_narrowed(enum setting_kind kind, const char *text, const char *value);
+
 /* The shell's command that writes @value, maybe of several lines, to @path; to be freed. */
 char *setting_command(const char *path, const char *value);
 

@@ -113,7 +113,8 @@ bool undo_change(struct undo_context *context, char **fields)
 	if (kind == SETTING_ADDED)
 		return undo_added(context, path, set, text);
 	now = setting_read(context->root, path);
-	if (now && strcmp(now, text) && !setting_holds(kind, now, set)) {
+	if (now && strcmp(now, text) && !setting_holds(kind, now, set) &&
+	    !setting_narrowed(kind, now, set)) {
 		/* A run that has found it so, and needed it, has set nothing. */
 		good = setting_holds(kind, text, set) || leave(context, path, kind, now, text);
 	} else {

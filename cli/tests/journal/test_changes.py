@@ -124,6 +124,22 @@ def test_settings_that_two_runs_have(isolator: Path, lay: Lay) -> None:
     assert {p for p in now if now[p] != before.get(p)} == {NUMA}
 
 
+@pytest.mark.parametrize(("kind", "wrote", "now", "back"), [
+    ("mask", "d", "5", True), ("mask", "d", "0", True), ("mask", "d", "7", False),
+    ("list", "0,2-3", "0,2", True), ("list", "0,2-3", "1-2", False),
+])
+def test_cpus_that_the_kernel_takes_out(
+    isolator: Path, lay: Lay, kind: str, wrote: str, now: str, back: bool
+) -> None:
+    """Of an isolated partition, or offline: nobody has set that."""
+    path = "/sys/devices/virtual/workqueue/cpumask" if kind == "mask" else IRQ
+    before = "f" if kind == "mask" else "0-3"
+    root = lay({**STOCK, path: f"{now}\n", "/run/isolator/journal":
+                f"isolator-journal 1\nchange\t{path}\t{kind} {wrote}\t{before}\\012\n"})
+    assert states(restore(isolator, root)) == [("journal", "restored")]
+    assert (root / path[1:]).read_text() == f"{before if back else now}\n"
+
+
 def test_notes_of_an_earlier_version(isolator: Path, lay: Lay) -> None:
     """They say what to write, and not what was set: that is written."""
     root = lay({**STOCK, IRQ: "0\n", "/run/isolator/journal":
