@@ -11,14 +11,14 @@ from pathlib import Path
 import snapshot
 from machine import ISOLATOR, check, done, isolator, note, same
 
-USER = "isolab"
+USER = "isolab-rights"
 RUN = [ISOLATOR, "run", "-c", "1"]
 SHOW = ["--", "sh", "-c", "id -un; id -Gn; echo $HOME; grep ^CapEff /proc/self/status; "
         "grep ^Cpus_allowed_list /proc/self/status; ulimit -l"]
 NOTHING = "CapEff:\t0000000000000000"
 
 subprocess.run(["useradd", "--create-home", "--groups", "adm", USER], check=True)
-Path("/etc/sudoers.d/isolab").write_text(f"{USER} ALL=(root) NOPASSWD: {ISOLATOR}\n")
+Path("/etc/sudoers.d/isolab-rights").write_text(f"{USER} ALL=(root) NOPASSWD: {ISOLATOR}\n")
 snapshot.noise()
 before = snapshot.take()
 
