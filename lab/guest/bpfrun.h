@@ -31,17 +31,24 @@ static inline int bpf_ask(int command, union bpf_attr *attr)
 	return (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
 }
 
+/* The rest of attr is as the caller has it. */
+static inline int bpf_load_with(union bpf_attr *attr, enum bpf_prog_type type,
+				const struct bpf_insn *code, size_t bytes)
+{
+	attr->prog_type = type;
+	attr->insns = (uintptr_t)code;
+	attr->insn_cnt = (uint32_t)(bytes / sizeof(*code));
+	attr->license = (uintptr_t)"GPL";
+	return bpf_ask(BPF_PROG_LOAD, attr);
+}
+
 static inline int bpf_load(enum bpf_prog_type type, const struct bpf_insn *code,
 			   size_t bytes)
 {
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
-	attr.prog_type = type;
-	attr.insns = (uintptr_t)code;
-	attr.insn_cnt = (uint32_t)(bytes / sizeof(*code));
-	attr.license = (uintptr_t)"GPL";
-	return bpf_ask(BPF_PROG_LOAD, &attr);
+	return bpf_load_with(&attr, type, code, bytes);
 }
 
 /* A program that only returns value. */
@@ -66,6 +73,17 @@ static inline int64_t bpf_run(int prog, uint32_t repeat)
 	if (bpf_ask(BPF_PROG_TEST_RUN, &attr))
 		return -1;
 	return attr.test.retval;
+}
+
+/* Attaches to a tracepoint, NULL: to what it was loaded for, until the descriptor is closed. */
+static inline int bpf_open_point(int prog, const char *name)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.raw_tracepoint.name = (uintptr_t)name;
+	attr.raw_tracepoint.prog_fd = (uint32_t)prog;
+	return bpf_ask(BPF_RAW_TRACEPOINT_OPEN, &attr);
 }
 
 /* Attaches to a network device until the returned descriptor is closed. */

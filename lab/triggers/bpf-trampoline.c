@@ -8,8 +8,7 @@
  * about: a BPF program is called through a trampoline ahead of another's first instruction, and freed
  */
 #include <linux/btf.h>
-#include "bpfrun.h"
-#include "trigger.h"
+#include "bpfcount.h"
 
 enum { ROUNDS = 3, RUNS = 4 };
 
@@ -69,104 +68,47 @@ static int load_target(void)
 	need(types >= 0);
 
 	memset(&attr, 0, sizeof(attr));
-	attr.prog_type = BPF_PROG_TYPE_SOCKET_FILTER;
-	attr.insns = (uintptr_t)code;
-	attr.insn_cnt = sizeof(code) / sizeof(*code);
-	attr.license = (uintptr_t)"GPL";
 	attr.prog_btf_fd = (uint32_t)types;
 	attr.func_info = (uintptr_t)&function;
 	attr.func_info_cnt = 1;
 	attr.func_info_rec_size = sizeof(function);
-	prog = bpf_ask(BPF_PROG_LOAD, &attr);
+	prog = bpf_load_with(&attr, BPF_PROG_TYPE_SOCKET_FILTER, code, sizeof(code));
 	close(types);
 	return prog;
-}
-
-/* A map of one number. */
-static int create_counter(void)
-{
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.map_type = BPF_MAP_TYPE_ARRAY;
-	attr.key_size = sizeof(int);
-	attr.value_size = sizeof(uint64_t);
-	attr.max_entries = 1;
-	return bpf_ask(BPF_MAP_CREATE, &attr);
-}
-
-static uint64_t read_counter(int map)
-{
-	union bpf_attr attr;
-	uint64_t value = 0;
-	int key = 0;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.map_fd = (uint32_t)map;
-	attr.key = (uintptr_t)&key;
-	attr.value = (uintptr_t)&value;
-	need(!bpf_ask(BPF_MAP_LOOKUP_ELEM, &attr));
-	return value;
 }
 
 /* A program that counts in map how often target begins, once it is attached. */
 static int load_entry(int target, int map)
 {
-	struct bpf_insn code[] = {
-		{ .code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = BPF_REG_10, .off = -4 },
-		BPF_COPY(BPF_REG_2, BPF_REG_10),
-		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = -4 },
-		BPF_SET_MAP(BPF_REG_1, map),
-		BPF_CALL_HELPER(BPF_FUNC_map_lookup_elem),
-		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_0, .off = 2 },
-		BPF_SET(BPF_REG_1, 1),
-		{ .code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = BPF_REG_0,
-		  .src_reg = BPF_REG_1, .imm = BPF_ADD },
-		BPF_SET(BPF_REG_0, 0),
-		BPF_END_PROGRAM,
-	};
+	struct bpf_insn code[] = { BPF_COUNT(map) };
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
-	attr.prog_type = BPF_PROG_TYPE_TRACING;
 	attr.expected_attach_type = BPF_TRACE_FENTRY;
-	attr.insns = (uintptr_t)code;
-	attr.insn_cnt = sizeof(code) / sizeof(*code);
-	attr.license = (uintptr_t)"GPL";
 	attr.attach_prog_fd = (uint32_t)target;
 	attr.attach_btf_id = TYPE_FUNCTION;
-	return bpf_ask(BPF_PROG_LOAD, &attr);
-}
-
-/* Attaches to what the program was loaded for, until the descriptor is closed. */
-static int attach_entry(int entry)
-{
-	union bpf_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.raw_tracepoint.prog_fd = (uint32_t)entry;
-	return bpf_ask(BPF_RAW_TRACEPOINT_OPEN, &attr);
+	return bpf_load_with(&attr, BPF_PROG_TYPE_TRACING, code, sizeof(code));
 }
 
 int main(void)
 {
-	int target = load_target(), map = create_counter(), called = 0, silent = 0;
+	int target = load_target(), map = bpf_counter_create(), called = 0, silent = 0;
 
-	need(target >= 0 && map >= 0);
+	need(target >= 0);
 	for (int i = 0; i < ROUNDS; i++) {
 		int entry = load_entry(target, map), link;
-		uint64_t before = read_counter(map);
+		uint64_t before = bpf_counter_read(map);
 
 		need(entry >= 0);
-		link = attach_entry(entry);
+		link = bpf_open_point(entry, NULL);
 		need(link >= 0);
 		need(bpf_run(target, RUNS) == 1);
-		called += read_counter(map) == before + RUNS;
+		called += bpf_counter_read(map) == before + RUNS;
 		close(link);
 		close(entry);
-		before = read_counter(map);
+		before = bpf_counter_read(map);
 		need(bpf_run(target, RUNS) == 1);
-		silent += read_counter(map) == before;
+		silent += bpf_counter_read(map) == before;
 	}
 	answer(called == ROUNDS && silent == ROUNDS, "done",
 	       "%d of %d times called, %d of %d times no more", called, ROUNDS, silent, ROUNDS);
