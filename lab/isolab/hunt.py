@@ -108,14 +108,25 @@ def slices(seed: int, of: Machine = machine.X86_64) -> Iterator[Slice]:
         )
 
 
-def _job(batch: list[Slice], slower: float = 1.0) -> str:
-    lines = [
+def _ready(config: campaign.Config) -> list[str]:
+    """What comes ahead of the slices, the task among it."""
+    return [
         f"cpus {campaign.HOUSEKEEPING}", f"env ISO_CPU {campaign.ISOLATED}",
-        f"env HK_CPU {campaign.HOUSEKEEPING}", f"run settings 5000 {CONFIG.settings}",
+        f"env HK_CPU {campaign.HOUSEKEEPING}", f"run settings 5000 {config.settings}",
         f"run expand 10000 {campaign.EXPAND}",
         f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list",
-        *campaign.spinner(CONFIG),
+        *campaign.spinner(config),
     ]
+
+
+def _slice(i: int, command: str, slower: float = 1.0) -> str:
+    """Killed where it does not come to its end."""
+    return (f"run slice.{i} {int((SLICE_S + 40) * slower * 1000)} "
+            f"timeout -s KILL {SLICE_S + 10:g} {command}")
+
+
+def _job(batch: list[Slice], slower: float = 1.0) -> str:
+    lines = _ready(CONFIG)
     for i, part in enumerate(batch):
         lines += [
             f"run begin-causes.{i} 10000 exec causes begin",
@@ -123,7 +134,7 @@ def _job(batch: list[Slice], slower: float = 1.0) -> str:
                 campaign.TRIGGER + i,
                 str(i),
                 [
-                    f"run slice.{i} {_limit_ms(slower)} {_within(part.command)}",
+                    _slice(i, part.command, slower),
                     f"sleep {campaign.AFTER_MS}",
                 ],
             ),
@@ -137,27 +148,11 @@ def _job(batch: list[Slice], slower: float = 1.0) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _plain_job(commands: list[str], slower: float = 1.0) -> str:
+def _plain_job(commands: list[str]) -> str:
     """The same slices beside a task that is not isolated, by a kernel that is the same."""
-    lines = [
-        f"cpus {campaign.HOUSEKEEPING}", f"env ISO_CPU {campaign.ISOLATED}",
-        f"env HK_CPU {campaign.HOUSEKEEPING}", f"run expand 10000 {campaign.EXPAND}",
-        f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list",
-        *campaign.spinner(PLAIN),
-        *(f"run slice.{i} {_limit_ms(slower)} {_within(command)}"
-          for i, command in enumerate(commands)),
-        "ctl quit 5000 quit", "kill spinner 5000",
-    ]
+    lines = [*_ready(PLAIN), *(_slice(i, command) for i, command in enumerate(commands)),
+             "ctl quit 5000 quit", "kill spinner 5000"]
     return "\n".join(lines) + "\n"
-
-
-def _limit_ms(slower: float) -> int:
-    return int((SLICE_S + 40) * slower * 1000)
-
-
-def _within(command: str) -> str:
-    """A slice's, killed where it does not come to its end."""
-    return f"timeout -s KILL {SLICE_S + 10:g} {command}"
 
 
 def _new(outcome: Outcome, name: str, before: str) -> list[str]:

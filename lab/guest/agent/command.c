@@ -196,10 +196,9 @@ void command_run(char *name, char *rest)
 	returned = wait_for(&c, &c, ms);
 	if (!returned)
 		save_hang(&c);
-	if (!end_group(&c)) {
+	c.left = !end_group(&c);
+	if (c.left)
 		save_hang(&c);
-		c.left = true;
-	}
 	mark_log("end", name);
 	report_command("run", &c, returned);
 }

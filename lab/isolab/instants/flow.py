@@ -326,12 +326,12 @@ def walk(image: Image, which: str) -> Flow:
 
 
 def main(spec: str) -> int:
-    """Both stretches of a kernel, and again with a call planted in each, which must be found."""
+    """Both stretches of a kernel; a call planted in each and a lost synchronisation are found."""
     preemption = spec.removeprefix(f"{machine.ARM64.name}-")
     image = read(kernel.build(preemption, of=machine.ARM64))
     wrong = 0
-    for which in STRETCHES:
-        flow = walk(image, which)
+    walked = {which: walk(image, which) for which in STRETCHES}
+    for which, flow in walked.items():
         # The way in has no other end; the way out may go in again.
         ends = {"in": flow.synced, "out": flow.left}[which]
         print(f"{which}: {len(flow.seen)} instructions of {len(set(map(flow.name, flow.seen)))} "
@@ -345,12 +345,13 @@ def main(spec: str) -> int:
         found = hex(at) in [one["pc"] for one in bad]
         print(f"  planted at {flow.where(at)}: {'found' if found else 'NOT FOUND'}")
         wrong += bool(flow.bad) + (not ends) + (not found)
-    missing = unsynced(of(image))
+    flow = walked["in"]
+    missing = unsynced(flow)
     for name in missing:
         print(f"  {name} changes the state and does not synchronise")
-    at = min(walk(image, "in").synced, default=0)
+    at = min(flow.synced, default=0)
     found = bool(at and unsynced(of(changed(image, at, NOP))))
-    print(f"sync: taken away at {of(image).where(at) if at else 'no place'}: "
+    print(f"sync: taken away at {flow.where(at) if at else 'no place'}: "
           f"{'found' if found else 'NOT FOUND'}")
     wrong += bool(missing) + (not found)
     return term.EXCEEDED if wrong else term.PASS
