@@ -31,17 +31,25 @@ char *setting_before(enum setting_kind kind, const char *text, const char *wante
 	return text_format("%s%s", text_has_word(text, word) ? "" : OFF, word);
 }
 
+/* The CPUs of a value of a kind that lists some; false: it is none. */
+static bool read_cpus(enum setting_kind kind, const char *value, struct cpulist *cpus)
+{
+	return kind == SETTING_MASK ? cpulist_parse_mask(value, cpus) : cpulist_read(value, cpus);
+}
+
+static bool lists_cpus(enum setting_kind kind)
+{
+	return kind == SETTING_LIST || kind == SETTING_MASK || kind == SETTING_ADDED;
+}
+
 bool setting_holds(enum setting_kind kind, const char *text, const char *value)
 {
 	char *have = setting_value(kind, text);
 	struct cpulist is, wanted;
 	bool same;
 
-	if (kind == SETTING_LIST || kind == SETTING_ADDED)
-		same = cpulist_read(have, &is) && cpulist_read(value, &wanted) &&
-			!memcmp(&is, &wanted, sizeof(is));
-	else if (kind == SETTING_MASK)
-		same = cpulist_parse_mask(have, &is) && cpulist_parse_mask(value, &wanted) &&
+	if (lists_cpus(kind))
+		same = read_cpus(kind, have, &is) && read_cpus(kind, value, &wanted) &&
 			!memcmp(&is, &wanted, sizeof(is));
 	else if (kind == SETTING_SWITCH)
 		same = text_has_word(have, value);
@@ -55,17 +63,11 @@ bool setting_holds(enum setting_kind kind, const char *text, const char *value)
 
 bool setting_narrowed(enum setting_kind kind, const char *text, const char *value)
 {
-	bool mask = kind == SETTING_MASK;
 	char *have = setting_value(kind, text);
 	struct cpulist is, set;
-	bool good = false;
+	bool good = kind != SETTING_ADDED && lists_cpus(kind) && read_cpus(kind, have, &is) &&
+		read_cpus(kind, value, &set) && cpulist_within(&is, &set);
 
-	if ((mask || kind == SETTING_LIST) &&
-	    (mask ? cpulist_parse_mask(have, &is) : cpulist_read(have, &is)) &&
-	    (mask ? cpulist_parse_mask(value, &set) : cpulist_read(value, &set))) {
-		cpulist_minus(&is, &set);
-		good = cpulist_empty(&is);
-	}
 	free(have);
 	return good;
 }

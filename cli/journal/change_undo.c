@@ -54,17 +54,15 @@ static void say_stays(struct undo_context *context, const char *path, const stru
 static bool take_out(struct undo_context *context, const char *path, struct cpulist added,
 		     const struct cpulist *was, const struct cpulist *now, const char *text)
 {
-	struct cpulist left = *now, stays = added, gone;
+	struct cpulist left = *now, others = *now, stays;
 	char *value, *whole;
 	bool good;
 
+	cpulist_minus(&others, &added);
 	cpulist_minus(&added, &context->allowed);
 	cpulist_minus(&left, &added);
-	/* Of those that are allowed since, the ones that are there. */
-	cpulist_minus(&stays, &added);
-	gone = stays;
-	cpulist_minus(&gone, now);
-	cpulist_minus(&stays, &gone);
+	stays = left;
+	cpulist_minus(&stays, &others);
 	say_stays(context, path, &stays);
 	if (cpulist_same(&left, now))
 		return true;

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/root.h"
 #include "base/setting.h"
 #include "base/term.h"
 #include "base/text.h"
@@ -409,26 +408,14 @@ int journal_note_task(struct journal *journal, const struct task *task)
 
 int journal_rewrite(struct journal *journal, const char *text, size_t size)
 {
-	char *name = text_format(ROOT_NEW "%s", journal->name);
-	int fd, error;
+	int fd, error = store_replace(journal->directory, journal->name, text, size, &fd);
 
-	unlinkat(journal->directory, name, 0);
-	fd = openat(journal->directory, name,
-		    O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	error = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) ? errno : append(fd, text, size);
-	if (!error && renameat(journal->directory, name, journal->directory, journal->name))
-		error = errno;
 	if (error)
-		unlinkat(journal->directory, name, 0);
-	free(name);
-	if (!error) {
-		close(journal->fd);
-		journal->fd = fd;
-		journal->last = (off_t)size;
-	} else if (fd >= 0) {
-		close(fd);
-	}
-	return error ? fail(journal, strerror(error)) : 0;
+		return fail(journal, strerror(error));
+	close(journal->fd);
+	journal->fd = fd;
+	journal->last = (off_t)size;
+	return 0;
 }
 
 void journal_forget(struct journal *journal)

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/directory.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/root.h"
 #include "base/text.h"
 #include "journal/store.h"
@@ -176,6 +177,26 @@ int store_open(int directory, const char *name, bool *alive)
 	}
 	*alive = flock(fd, LOCK_EX | LOCK_NB);
 	return fd;
+}
+
+int store_replace(int directory, const char *name, const char *text, size_t size, int *fd)
+{
+	char *new_name = text_format(ROOT_NEW "%s", name);
+	int error;
+
+	unlinkat(directory, new_name, 0);
+	*fd = openat(directory, new_name,
+		     O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	error = *fd < 0 || flock(*fd, LOCK_EX | LOCK_NB) ? errno : file_write_fd(*fd, text, size);
+	if (!error && (fsync(*fd) || renameat(directory, new_name, directory, name)))
+		error = errno;
+	if (error) {
+		unlinkat(directory, new_name, 0);
+		if (*fd >= 0)
+			close(*fd);
+	}
+	free(new_name);
+	return error;
 }
 
 void store_close(const char *root, const char *place, int directory)

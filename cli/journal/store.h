@@ -56,6 +56,12 @@ void store_free(struct store_entry *entries, size_t count);
 /* Opens the journal @name as it is, and looks whether its command lives; -1 with errno. */
 int store_open(int directory, const char *name, bool *alive);
 
+/*
+ * The journal @name in the directory, which is locked, becomes @text: 0, and it is open to be
+ * written to, and locked, as *@fd; or the errno, and it is as it was.
+ */
+int store_replace(int directory, const char *name, const char *text, size_t size, int *fd);
+
 /* Unlocks it; the directory goes away if nothing is in it. */
 void store_close(const char *root, const char *place, int directory);
 

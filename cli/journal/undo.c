@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +8,6 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/root.h"
 #include "base/text.h"
 #include "journal/journal.h"
 #include "journal/line.h"
@@ -101,8 +98,8 @@ static void undo_text(struct undo_context *context, const char *text, FILE *left
 				journal->failed++;
 			stays = journal->failed || journal->waiting;
 		} else {
-			bool counts = !undo_kind(fields[JOURNAL_WHAT]) ||
-				!undo_kind(fields[JOURNAL_WHAT])->aside;
+			const struct undo_kind *kind = undo_kind(fields[JOURNAL_WHAT]);
+			bool counts = !kind || !kind->aside;
 			unsigned int kept = journal->kept;
 
 			if (is_held(context, fields[JOURNAL_NAME]))
@@ -123,29 +120,25 @@ static void undo_text(struct undo_context *context, const char *text, FILE *left
 /* The lines of @left, which are the last first, become the journal; 0 or the errno. */
 static int replace(int directory, const char *name, const char *left, size_t size)
 {
-	char *new_name = text_format(ROOT_NEW "%s", name);
+	char *text;
+	size_t whole;
+	FILE *out = text_open(&text, &whole);
 	int fd, error;
 
-	unlinkat(directory, new_name, 0);
-	fd = openat(directory, new_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	error = fd < 0 ? errno : file_write_fd(fd, JOURNAL_FIRST_LINE, strlen(JOURNAL_FIRST_LINE));
-	for (size_t at = size; !error && at;) {
+	fputs(JOURNAL_FIRST_LINE, out);
+	for (size_t at = size; at;) {
 		size_t from = at - 1;
 
 		while (from && left[from - 1] != '\n')
 			from--;
-		error = file_write_fd(fd, left + from, at - from);
+		fwrite(left + from, 1, at - from, out);
 		at = from;
 	}
-	if (!error && fsync(fd))
-		error = errno;
-	if (!error && renameat(directory, new_name, directory, name))
-		error = errno;
-	if (error)
-		unlinkat(directory, new_name, 0);
-	if (fd >= 0)
+	fclose(out);
+	error = store_replace(directory, name, text, whole, &fd);
+	if (!error)
 		close(fd);
-	free(new_name);
+	free(text);
 	return error;
 }
 
