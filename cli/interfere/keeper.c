@@ -119,7 +119,7 @@ enum reaped { REAPED_OTHERS, REAPED_WORKER, REAPED_ALL };
 
 /*
  * The number of a worker is its own, and its group's, until it is reaped; then it is forgotten,
- * as it may be any process's.  What the worker has left is told to end before that.
+ * as it may be any process's.  What the worker has started gets SIGTERM before that.
  */
 static enum reaped reap(pid_t *workers, size_t count)
 {

@@ -13,7 +13,7 @@
 
 #define ROUNDS 20	/* for tasks that begin meanwhile */
 #define MOVES 2		/* that are noted of one task; who chooses anew all the time stays */
-#define REFUSALS 100	/* that are told */
+#define REFUSALS 100	/* that are reported one by one */
 
 struct set {
 	struct journal *journal;

@@ -191,7 +191,7 @@ def test_what_an_excused_boot_complained_of_before_counts() -> None:
             "good",
         ),
         ({"events": [event("killed", "load-stress", returned=False)]}, "good", "good"),
-        # What waits for ever in the kernel: of another kernel it is no matter of ours.
+        # A process stuck in the kernel fails a boot of ours only.
         ({"events": [event("run", "x", left=True)]}, "ended", "good"),
         ({"events": [event("run", "x", returned=False)]}, "good", "good"),
         ({"events": [event("run", n, returned=False) for n in "abc"]}, "good", "void"),

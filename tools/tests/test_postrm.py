@@ -18,7 +18,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "packaging/debian/isolator.postrm
     ("/home/a/\033[2J\u009b2J\r", "/home/a/?[2J??2J?"),
     (r"/home/a/%s%n", r"/home/a/%s%n")])
 def test_file_of_the_group(tmp_path: Path, name: str, shown: str) -> None:
-    """Its user has named it, and root's terminal is told of it."""
+    """Its owner chose the name, and purge prints it on root's terminal."""
     (tmp_path / "name").write_text(name + "\n")
     for command, text in {"find": f"cat {tmp_path}/name", "getent": ":", "groupdel": "exit 1",
                           "df": ":", "rmdir": ":", "chown": ":", "chmod": ":"}.items():

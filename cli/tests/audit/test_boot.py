@@ -278,7 +278,7 @@ def test_update_grub_that_does_not_help(isolator: Path, lay: Lay, how: str) -> N
 
 
 def test_update_grub_that_fails_the_second_time(isolator: Path, lay: Lay) -> None:
-    """What GRUB may still have stays noted, is told, and goes once update-grub runs again."""
+    """What GRUB may still have stays noted and is reported, until update-grub runs again."""
     first, *rest = WANTED.split()
     late: Changes = {"/etc/default/grub.d/zz.cfg":
                      f'GRUB_CMDLINE_LINUX="$(echo "$GRUB_CMDLINE_LINUX" | sed "s/{first}//")"\n'}

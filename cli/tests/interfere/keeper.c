@@ -49,7 +49,7 @@ static void wait_forever(struct work *work)
 {
 	size_t index = (size_t)(work->slot - work->shared->slots);
 
-	/* Not a child of the keeper's until the worker ends, but of the group that it is told by. */
+	/* Not a child of the keeper's until the worker ends, but in the group that it signals. */
 	if (!index) {
 		pid_t left = fork();
 

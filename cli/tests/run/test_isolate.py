@@ -262,7 +262,7 @@ def test_thread_that_is_refused(kernel: Path, lay: Lay, look: str) -> None:
 
 
 def test_refusals_without_end(stubborn: Path, lay: Lay, look: str) -> None:
-    """However many threads a program makes: a part is told and kept, the rest is counted."""
+    """However many threads a program makes: some are reported and kept, the rest is counted."""
     many = ("for i in $(seq {0} {1}); do thread $i control 1-2 $i; done; {look}; "
             "for i in $(seq {0} {1}); do gone $i; done; ")
     done = run_threads(stubborn, lay(files()), many.format(9001, 9060, look=look) +

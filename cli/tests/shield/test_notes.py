@@ -62,7 +62,7 @@ def test_full_journal(isolator: Path, lay: Lay) -> None:
 
 
 def test_very_many_refusals(stubborn: Path, lay: Lay) -> None:
-    """A part is told, and that there are more."""
+    """Some are reported, and that there are more."""
     tasks = {path: text for tid in range(400, 520) for path, text in task(tid, "0-3").items()}
     root = lay({**MACHINE, **tasks})
     refused = {"DENIED": "status"}

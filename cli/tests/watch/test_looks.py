@@ -453,7 +453,7 @@ def test_screen(looks: Looks, arm64: Files) -> None:
 
 
 def test_program_with_the_name_of_a_handler(looks: Looks, arm64: Files) -> None:
-    """Its affinity is not the interrupt's, and nobody is told to change it."""
+    """Its affinity is not the interrupt's, and no advice is given to change it."""
     stat, mode = arm64["/proc/312/stat"]
     files = {**arm64, "/proc/312/stat": (stat.replace(" 2129984 ", " 4194304 "), mode)}
     found = row(looks.json(files, later(files, {"47": {1: 6}})), "47")
