@@ -20,6 +20,7 @@ TRIGGER_KEYS = (*_BOTH_KEYS, "row", "class", "kind", "notick", "user", "in", "ne
 TEST_KEYS = (
     *_BOTH_KEYS, "kernel", "smt", "alone", "coverage", "ways", "section", "icount", "doorbell",
     "wires", "ends", "long", "once", "windows", "observe", "equal", "more", "skips", "dmesg",
+    "leaves",
 )
 CLASSES = ("defer", "exclude", "queue", "quiesce", "yield", "remote", "refuse", "immediate")
 KINDS = ("script", "program", "self")
@@ -188,6 +189,7 @@ class GuestTest:
     section: str = ""  # of the kernel, quiet: nothing else ran in it; stray NAME...: that did
     arch: tuple[str, ...] = machine.NAMES  # machines that have what it needs
     skips: tuple[str, ...] = ()  # why it may be skipped, as it says so or a part of that
+    leaves: bool = False  # by its planted fault a process waits for good, which a boot ends
 
     @property
     def reboots(self) -> bool:
@@ -323,10 +325,13 @@ def tests(directory: Path = TESTS) -> list[GuestTest]:
             section=_section(_one(keys, path, "section", ""), path),
             arch=_arch(keys, path),
             skips=tuple(keys.get("skips", [])),
+            leaves=_yes(keys, path, "leaves"),
         )
         if test.name != _name(path):
             raise term.LabError(f"{path}: name: {test.name} is not the file's name")
         if test.observed and not test.alone:
             raise term.LabError(f"{path}: what is observed needs alone: yes; others have windows")
+        if test.leaves and not (test.alone and test.kernel == "isolator-faults"):
+            raise term.LabError(f"{path}: leaves: needs alone: yes and kernel: isolator-faults")
         found.append(test)
     return found

@@ -269,7 +269,7 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
             outcome = boot(guest, where / f"boot-{len(attempts) + 1}",
                            lambda e: attempt.no_clocks(Outcome(events=[e])))
         ran, unfinished = _parted(now, outcome)
-        found = attempt.judge(outcome)
+        found = attempt.judge(outcome, [t.name for t in now if t.leaves])
         again = found.void and len(mine) + 1 < attempt.MAX_BOOTS
         # What it closed ahead of its end counts, however that came.
         shown = counted.shown(unfinished, outcome.windows) if unfinished and again else []

@@ -207,6 +207,13 @@ def test_which_boots_are_thrown_away(what: dict[str, Any], isolates: str, compar
         assert not found.excused
 
 
+def test_only_what_may_leaves_processes_behind() -> None:
+    two = outcome(ours=True, events=[event("run", "a", left=True), event("run", "b", left=True)])
+    assert "a left" in (attempt.judge(two).ended or "")
+    assert "b left" in (attempt.judge(two, ["a"]).ended or "")
+    assert attempt.judge(two, ["a", "b"]).ended is None
+
+
 @pytest.mark.parametrize(("ticks", "void"), [(101, True), (100, False)])
 def test_tuned_is_worth_something_with_its_tick_stopped(ticks: int, void: bool) -> None:
     quiet = window(campaign.QUIET, ticks, entries_by_vector={attempt.TIMERS[0]: ticks})

@@ -177,6 +177,25 @@ def test_a_line_of_a_header_is_never_ignored(tmp_path: Path) -> None:
         _header(path, HEAD[1:])
 
 
+@pytest.mark.parametrize(
+    ("kernel", "alone", "good"),
+    [
+        ("isolator-faults", "yes", True), ("isolator-faults", "no", False),
+        ("isolator", "yes", False),
+    ],
+)
+def test_only_a_planted_fault_in_a_guest_of_its_own_leaves_a_process(
+    tmp_path: Path, kernel: str, alone: str, good: bool
+) -> None:
+    path, lines = tmp_path / "x.c", ("name: x", "about: x", "leaves: yes")
+    lines = (*lines, f"kernel: {kernel}", f"alone: {alone}")
+    if good:
+        assert _header(path, lines)[0].leaves
+        return
+    with pytest.raises(term.LabError, match="leaves: needs"):
+        _header(path, lines)
+
+
 def test_a_trigger_has_its_own_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "triggers" / "x.sh"
     path.parent.mkdir()

@@ -85,6 +85,13 @@ def test_an_exit_code_is_not_enough(out: str, why: list[str]) -> None:
     assert (result.status, result.why) == ("failed", why)
 
 
+def test_what_a_header_says_is_left_has_to_be() -> None:
+    of = _test(leaves=True)
+    assert _judge(of, {**DONE, "left": True}).status == "passed"
+    assert "left no process" in _judge(of, DONE).why[0]
+    assert _judge(_test(), DONE).status == "passed"
+
+
 def test_a_bail_out_is_told() -> None:
     result = _judge(_test(), {**DONE, "exit": 1, "out": "ok 1 - x\nBail out! no module\n"})
     assert (result.status, result.why) == ("failed", ["exit 1", "Bail out! no module"])

@@ -6,6 +6,7 @@
  * arch: x86_64
  * timeout: 60
  * alone: yes
+ * leaves: yes
  * about: planted fault: a queued request is dropped
  */
 #include "fault.h"

@@ -148,10 +148,13 @@ def hung(outcome: Outcome) -> str | None:
     return None
 
 
-def left(outcome: Outcome) -> str | None:
-    """A command left processes behind that cannot be killed: they wait for what does not come."""
+def left(outcome: Outcome, may: Collection[str] = ()) -> str | None:
+    """A command left processes behind that cannot be killed: they wait for what does not come.
+
+    Those of the names @may do so by the fault that they plant.
+    """
     for event in outcome.events:
-        if event.get("left"):
+        if event.get("left") and event["name"] not in may:
             return f"{event['name']} left what cannot be killed: {event.get('hang') or ''}".strip()
     return None
 
@@ -163,8 +166,8 @@ def _silenced(outcome: Outcome) -> str | None:
     return f'its log does not reach its end: no "{POWER_DOWN}"'
 
 
-def judge(outcome: Outcome) -> Attempt:
-    """An attempt of any kernel; it may still run."""
+def judge(outcome: Outcome, leave: Collection[str] = ()) -> Attempt:
+    """An attempt of any kernel; it may still run.  @leave: what may leave processes behind."""
     if fault := emulator_fault(outcome):
         lines = outcome.console.splitlines()[: fault[1]]
         return Attempt(f"emulator fault: {fault[0]}", outcome.ours, log="\n".join(lines))
@@ -172,7 +175,7 @@ def judge(outcome: Outcome) -> Attempt:
         return spoilt
     ended = not_ready(outcome) or outcome.died
     if outcome.ours:
-        ended = ended or hung(outcome) or left(outcome) or _silenced(outcome)
+        ended = ended or hung(outcome) or left(outcome, leave) or _silenced(outcome)
     return Attempt(ended=ended, log=outcome.console)
 
 

@@ -106,6 +106,8 @@ def judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | None
     if test.kernel != PACKAGED:
         result.why += counted.misplaced(outcome.observer_end)
     if event and event["exit"] == 0:
+        if test.leaves and not event.get("left"):
+            result.why.append("its fault left no process behind that waits, as its header says")
         result.why += counted.judge(test, outcome.windows)
         if test.section:
             result.why += sections.judge(test.section, result.out, outcome.sections)
