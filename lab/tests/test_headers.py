@@ -187,8 +187,8 @@ def test_a_line_of_a_header_is_never_ignored(tmp_path: Path) -> None:
 def test_only_a_planted_fault_in_a_guest_of_its_own_leaves_a_process(
     tmp_path: Path, kernel: str, alone: str, good: bool
 ) -> None:
-    path, lines = tmp_path / "x.c", ("name: x", "about: x", "leaves: yes")
-    lines = (*lines, f"kernel: {kernel}", f"alone: {alone}")
+    path = tmp_path / "x.c"
+    lines = ("name: x", "about: x", "leaves: yes", f"kernel: {kernel}", f"alone: {alone}")
     if good:
         assert _header(path, lines)[0].leaves
         return
