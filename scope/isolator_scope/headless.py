@@ -89,7 +89,7 @@ async def _prepare(plan: Plan, instrument: Instrument) -> bool:
     if unknown:
         raise ScopeError(f"no line {', '.join(unknown)}; there are {', '.join(offered)}")
     if plan.lines:
-        await _ask(instrument, SetLines(sum(1 << offered[name] for name in plan.lines)))
+        await _ask(instrument, SetLines(sum(1 << offered[name] for name in set(plan.lines))))
     for message in plan.settings:
         await _ask(instrument, message)
     if plan.calibrate and await _ask(instrument, Calibrate(plan.calibrate)) == Status.BUSY:

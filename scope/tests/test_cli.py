@@ -309,6 +309,18 @@ def test_refused(tmp_path: Path) -> None:
             assert done.returncode == ERROR and said in done.stderr
 
 
+def test_a_mechanism_named_twice_is_one(tmp_path: Path) -> None:
+    """Not the sum of its bits, which is another's."""
+    with simulated() as (where, _):
+        done = subprocess.run(
+            [sys.executable, "-m", "isolator_scope", "record", "--connect", where, "-n", "20",
+             "-o", str(tmp_path / "a.scope"), "--lines", "irq,irq", "--json"], env=ENVIRONMENT,
+            capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode == PASS, done.stderr
+    rows = json.loads(done.stdout)["parts"][0]["series"]
+    assert [row["name"].split()[0] for row in rows if row["triggers"]] == ["irq"]
+
+
 @pytest.mark.parametrize("words", [
     [], ["show"], ["record"], ["record", "--connect", "a", "-o", "x", "--duty", "100"],
     ["record", "--connect", "a:b", "-o", "x"], ["record", "--connect", "", "-o", "x"],
