@@ -12,6 +12,7 @@
 #include "base/text.h"
 
 #define OFF "NO_"
+#define WORK_CPUS "/sys/devices/virtual/workqueue/cpumask"
 
 char *setting_value(enum setting_kind kind, const char *text)
 {
@@ -61,17 +62,6 @@ bool setting_holds(enum setting_kind kind, const char *text, const char *value)
 	return same;
 }
 
-bool setting_narrowed(enum setting_kind kind, const char *text, const char *value)
-{
-	char *have = setting_value(kind, text);
-	struct cpulist is, set;
-	bool good = kind != SETTING_ADDED && lists_cpus(kind) && read_cpus(kind, have, &is) &&
-		read_cpus(kind, value, &set) && cpulist_within(&is, &set);
-
-	free(have);
-	return good;
-}
-
 char *setting_command(const char *path, const char *value)
 {
 	bool lines = strchr(value, '\n');
@@ -98,6 +88,21 @@ char *setting_command(const char *path, const char *value)
 	return text;
 }
 
+/*
+ * Which file shows what @path was told.  Of the CPUs for kernel work the kernel takes out those of
+ * isolated partitions; since it does so, one beside it has what was asked for.
+ */
+static const char *told(const char *root, const char *path)
+{
+	static const char beside[] = WORK_CPUS "_requested";
+	int fd = strcmp(path, WORK_CPUS) ? -1 : root_open(root, beside, O_RDONLY);
+
+	if (fd < 0)
+		return path;
+	close(fd);
+	return beside;
+}
+
 int setting_write_text(const char *root, const char *path, const char *text)
 {
 	int fd, error;
@@ -106,7 +111,7 @@ int setting_write_text(const char *root, const char *path, const char *text)
 	if (!root_live(root)) {
 		char *beside = text_format(ROOT_OWN "/" ROOT_NEW "%d", (int)getpid());
 
-		error = root_replace(root, path, beside, 0, text);
+		error = root_replace(root, told(root, path), beside, 0, text);
 		free(beside);
 		if (!error)
 			return 0;
@@ -134,7 +139,7 @@ int setting_write(const char *root, const char *path, const char *value)
 char *setting_read(const char *root, const char *path)
 {
 	size_t size;
-	char *text = root_read(root, path, &size);
+	char *text = root_read(root, told(root, path), &size);
 
 	if (text && strlen(text) != size) {
 		free(text);

@@ -24,12 +24,6 @@ char *setting_before(enum setting_kind kind, const char *text, const char *wante
 /* Does the file that shows @text hold @value? */
 bool setting_holds(enum setting_kind kind, const char *text, const char *value);
 
-/*
- * Does the file that shows @text name CPUs of @value only?  The kernel takes out some by itself:
- * those offline, and where kernel work may run those of isolated partitions.
- */
-bool setting_narrowed(enum setting_kind kind, const char *text, const char *value);
-
 /* The shell's command that writes @value, maybe of several lines, to @path; to be freed. */
 char *setting_command(const char *path, const char *value);
 
@@ -39,7 +33,10 @@ int setting_write(const char *root, const char *path, const char *value);
 /* The same of all of @text, as it is. */
 int setting_write_text(const char *root, const char *path, const char *text);
 
-/* What @path below @root shows now, to be freed; NULL with errno. */
+/*
+ * What @path below @root shows now, to be freed; NULL with errno.  Of the CPUs for kernel work what
+ * was asked for, of which the kernel takes out those of isolated partitions.
+ */
 char *setting_read(const char *root, const char *path);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "configure/rules.h"
 #include "journal/change.h"
+#include "journal/store.h"
 #include "machine/kernels.h"
 #include "options/command.h"
 #include "proc/proc.h"
@@ -155,7 +156,8 @@ static void undo(struct configuration *c, enum rule end)
 				  rule_names[rule]);
 }
 
-static int apply(struct configuration *c)
+/* With the directory of the journals locked. */
+static int give(struct configuration *c, int journals)
 {
 	for (enum rule rule = 0; rule < RULES; rule++) {
 		int error = rules_same(&c->wanted, &c->before, rule) ? 0 :
@@ -174,8 +176,11 @@ static int apply(struct configuration *c)
 	}
 	if (agrees(c)) {
 		/* Whoever has added a CPU for a while takes it out again, but for those. */
-		journal_allowed(options.root, PROC_DIRECTORY "/cpus", &c->wanted.cpus);
-		return 0;
+		if (!journal_allowed(options.root, journals, PROC_DIRECTORY "/cpus",
+				     &c->wanted.cpus))
+			return 0;
+		undo(c, RULES);
+		return -1;
 	}
 	for (enum rule rule = 0; rule < RULES; rule++) {
 		char *wanted = words(&c->wanted, rule), *now = words(&c->now, rule);
@@ -188,6 +193,18 @@ static int apply(struct configuration *c)
 	}
 	undo(c, RULES);
 	return -1;
+}
+
+/* Nobody adds a CPU meanwhile, or takes one out that the file allows. */
+static int apply(struct configuration *c)
+{
+	int journals = store_lock(options.root, STORE_PATH, true, true), error;
+
+	if (journals < 0)
+		return -1;
+	error = give(c, journals);
+	store_close(options.root, STORE_PATH, journals);
+	return error;
 }
 
 /* Whether the kernel is to be asked or told; false with the exit code. */

@@ -40,9 +40,10 @@ const char *change_set(const char *field, enum setting_kind *kind);
 
 /*
  * From now on the CPUs that the file @path lists are @cpus, as an administrator wants them:
- * whoever has added one of those leaves it there.  Says what cannot be noted.
+ * whoever has added one of those leaves it there.  @directory: of the journals, STORE_PATH, locked
+ * since before the file was written.  0, or -1, said what cannot be noted.
  */
-void journal_allowed(const char *root, const char *path, const struct cpulist *cpus);
+int journal_allowed(const char *root, int directory, const char *path, const struct cpulist *cpus);
 
 /* Frees before and now. */
 void change_free(struct change *change);

@@ -14,9 +14,8 @@
 #include "journal/store.h"
 #include "journal/undo_line.h"
 
-/* Somebody has set it since.  Returns true: there is nothing to put back. */
-static bool leave(struct undo_context *context, const char *path, enum setting_kind kind,
-		  const char *now, const char *text)
+bool undo_leave(struct undo_context *context, const char *path, enum setting_kind kind,
+		const char *now, const char *text)
 {
 	char *shown = setting_value(kind, now), *before = setting_value(kind, text);
 
@@ -111,10 +110,9 @@ bool undo_change(struct undo_context *context, char **fields)
 	if (kind == SETTING_ADDED)
 		return undo_added(context, path, set, text);
 	now = setting_read(context->root, path);
-	if (now && strcmp(now, text) && !setting_holds(kind, now, set) &&
-	    !setting_narrowed(kind, now, set)) {
+	if (now && strcmp(now, text) && !setting_holds(kind, now, set)) {
 		/* A run that has found it so, and needed it, has set nothing. */
-		good = setting_holds(kind, text, set) || leave(context, path, kind, now, text);
+		good = setting_holds(kind, text, set) || undo_leave(context, path, kind, now, text);
 	} else {
 		value = setting_before(kind, text, set);
 		good = undo_write(context, path, kind, value, text);
@@ -170,6 +168,9 @@ static int note_allowed(int fd, const char *path, const char *list)
 		/* What a crash has cut off was never acted on. */
 		error = end[1] && ftruncate(fd, end + 1 - text) ? errno :
 			file_write_fd(fd, line, size);
+		/* The next line is not to follow half of this one. */
+		if (error && ftruncate(fd, end + 1 - text))
+			error = errno;
 		free(line);
 	}
 	free(change);
@@ -177,28 +178,27 @@ static int note_allowed(int fd, const char *path, const char *list)
 	return error;
 }
 
-void journal_allowed(const char *root, const char *path, const struct cpulist *cpus)
+int journal_allowed(const char *root, int directory, const char *path, const struct cpulist *cpus)
 {
-	int directory = store_lock(root, STORE_PATH, false, true);
 	struct store_entry *entries;
-	char *list;
+	char *list = cpulist_text(cpus);
+	int failed = 0;
 	size_t count;
 
-	if (directory < 0)
-		return;
-	list = cpulist_text(cpus);
 	entries = store_list(directory, &count);
 	for (size_t i = 0; i < count; i++) {
 		int fd = openat(directory, entries[i].name,
 				O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		int error = fd < 0 ? errno : note_allowed(fd, path, list);
 
-		if (error)
+		if (error) {
 			store_fail(root, STORE_PATH, entries[i].name, strerror(error));
+			failed = -1;
+		}
 		if (fd >= 0)
 			close(fd);
 	}
 	store_free(entries, count);
-	store_close(root, STORE_PATH, directory);
 	free(list);
+	return failed;
 }

@@ -76,10 +76,43 @@ static void name_owner(struct undo_journal *journal, const char *text)
 	free(line);
 }
 
+/* Lines that are no change, but matter for those before: they stay as long as one of these. */
+struct asides {
+	struct aside {
+		char *line;
+		char *name;
+	} *list;
+	size_t count;
+};
+
+/* Those of @name go to @left; the newest is first. */
+static void keep_asides(struct asides *asides, const char *name, FILE *left)
+{
+	for (size_t i = 0; i < asides->count; i++) {
+		struct aside *aside = &asides->list[i];
+
+		if (!aside->line || strcmp(aside->name, name))
+			continue;
+		fprintf(left, "%s\n", aside->line);
+		free(aside->line);
+		aside->line = NULL;
+	}
+}
+
+static void free_asides(struct asides *asides)
+{
+	for (size_t i = 0; i < asides->count; i++) {
+		free(asides->list[i].line);
+		free(asides->list[i].name);
+	}
+	free(asides->list);
+}
+
 /* Undoes @text; what stays is written to @left, the last line first. */
 static void undo_text(struct undo_context *context, const char *text, FILE *left)
 {
 	struct undo_journal *journal = context->journal;
+	struct asides asides = { 0 };
 	const char *end = NULL;
 	char *line;
 
@@ -109,12 +142,20 @@ static void undo_text(struct undo_context *context, const char *text, FILE *left
 			else
 				stays = false;
 			journal->restored += !stays && counts && journal->kept == kept;
+			if (!counts && !stays)
+				*ARRAY_ADD(asides.list, asides.count) = (struct aside){
+					text_format("%s", line),
+					text_format("%s", fields[JOURNAL_NAME]),
+				};
+			else if (stays)
+				keep_asides(&asides, fields[JOURNAL_NAME], left);
 		}
 		if (stays)
 			fprintf(left, "%s\n", line);
 		free(copy);
 		free(line);
 	}
+	free_asides(&asides);
 }
 
 /* The lines of @left, which are the last first, become the journal; 0 or the errno. */

@@ -82,6 +82,13 @@ bool undo_damaged_line(struct undo_context *context);
 bool undo_write(struct undo_context *context, const char *path, enum setting_kind kind,
 		const char *value, const char *text);
 
+/*
+ * Says that somebody has set @path, which shows @now and had @text, since: there is nothing to put
+ * back.  Returns true.
+ */
+bool undo_leave(struct undo_context *context, const char *path, enum setting_kind kind,
+		const char *now, const char *text);
+
 /* Kinds that are no one room's: a file, an instance of the tracer, a task's affinity. */
 bool undo_change(struct undo_context *context, char **fields);
 bool undo_allowed(struct undo_context *context, char **fields);

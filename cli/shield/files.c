@@ -14,6 +14,7 @@
 #define STAT_SECONDS "3600"	/* long beyond what is measured, and less than the most */
 
 struct walk {
+	const char *root;
 	struct audit audit;	/* for what it knows to read */
 	int (*each)(void *data, const struct shield_place *place);
 	void *data;
@@ -54,14 +55,15 @@ bool shield_place_rests(const struct shield_place *place, const char *text)
 /* What is not there cannot come to a CPU, and what cannot be read is not touched. */
 static void visit(struct walk *walk, const struct shield_place *place)
 {
-	const struct capture_file *file = capture_read(walk->audit.capture, place->path);
+	char *text = walk->error ? NULL : setting_read(walk->root, place->path);
 	struct shield_place one = *place;
 
-	if (walk->error || file->error)
+	if (!text)
 		return;
-	one.text = file->text;
+	one.text = text;
 	one.what = "";
 	walk->error = walk->each(walk->data, &one);
+	free(text);
 }
 
 static void visit_irqs(struct walk *walk)
@@ -129,7 +131,7 @@ static void visit_packets(struct walk *walk)
 int shield_files(const char *root, int (*each)(void *data, const struct shield_place *place),
 		 void *data)
 {
-	struct walk walk = { .each = each, .data = data };
+	struct walk walk = { .root = root, .each = each, .data = data };
 	struct capture capture;
 
 	if (capture_open(&capture, root))

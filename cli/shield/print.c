@@ -52,6 +52,8 @@ static void put_undone(FILE *out, const struct undo *undo)
 	if (!journal)
 		return;
 	fprintf(out, "restored: %u", journal->restored);
+	if (journal->kept)
+		fprintf(out, "; %u left as somebody has set them since", journal->kept);
 	if (journal->waiting)
 		fprintf(out, "; a run still needs %u of them: clear again when it has ended",
 			journal->waiting);
@@ -184,6 +186,7 @@ static void json_undone(struct json *json, const struct undo *undo)
 	}
 	json_open(json, "cleared", '{');
 	json_number(json, "restored", journal->restored);
+	json_number(json, "kept", journal->kept);
 	json_number(json, "failed", journal->failed);
 	json_number(json, "waiting", journal->waiting);
 	json_close(json, '}');

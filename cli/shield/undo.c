@@ -17,14 +17,6 @@
 
 #define ROUNDS 20	/* for tasks that begin meanwhile */
 
-/* Does the file that shows @text hold @value, by the word of its line? */
-static bool holds(const char *what, const char *text, const char *value)
-{
-	return setting_holds(!strcmp(what, SHIELD_FILE_LIST) ? SETTING_LIST :
-			     !strcmp(what, SHIELD_FILE_MASK) ? SETTING_MASK : SETTING_TEXT,
-			     text, value);
-}
-
 /*
  * The task @tid that began at @start has @was again, if it has @now: 0, also if it has
  * ended, or the errno.
@@ -70,15 +62,21 @@ bool shield_undo_task(struct undo_context *context, char **fields)
 
 bool shield_undo_file(struct undo_context *context, char **fields)
 {
-	char *now = setting_read(context->root, fields[JOURNAL_NAME]), *value;
-	/* One that is gone had what it had. */
-	bool good = (!now && errno == ENOENT) ||
-		(now && !holds(fields[JOURNAL_WHAT], now, fields[JOURNAL_VALUE]));
+	const char *what = fields[JOURNAL_WHAT], *path = fields[JOURNAL_NAME];
+	const char *text = fields[JOURNAL_TEXT];
+	enum setting_kind kind = !strcmp(what, SHIELD_FILE_LIST) ? SETTING_LIST :
+		!strcmp(what, SHIELD_FILE_MASK) ? SETTING_MASK : SETTING_TEXT;
+	char *now = setting_read(context->root, path), *value;
+	bool good;
 
-	if (!good) {
-		value = text_trim(fields[JOURNAL_TEXT]);
-		good = undo_set(context, (char *[]){ fields[JOURNAL_WHAT], fields[JOURNAL_NAME],
-						     value, fields[JOURNAL_TEXT] });
+	if (!now && errno == ENOENT) {
+		/* It had what it had. */
+		good = true;
+	} else if (now && strcmp(now, text) && !setting_holds(kind, now, fields[JOURNAL_VALUE])) {
+		good = undo_leave(context, path, kind, now, text);
+	} else {
+		value = setting_value(kind, text);
+		good = undo_write(context, path, kind, value, text);
 		free(value);
 	}
 	free(now);

@@ -206,7 +206,7 @@ def test_unprivileged(isolator: Path, tmp_path: Path) -> None:
     open_to_all(tmp_path)
     done = subprocess.run([isolator, "configure", "--root", root], capture_output=True, text=True,
                           check=False, user=65534, group=65534, extra_groups=[])
-    assert done.returncode == 1 and "run it as root; nothing was changed" in done.stderr
+    assert done.returncode == 1 and "nothing was changed: run it as root" in done.stderr
 
 
 def test_one_mode(isolator: Path) -> None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -23,8 +25,10 @@ from runtest import (
     states,
     tree,
 )
+from waiting import until
 
 ALLOWED = "/proc/isolator/cpus"
+WORK_CPUS = "/sys/devices/virtual/workqueue/cpumask"
 LIMITS = "deadline_ns 1000000000\nspin_ns 100000000\nperf refuse\nmsr refuse\n"
 
 
@@ -87,6 +91,50 @@ def test_what_a_service_allowed_is_told_to_all(kernel: Path, rules: Path, lay: L
     assert not (root / "run/isolator").exists()
 
 
+def test_what_a_service_allowed_outlasts_a_failure(
+    stubborn: Path, lay: Lay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is noted as long as the change is."""
+    lines = (f"change\t{ALLOWED}\tadded 3-4\t\\012\n", f"allowed\t{ALLOWED}\t3\t-\n")
+    root = lay({**STOCK, ALLOWED: "3-4\n",
+                "/run/isolator/journal": f"isolator-journal 1\n{''.join(lines)}"})
+    monkeypatch.setenv("DENIED", ALLOWED)
+    assert restore(stubborn, root, code=1)["failures"]
+    assert (root / "run/isolator/journal").read_text() == f"isolator-journal 1\n{''.join(lines)}"
+    monkeypatch.delenv("DENIED")
+    assert restore(stubborn, root)["failures"] == []
+    assert (root / ALLOWED[1:]).read_text() == "3\n" and not (root / "run/isolator").exists()
+
+
+def test_a_service_that_cannot_note_what_it_allows(rules: Path, lay: Lay) -> None:
+    """Whoever undoes that journal would take the CPU out again: nothing is changed."""
+    root = lay({**files(), ALLOWED: "2\n", "/proc/isolator/limits": LIMITS,
+                "/etc/isolator.conf": "cpus = 2-3\n"})
+    (root / "run/isolator/run.7").mkdir(parents=True)
+    done = subprocess.run([rules, "configure", "--root", root], capture_output=True, text=True,
+                          check=False, timeout=PATIENCE_S)
+    assert done.returncode == 1 and "run.7: Is a directory" in " ".join(done.stderr.split())
+    assert (root / ALLOWED[1:]).read_text() == "2\n"
+
+
+def test_a_service_allows_nothing_amid_an_undo(rules: Path, lay: Lay) -> None:
+    """Who undoes has the journals locked; what is then written is noted in what it leaves."""
+    root = lay({**files(), ALLOWED: "2\n", "/proc/isolator/limits": LIMITS,
+                "/etc/isolator.conf": "cpus = 2-3\n", "/run/isolator/journal":
+                f"isolator-journal 1\nchange\t{ALLOWED}\tadded 3\t2\\012\n"})
+    directory = os.open(root / "run/isolator", os.O_RDONLY)
+    fcntl.flock(directory, fcntl.LOCK_EX)
+    with subprocess.Popen([rules, "configure", "--root", root],
+                          stdout=subprocess.DEVNULL) as process:
+        assert until(lambda: f"-> FLOCK  ADVISORY  WRITE {process.pid} " in
+                     Path("/proc/locks").read_text())
+        assert (root / ALLOWED[1:]).read_text() == "2\n"
+        os.close(directory)
+        assert process.wait(PATIENCE_S) == 0
+    assert (root / ALLOWED[1:]).read_text() == "2-3\n"
+    assert (root / "run/isolator/journal").read_text().endswith(f"allowed\t{ALLOWED}\t2-3\t-\n")
+
+
 @pytest.mark.parametrize("how", ["TERM", "KILL"])
 def test_what_others_have_set_stays(isolator: Path, lay: Lay, how: str) -> None:
     """It is named, and no longer noted; all else is put back."""
@@ -124,20 +172,32 @@ def test_settings_that_two_runs_have(isolator: Path, lay: Lay) -> None:
     assert {p for p in now if now[p] != before.get(p)} == {NUMA}
 
 
-@pytest.mark.parametrize(("kind", "wrote", "now", "back"), [
-    ("mask", "d", "5", True), ("mask", "d", "0", True), ("mask", "d", "7", False),
-    ("list", "0,2-3", "0,2", True), ("list", "0,2-3", "1-2", False),
-])
+@pytest.mark.parametrize(("asked", "after"), [("d", "f"), ("5", "5"), ("0", "0")])
+@pytest.mark.parametrize("shows", ["5", "d"])
 def test_cpus_that_the_kernel_takes_out(
-    isolator: Path, lay: Lay, kind: str, wrote: str, now: str, back: bool
+    isolator: Path, lay: Lay, asked: str, after: str, shows: str
 ) -> None:
-    """Of an isolated partition, or offline: nobody has set that."""
-    path = "/sys/devices/virtual/workqueue/cpumask" if kind == "mask" else IRQ
-    before = "f" if kind == "mask" else "0-3"
+    """Of an isolated partition: nobody has set that, and the kernel says what it was asked for."""
+    root = lay({**STOCK, WORK_CPUS: f"{shows}\n", f"{WORK_CPUS}_requested": f"{asked}\n",
+                "/run/isolator/journal":
+                f"isolator-journal 1\nchange\t{WORK_CPUS}\tmask d\tf\\012\n"})
+    assert states(restore(isolator, root)) == [("journal", "restored")]
+    assert (root / f"{WORK_CPUS}_requested"[1:]).read_text() == f"{after}\n"
+
+
+@pytest.mark.parametrize(("path", "kind", "wrote", "before", "now"), [
+    (IRQ, "list", "0-2", "0-3", "1"), (WORK_CPUS, "mask", "d", "f", "5"),
+    ("/sys/class/net/eth0/queues/rx-0/rps_cpus", "mask", "7", "f", "0"),
+])
+def test_fewer_cpus_are_somebodys(
+    isolator: Path, lay: Lay, path: str, kind: str, wrote: str, before: str, now: str
+) -> None:
     root = lay({**STOCK, path: f"{now}\n", "/run/isolator/journal":
                 f"isolator-journal 1\nchange\t{path}\t{kind} {wrote}\t{before}\\012\n"})
-    assert states(restore(isolator, root)) == [("journal", "restored")]
-    assert (root / path[1:]).read_text() == f"{before if back else now}\n"
+    document = restore(isolator, root)
+    assert states(document) == [("journal", "restored")] and document["journals"][0]["kept"] == 1
+    assert f"{path}: somebody has set it" in " ".join(document["said"].split())
+    assert (root / path[1:]).read_text() == f"{now}\n"
 
 
 def test_notes_of_an_earlier_version(isolator: Path, lay: Lay) -> None:

@@ -59,7 +59,7 @@ def test_set_and_clear(isolator: Path, lay: Lay) -> None:
         *wanted, "/proc/2/status", "/proc/311/status", "/proc/400/status", "/run/isolator/shield"}
     assert (cpus(root, 2), cpus(root, 311), cpus(root, 400)) == ("0-2", "0-2", "0-2")
     document = shield(isolator, root, "clear")
-    assert document["cleared"] == {"restored": 13, "failed": 0, "waiting": 0}
+    assert document["cleared"] == {"restored": 13, "kept": 0, "failed": 0, "waiting": 0}
     assert document["processes"] == [] and document["changed"] is None
     assert tree(root) == before and not (root / "run/isolator").exists()
     assert "No CPU is shielded" in said(isolator, root, "clear")
@@ -174,11 +174,31 @@ def test_choices_since(isolator: Path, lay: Lay) -> None:
     document = shield(isolator, root, "set", "--all", "2-3")
     assert document["tasks"]["inside"] == 2 and cpus(root, 400) == "3" and value(root, IRQ) == "3\n"
     assert cpus(root, 402) == "0-1" and value(root, WATCHDOG) == "0\n"
-    shield(isolator, root, "clear")
+    text = " ".join(said(isolator, root, "clear").split())
+    assert f'{IRQ}: somebody has set it to "3" since, and so it stays; before it was "0-3"' in text
+    assert f'{WATCHDOG}: somebody has set it to "0" since' in text
+    assert "2 left as somebody has set them since" in text
     assert cpus(root, 400) == "3" and value(root, IRQ) == "3\n" and value(root, WATCHDOG) == "0\n"
     assert cpus(root, 402) == "0-2"
     left = {p for p, v in tree(root).items() if v != before.get(p)}
     assert left == {"/proc/400/status", "/proc/402/status", "/proc/402/stat", IRQ, WATCHDOG}
+
+
+def test_cpus_of_kernel_work_beside_a_partition(isolator: Path, lay: Lay) -> None:
+    """The kernel takes out those of isolated partitions: what it was asked for counts."""
+    asked = f"{WORK}_requested"
+    root = lay({**MACHINE, WORK: "d\n", asked: "f\n"})
+    shield(isolator, root, "set", "--processes", "3")
+    assert value(root, asked) == "7\n"
+    (root / WORK[1:]).write_text("5\n")
+    shield(isolator, root, "set")
+    assert value(root, asked) == "7\n"
+    assert shield(isolator, root, "clear")["cleared"]["kept"] == 0
+    assert value(root, asked) == "f\n"
+    shield(isolator, root, "set", "--processes", "3")
+    (root / asked[1:]).write_text("3\n")
+    text = " ".join(said(isolator, root, "clear").split())
+    assert f'{WORK}: somebody has set it to "3" since' in text and value(root, asked) == "3\n"
 
 
 HEIRS = {
@@ -265,7 +285,8 @@ def test_show_names_what_breaks_the_rule(isolator: Path, lay: Lay) -> None:
     assert document["changed"] == {"tasks": 1, "files": 3, "refused": []}
     assert cpus(root, 400) == "2" and value(root, IRQ) == "0\n"
     # That was their last choice.
-    shield(isolator, root, "clear")
+    assert f'{IRQ}: somebody has set it to "0,3" since' in \
+        " ".join(said(isolator, root, "clear").split())
     assert (cpus(root, 400), value(root, IRQ), value(root, WATCHDOG)) == ("2-3", "0,3\n", "0-3\n")
 
 
