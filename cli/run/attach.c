@@ -119,11 +119,19 @@ static int check_task(const struct run *run, const struct task *task)
 	return 0;
 }
 
-/* What it has goes to the journal: 0, or -1, said why. */
-static int note(const struct task *task, struct journal *journal)
+static const unsigned int policies[] = {
+	[OTHER] = SCHED_OTHER, [FIFO] = SCHED_FIFO, [RR] = SCHED_RR,
+};
+
+/* What it has, and what it gets, goes to the journal: 0, or -1, said why. */
+static int note(const struct run *run, const struct task *task, struct journal *journal)
 {
+	bool keeps = options.policy == KEEP;
 	char *list = cpulist_text(&task->cpus);
-	char *text = text_format("%s %u %u", list, task->policy, task->priority);
+	char *text = text_format("%s %u %u %d %u %u", list, task->policy, task->priority,
+				 cpulist_next(&run->cpus, -1),
+				 keeps ? task->policy : policies[options.policy],
+				 keeps ? task->priority : run->priority);
 	int error = journal_note(journal, RUN_ATTACH, task->tid, task->start, text);
 
 	free(text);
@@ -134,9 +142,6 @@ static int note(const struct task *task, struct journal *journal)
 /* Its policy and its CPU; false, said why. */
 static bool move(const struct run *run, const struct task *task)
 {
-	static const unsigned int policies[] = {
-		[OTHER] = SCHED_OTHER, [FIFO] = SCHED_FIFO, [RR] = SCHED_RR,
-	};
 	struct cpulist one = { .given = true };
 	int cpu = cpulist_next(&run->cpus, -1), error;
 
@@ -287,7 +292,7 @@ static bool isolate_task(struct run *run, const struct task *task, const char *n
 	isolate->start = text_format("%s", task->start);
 	if (!options.lock)
 		isolate->asked.flags &= ~ISOLATOR_START_LOCK;
-	good = !note(task, &run->journal) && move(run, task) && !start(isolate);
+	good = !note(run, task, &run->journal) && move(run, task) && !start(isolate);
 	if (good && options.json)
 		put_json(run, task, isolate);
 	else if (good)

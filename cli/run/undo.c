@@ -49,61 +49,140 @@ bool run_undo_group(struct undo_context *context, char **fields)
 	return undo_fail(context, fields[JOURNAL_NAME], "no such cgroup", strerror(error));
 }
 
-/* Its CPUs and its policy, each whatever becomes of the other: 0, or an errno. */
-static int give_back(const struct task *task, const struct cpulist *cpus, unsigned int policy,
-		     unsigned int priority)
-{
-	int pinned = cpulist_same(&task->cpus, cpus) ? 0 : task_set(task, cpus);
-	int scheduled = task->policy == policy && task->priority == priority ? 0 :
-		task_schedule(task, policy, priority);
+/* What attach has noted: what the task had, and what it got. */
+struct attached {
+	char *list;
+	struct cpulist cpus;
+	unsigned int policy, priority;
+	bool told;	/* an earlier version did not note what it got */
+	struct cpulist got_cpus;
+	unsigned int got_policy, got_priority;
+};
 
-	return scheduled ? scheduled : pinned;
+static bool read_attached(const char *text, struct attached *attached)
+{
+	int cpu, words;
+
+	*attached = (struct attached){ .list = text_format("%.*s", (int)strcspn(text, " "), text) };
+	if (!cpulist_read(attached->list, &attached->cpus))
+		return false;
+	words = sscanf(text + strlen(attached->list), "%u %u %d %u %u", &attached->policy,
+		       &attached->priority, &cpu, &attached->got_policy, &attached->got_priority);
+	attached->told = words == 5 && cpu >= 0 && cpu < CPULIST_MAX;
+	if (attached->told)
+		cpulist_add(&attached->got_cpus, cpu);
+	return words == 2 || attached->told;
+}
+
+static bool is_scheduled(const struct task *task, unsigned int policy, unsigned int priority)
+{
+	return task->policy == policy && task->priority == priority;
+}
+
+/* Somebody has given the task other CPUs since. */
+static bool other_cpus(const struct attached *attached, const struct task *task)
+{
+	return attached->told && !cpulist_same(&task->cpus, &attached->cpus) &&
+		!cpulist_same(&task->cpus, &attached->got_cpus);
+}
+
+/* The same of its policy and priority. */
+static bool other_policy(const struct attached *attached, const struct task *task)
+{
+	return attached->told && !is_scheduled(task, attached->policy, attached->priority) &&
+		!is_scheduled(task, attached->got_policy, attached->got_priority);
+}
+
+/* Names what stays, as it is not what attach has set. */
+static void say_stays(struct undo_context *context, const struct attached *attached,
+		      const struct task *task)
+{
+	char *list = cpulist_text(&task->cpus);
+	bool cpus = other_cpus(attached, task), policy = other_policy(attached, task);
+
+	if (cpus)
+		error_say("/proc/%s/status: somebody has set its affinity to %s since, and so it stays; before it was %s",
+			  task->tid, list, attached->list);
+	if (policy)
+		error_say("/proc/%s/stat: somebody has set its policy to %u with priority %u since, and so it stays; before it was %u with priority %u",
+			  task->tid, task->policy, task->priority, attached->policy,
+			  attached->priority);
+	context->journal->kept += cpus || policy;
+	free(list);
+}
+
+/* Its CPUs and its policy, each whatever becomes of the other: 0, or an errno. */
+static int give_back(const struct attached *attached, const struct task *task)
+{
+	int pinned = 0, scheduled = 0, error;
+	struct task now;
+
+	if (!other_cpus(attached, task) && !cpulist_same(&task->cpus, &attached->cpus))
+		pinned = task_set(task, &attached->cpus);
+	if (!other_policy(attached, task) &&
+	    !is_scheduled(task, attached->policy, attached->priority))
+		scheduled = task_schedule(task, attached->policy, attached->priority);
+	error = scheduled ? scheduled : pinned;
+	if (error || !task_again(&now, task))
+		return error;
+	if ((!other_cpus(attached, task) && !cpulist_same(&now.cpus, &attached->cpus)) ||
+	    (!other_policy(attached, task) &&
+	     !is_scheduled(&now, attached->policy, attached->priority)))
+		error = EBUSY;
+	task_free(&now);
+	return error;
+}
+
+/* The task, which is the one that was attached, is isolated no more: 0, or an errno. */
+static int end_isolation(const struct undo_context *context, const char *tid)
+{
+	/* What has failed has isolated nothing: it would end what another has. */
+	int fd = context->failed ? -1 : device_open(context->root), error;
+
+	if (fd < 0)
+		return 0;
+	error = device_stop(fd, (pid_t)strtol(tid, NULL, 10));
+	close(fd);
+	/* It was not isolated, or its isolation has ended. */
+	return error == ESRCH ? 0 : error;
 }
 
 bool run_undo_attach(struct undo_context *context, char **fields)
 {
-	const char *tid = fields[JOURNAL_NAME], *text = fields[JOURNAL_TEXT];
-	char *list = text_format("%.*s", (int)strcspn(text, " "), text), *path;
-	unsigned int policy, priority;
-	struct task task, now;
-	struct cpulist cpus;
-	int error = 0, fd;
+	const char *tid = fields[JOURNAL_NAME];
+	struct attached attached;
+	char *path, *should;
+	struct task task;
+	int error = 0;
 
-	if (!cpulist_read(list, &cpus) ||
-	    sscanf(text + strlen(list), "%u %u", &policy, &priority) != 2) {
-		free(list);
+	if (!read_attached(fields[JOURNAL_TEXT], &attached)) {
+		free(attached.list);
 		return undo_damaged_line(context);
 	}
 	if (!task_read(&task, context->root, tid)) {
-		free(list);
+		free(attached.list);
 		return true;
 	}
 	if (!strcmp(task.start, fields[JOURNAL_VALUE])) {
-		/* What has failed has isolated nothing: it would end what another has. */
-		fd = context->failed ? -1 : device_open(context->root);
-		error = fd < 0 ? 0 : device_stop(fd, (pid_t)strtol(tid, NULL, 10));
-		if (fd >= 0)
-			close(fd);
-		/* It was not isolated, or its isolation has ended. */
+		error = end_isolation(context, tid);
+		if (!error)
+			error = give_back(&attached, &task);
 		error = error == ESRCH ? 0 : error;
 		if (!error)
-			error = give_back(&task, &cpus, policy, priority);
-		if (!error && task_again(&now, &task)) {
-			if (!cpulist_same(&now.cpus, &cpus) || now.policy != policy ||
-			    now.priority != priority)
-				error = EBUSY;
-			task_free(&now);
-		}
-		error = error == ESRCH ? 0 : error;
+			say_stays(context, &attached, &task);
 	}
 	if (error) {
 		path = text_format("/proc/%s/status", tid);
 		error_say("%s: %s: it should not be isolated any more, its affinity %s and its policy %u with priority %u: isolator detach %s as root",
-			  path, strerror(error), list, policy, priority, tid);
-		undo_fail(context, path, text, strerror(error));
+			  path, strerror(error), attached.list, attached.policy,
+			  attached.priority, tid);
+		should = text_format("%s %u %u", attached.list, attached.policy,
+				     attached.priority);
+		undo_fail(context, path, should, strerror(error));
+		free(should);
 		free(path);
 	}
 	task_free(&task);
-	free(list);
+	free(attached.list);
 	return !error;
 }

@@ -270,6 +270,40 @@ def test_policy_that_cannot_be_given_back(kernel: Path, lay: Lay) -> None:
                              if path not in ("/dev/isolator", "/proc/isolator/status")}
 
 
+@pytest.mark.parametrize(("words", "since", "after", "said"), [
+    ((), {"priority": 50, "policy": 1}, {"priority": 50, "policy": 1},
+     "stat: somebody has set its policy to 1 with priority 50 since, and so it stays; before it"
+     " was 0 with priority 0"),
+    (("--policy", "fifo", "--priority", "7"), {"policy": 6}, {"policy": 6}, "set its policy to 6"),
+    (("--policy", "fifo", "--priority", "7"), {"cpus": "0", "priority": 7, "policy": 1},
+     {"cpus": "0"}, "status: somebody has set its affinity to 0 since"),
+    (("--policy", "fifo", "--priority", "7"), {"cpus": "0-2"}, {}, ""),
+])
+def test_what_others_have_given_the_task_stays(
+    kernel: Path, lay: Lay, words: tuple[str, ...], since: dict[str, Any], after: dict[str, Any],
+    said: str
+) -> None:
+    """It is named; the rest is given back."""
+    root = lay({**files(), **task()})
+    attach(kernel, root, *words)
+    for path, text in task(**{"cpus": "3", **since}).items():
+        (root / path[1:]).write_text(str(text))
+    document = command(kernel, root, "detach", "4711")
+    assert said in document["said"] and ("somebody" in document["said"]) == bool(said)
+    for path, text in task(**after).items():
+        assert (root / path[1:]).read_text() == text
+    assert not (root / "run/isolator").exists()
+
+
+def test_attached_by_an_earlier_version(kernel: Path, lay: Lay) -> None:
+    """Its note does not say what the task got: all is given back."""
+    root = lay({**files(), **task("3", 50, 1), "/run/isolator/run.1":
+                "isolator-journal 1\nattach\t4711\t77\t0-2 0 0\n"})
+    assert states(restore(kernel, root, "--force")) == [("run.1", "restored")]
+    for path, text in task().items():
+        assert (root / path[1:]).read_text() == text
+
+
 def test_affinity_comes_back_without_the_policy(stubborn: Path, lay: Lay) -> None:
     """Which the kernel refuses: that is said, and stays noted."""
     root = lay({**STOCK, **task("3", 7, 1), "/run/isolator/run.1":
