@@ -110,7 +110,7 @@ int isolator_check_cpu(int cpu)
 	if (!cpumask_test_cpu(cpu, &isolator_allowed))
 		return -EACCES;
 	if (isolator_cannot_flush()) {
-		pr_notice_once("isolator: no CPU can be isolated in a paravirtualised guest of Xen; use PVH or HVM\n");
+		pr_notice_once("isolator: no CPU can be isolated in a paravirtualised guest of Xen\n");
 		return -EOPNOTSUPP;
 	}
 	/* An end changes both under the lock: seen apart, the CPU would look free. */
@@ -124,5 +124,11 @@ int isolator_check_cpu(int cpu)
 		return -EBUSY;
 	if (isolator_timekeeper_beside(cpu) < 0)
 		return -EBUSY;
-	return tick_isolator_ready() ? 0 : -EAGAIN;
+	if (!tick_isolator_ready())
+		return -EAGAIN;
+	if (!tick_isolator_stops()) {
+		pr_notice_once("isolator: no CPU can be isolated: its timer device cannot be stopped (that of a guest of Xen or Hyper-V)\n");
+		return -EOPNOTSUPP;
+	}
+	return 0;
 }

@@ -19,6 +19,7 @@
 
 static struct hrtimer isolator_watch_timer;
 static u64 isolator_watch_period;
+static unsigned long isolator_load_next;	/* jiffies */
 
 /*
  * A thread of the CPU waits: the next interrupt yields the CPU to it, for @budget at
@@ -203,11 +204,18 @@ static void isolator_watch_cpu(struct isolator_cpu *ic, u64 now)
 
 static enum hrtimer_restart isolator_watch_tick(struct hrtimer *timer)
 {
+	bool load = time_after_eq(jiffies, isolator_load_next);
 	u64 now = ktime_get_ns();
 	int cpu;
 
-	for_each_cpu(cpu, &isolator_cpumask)
+	/* Its samples are 5 s apart. */
+	if (load)
+		isolator_load_next = jiffies + HZ;
+	for_each_cpu(cpu, &isolator_cpumask) {
 		isolator_watch_cpu(isolator_of(cpu), now);
+		if (load)
+			sched_isolator_load(cpu);
+	}
 	hrtimer_forward_now(timer, ns_to_ktime(READ_ONCE(isolator_watch_period)));
 	return HRTIMER_RESTART;
 }
@@ -240,6 +248,7 @@ void isolator_watch(void)
 	}
 	if (cpumask_empty(&isolator_cpumask))
 		return;
+	isolator_load_next = jiffies;
 	WRITE_ONCE(isolator_watch_period,
 		   clamp(bound / 8, ISOLATOR_PERIOD_MIN, ISOLATOR_PERIOD_MAX));
 	smp_call_function_single(isolator_timekeeper(), isolator_watch_here,

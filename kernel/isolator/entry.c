@@ -13,6 +13,7 @@
 
 #include <asm/isolator.h>
 
+#include "../time/tick-internal.h"
 #include "internal.h"
 
 /*
@@ -160,6 +161,9 @@ void isolator_unmute(void)
 	hot->muted = false;
 	hot->left = true;
 	hrtimers_isolator_resume();
+	/* A device that cannot fire sooner. */
+	if (isolator_fault(ISOLATOR_FAULT_FAR_EVENT))
+		tick_program_event(ktime_add_ms(ktime_get(), 1), 1);
 }
 
 /**
@@ -302,6 +306,15 @@ static bool isolator_make_quiet(struct isolator_cpu *ic)
 	isolator_note_waiting(ic);
 	WRITE_ONCE(ic->timer_next, left);
 	if (left != KTIME_MAX) {
+		/*
+		 * Expired before: its event is armed since the entry, or the round before, and
+		 * fires within the least that the device can do.  Given up and armed anew each
+		 * round, it would be put off by each of them.
+		 */
+		if (left <= ktime_get_ns()) {
+			isolator_unmute();
+			return false;
+		}
 		left = min_t(u64, left, hrtimers_isolator_mute());
 		this_cpu_write(isolator_hot.muted, true);
 		/* Expired meanwhile: its interrupt may be latched; take it here. */

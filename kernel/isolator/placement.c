@@ -114,10 +114,13 @@ static enum push push_task_locked(struct task_struct *p, int cpu)
 	struct rq_flags srf, drf;
 	int to;
 
-	if (task_cpu(p) != cpu || !p->on_rq)
+	if (task_cpu(p) != cpu)
 		return PUSH_GONE;
+	/* Also one that sleeps, and wakes here: with PREEMPT_RT whoever waits for a lock. */
 	if (is_migration_disabled(p))
 		return PUSH_BUSY;
+	if (!p->on_rq)
+		return PUSH_GONE;
 	to = isolator_place(p, p->cpus_ptr, cpu);
 	if (to == cpu)
 		return PUSH_STAYS;
@@ -162,7 +165,10 @@ static void push_pass(int cpu, int *busy, int *stay)
 	for_each_process_thread(g, p) {
 		enum push res;
 
-		if (p == current || task_cpu(p) != cpu || !READ_ONCE(p->on_rq))
+		if (p == current || task_cpu(p) != cpu)
+			continue;
+		/* Only a hint: of who is on this CPU nobody else changes it. */
+		if (!READ_ONCE(p->on_rq) && !data_race(is_migration_disabled(p)))
 			continue;
 		res = push_task(p, cpu);
 		if (res == PUSH_BUSY)

@@ -172,9 +172,15 @@ static int isolator_deliveries_show(struct seq_file *m, void *v)
 
 		i = last > ISOLATOR_DELIVERIES ? last - ISOLATOR_DELIVERIES : 0;
 		for (; i < last; i++) {
+			bool there;
+
 			raw_spin_lock_irq(&ic->lock);
+			/* A start may have emptied the list meanwhile. */
+			there = i < ic->nr_deliveries;
 			*copy = ic->deliveries[i % ISOLATOR_DELIVERIES];
 			raw_spin_unlock_irq(&ic->lock);
+			if (!there)
+				break;
 			isolator_show_delivery(m, cpu, copy);
 		}
 	}
@@ -330,6 +336,7 @@ static const char *const isolator_fault_names[ISOLATOR_FAULTS] = {
 	[ISOLATOR_FAULT_SPLIT_LATE]	= "split_late",
 	[ISOLATOR_FAULT_MISS_PARK]	= "miss_park",
 	[ISOLATOR_FAULT_TRUST_WORD]	= "trust_word",
+	[ISOLATOR_FAULT_FAR_EVENT]	= "far_event",
 };
 
 static int isolator_fault_show(struct seq_file *m, void *v)

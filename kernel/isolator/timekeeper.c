@@ -80,10 +80,16 @@ void isolator_elect_timekeeper(int leaving)
 	int next;
 
 	mutex_lock(&isolator_timekeeper_mutex);
+	/*
+	 * A start that is going to be refused has its CPU in the mask under this lock only.  Seen
+	 * here, it could leave no other but one that is about to go.
+	 */
+	raw_spin_lock_irq(&isolator_lock);
 	next = isolator_timekeeper_beside(leaving);
 	if (next < 0)
 		next = leaving;
 	WRITE_ONCE(isolator_keeper, cpumask_empty(&isolator_cpumask) ? -1 : next);
+	raw_spin_unlock_irq(&isolator_lock);
 	if (isolator_keeper >= 0)
 		smp_call_function_single(next, tick_isolator_take, NULL, 1);
 	isolator_watch();

@@ -10,6 +10,7 @@
 
 /* kernel/time/ */
 bool tick_isolator_ready(void);
+bool tick_isolator_stops(void);
 bool tick_isolator_stop(void);
 void tick_isolator_start(void);
 void tick_isolator_run(void);
@@ -30,6 +31,7 @@ void ct_isolator_leave(void);
 void vtime_isolator(bool on);
 void sched_isolator_fair_server(int cpu, bool on);
 unsigned int sched_isolator_waiting(int cpu);
+void sched_isolator_load(int cpu);
 #ifdef CONFIG_CFS_BANDWIDTH
 void sched_isolator_charge(int cpu);
 #else

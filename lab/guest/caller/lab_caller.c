@@ -254,8 +254,8 @@ static int split(void)
 /*
  * What a section costs, in the system call of who writes to /dev/lab_caller: "begin" isolates
  * its CPU, "end" undoes that, "none" does nothing, and "stay LOOKS BLANKS" is a section in which
- * it looks so often, and makes so many rounds without.  "split" and "park" are
- * something else.
+ * it looks so often, and makes so many rounds without.  "split", "park", and "sleep MS" where
+ * its task may not be moved, are something else.
  */
 static struct isolator_caller own;
 
@@ -277,9 +277,17 @@ static noinstr int stay_quietly(struct isolator_caller *caller, unsigned int loo
 	return 0;
 }
 
+/* As one that waits for a lock while it holds another does with PREEMPT_RT. */
+static void sleep_unmoved(unsigned int ms)
+{
+	migrate_disable();
+	msleep(ms);
+	migrate_enable();
+}
+
 static int cost(const char *text)
 {
-	unsigned int looks, blanks;
+	unsigned int looks, blanks, ms;
 
 	if (!strcmp(text, "none"))
 		return 0;
@@ -296,6 +304,10 @@ static int cost(const char *text)
 
 		kthread_unpark(poller);
 		return ret;
+	}
+	if (sscanf(text, "sleep %u", &ms) == 1) {
+		sleep_unmoved(ms);
+		return 0;
 	}
 	if (!own.due || sscanf(text, "stay %u %u", &looks, &blanks) != 2)
 		return -EINVAL;

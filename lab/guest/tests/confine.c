@@ -7,6 +7,9 @@
  * about: no thread of a user's is confined to isolated CPUs, in none of the ways there are
  */
 #include <dirent.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include "uring.h"
 
 #define ONLINE	"/sys/devices/system/cpu/cpu2/online"
@@ -107,13 +110,75 @@ static void by_rings(void)
 	close(fd);
 }
 
+static _Atomic pid_t filtered_tid;
+static _Atomic bool over;
+
+/* All of its time passes in a system call whose filter is long, amid which it cannot be moved. */
+static void *filtered(void *unused)
+{
+	static struct sock_filter filter[BPF_MAXINSNS];
+	struct sock_fprog program = { .len = BPF_MAXINSNS, .filter = filter };
+
+	(void)unused;
+	/* What looks at an argument is run for each call. */
+	filter[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						 offsetof(struct seccomp_data, args));
+	for (int i = 1; i < BPF_MAXINSNS - 1; i++)
+		filter[i] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_ADD | BPF_K, 1);
+	filter[BPF_MAXINSNS - 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+								SECCOMP_RET_ALLOW);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		bail_out("a filter of system calls");
+	filtered_tid = gettid();
+	while (!over)
+		syscall(SYS_getppid);
+	return NULL;
+}
+
+/* Where a thread of this process was last, by its file stat. */
+static int cpu_of(pid_t tid)
+{
+	char path[64], text[512], *at;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	if (get_file(path, text, sizeof(text)))
+		bail_out(path);
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < 39; field++)
+		at = strchr(at + 1, ' ');
+	return at ? atoi(at) : -1;
+}
+
+/* An affinity that changes as its task may not be moved: it moves once it may, and where to? */
+static void by_filter(void)
+{
+	const cpu_set_t there = cpus(0, 0), away = cpus(1, 2);
+	int confined = 0, elsewhere = 0;
+
+	for (int i = 0; i < 200; i++) {
+		if (sched_setaffinity(filtered_tid, sizeof(there), &there) ||
+		    sched_setaffinity(filtered_tid, sizeof(away), &away))
+			bail_out("an affinity");
+		confined += cpu_of(filtered_tid) == 1;
+		elsewhere += cpu_of(filtered_tid) == 2;
+	}
+	ok(!confined && elsewhere, "amid its filter a thread goes to the isolated CPU %d times, to another %d",
+	   confined, elsewhere);
+}
+
 int main(void)
 {
 	struct io_uring_params params = { 0 };
 	struct worker *w = worker_new(1);
 	int before = (int)syscall(SYS_io_uring_setup, 1, &params);
+	pthread_t thread;
 
 	iso_require(3);
+	/* The kernel compiles the filter, and asks all CPUs for that. */
+	if (pthread_create(&thread, NULL, filtered, NULL))
+		bail_out("no thread");
+	until(filtered_tid);
 	if (before < 0 || workers(before, cpus(1, 1)))
 		bail_out("io_uring");
 	need_worker(worker_process(w));
@@ -127,6 +192,11 @@ int main(void)
 	by_rings();
 	put_file(ONLINE, "1");
 	ok(!affinity(cpus(1, 2)), "and with the one that was offline, once it is back");
+	if (affinity(cpus(0, 0)))
+		bail_out("CPU 0");
+	by_filter();
+	over = true;
+	pthread_join(thread, NULL);
 	worker_tells(w);
 	if (!ok(!w->missed, "no deadline miss"))
 		show_deliveries();

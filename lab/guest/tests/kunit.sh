@@ -19,7 +19,7 @@ check $? "no case failed"
 skipped=$(echo "$cases" | grep SKIP | grep -v isolator_test_irq_pending) || :
 [ -z "$skipped" ]
 check $? "no case but isolator_test_irq_pending was skipped"
-for suite in isolator isolator_callers isolator_pool isolator_rings isolator_messages isolator_peer; do
+for suite in isolator isolator_callers isolator_mask isolator_pool isolator_rings isolator_messages isolator_peer; do
 	dmesg | grep -qE "\\] ok [0-9]+ $suite\$"
 	check $? "the suite $suite passed"
 done

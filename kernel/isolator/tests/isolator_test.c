@@ -5,7 +5,6 @@
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/isolator.h>
-#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
@@ -16,7 +15,8 @@
 #include <linux/string.h>
 #include <linux/timer.h>
 
-#include "internal.h"
+#include "../../time/tick-internal.h"
+#include "../internal.h"
 
 static void isolator_test_a(void *info) { }
 static void isolator_test_b(void *info) { }
@@ -394,82 +394,23 @@ static void isolator_test_untracked(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, changed[i], 0);
 }
 
-static void isolator_test_where(void *cpu)
+/* A timer device that nobody can stop is none to isolate a CPU with. */
+static void isolator_test_device(struct kunit *test)
 {
-	*(int *)cpu = smp_processor_id();
-}
+	int (*stop)(struct clock_event_device *device);
+	struct clock_event_device *device;
+	bool with, without;
 
-/* Any CPU of a mask is one that is not isolated, if there is one. */
-static void isolator_test_any_cpu(struct kunit *test)
-{
-	static struct cpumask mask;
-	int ran = -1;
-
-	if (num_online_cpus() < 3)
-		kunit_skip(test, "needs 3 CPUs");
-	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(0)), 0);
-	cpumask_set_cpu(1, &mask);
-	cpumask_set_cpu(2, &mask);
-	/* As isolated, but no task of it is in user mode: calls come through. */
-	static_branch_inc(&isolator_key);
-	cpumask_set_cpu(1, &isolator_cpumask);
-	smp_call_function_any(&mask, isolator_test_where, &ran, 1);
-	KUNIT_EXPECT_EQ(test, ran, 2);
-	cpumask_set_cpu(2, &isolator_cpumask);
-	smp_call_function_any(&mask, isolator_test_where, &ran, 1);
-	KUNIT_EXPECT_EQ(test, ran, 1);
-	cpumask_clear(&isolator_cpumask);
-	static_branch_dec(&isolator_key);
-}
-
-/* As many starts and ends on CPU 2 as fit in. */
-static int isolator_test_starts(void *unused)
-{
-	while (!kthread_should_stop()) {
-		cpumask_set_cpu(2, &isolator_cpumask);
-		cpu_relax();
-		cpumask_clear_cpu(2, &isolator_cpumask);
-		cond_resched();
-	}
-	return 0;
-}
-
-/*
- * Whatever starts meanwhile, an interrupt is left a CPU that it may go to.  Two looks at
- * the mask can differ where it is longer than a word: one of a word is in a register.
- */
-static void isolator_test_irq_mask(struct kunit *test)
-{
-	unsigned long end = jiffies + HZ, left = 0, kept = 0, empty = 0;
-	static struct cpumask mask;
-	struct task_struct *thread;
-
-	if (num_online_cpus() < 3)
-		kunit_skip(test, "needs 3 CPUs");
-	KUNIT_ASSERT_EQ(test, set_cpus_allowed_ptr(current, cpumask_of(0)), 0);
-	thread = kthread_run_on_cpu(isolator_test_starts, NULL, 2, "isolator_test");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(thread));
-	/* The key is off: nobody else looks at the mask. */
-	cpumask_set_cpu(1, &isolator_cpumask);
-	while (time_before(jiffies, end) && !empty) {
-		cpumask_clear(&mask);
-		cpumask_set_cpu(1, &mask);
-		cpumask_set_cpu(2, &mask);
-		isolator_irq_mask(&mask);
-		empty += cpumask_empty(&mask);
-		/* CPU 2 was found isolated, as CPU 1, or not. */
-		left += cpumask_weight(&mask) == 2;
-		kept += cpumask_equal(&mask, cpumask_of(2));
-		cond_resched();
-	}
-	kthread_stop(thread);
-	cpumask_clear(&isolator_cpumask);
-	isolator_of(1)->irqs_come = false;
-	isolator_of(2)->irqs_come = false;
-	kunit_info(test, "isolated %lu times, not isolated %lu times\n", left, kept);
-	KUNIT_EXPECT_EQ(test, empty, 0);
-	KUNIT_EXPECT_GT(test, left, 0);
-	KUNIT_EXPECT_GT(test, kept, 0);
+	preempt_disable();
+	device = this_cpu_ptr(&tick_cpu_device)->evtdev;
+	stop = device->set_state_oneshot_stopped;
+	with = tick_isolator_stops();
+	device->set_state_oneshot_stopped = NULL;
+	without = tick_isolator_stops();
+	device->set_state_oneshot_stopped = stop;
+	preempt_enable();
+	KUNIT_EXPECT_TRUE(test, with);
+	KUNIT_EXPECT_FALSE(test, without);
 }
 
 static struct kunit_case isolator_cases[] = {
@@ -487,8 +428,7 @@ static struct kunit_case isolator_cases[] = {
 	KUNIT_CASE(isolator_test_start_refuses),
 	KUNIT_CASE(isolator_test_without_start),
 	KUNIT_CASE(isolator_test_untracked),
-	KUNIT_CASE(isolator_test_any_cpu),
-	KUNIT_CASE(isolator_test_irq_mask),
+	KUNIT_CASE(isolator_test_device),
 	{}
 };
 

@@ -13,7 +13,7 @@
 
 #include <asm/isolator.h>
 
-#include "internal.h"
+#include "../internal.h"
 
 /*
  * Another CPU, held with its interrupts off where the rest of the kernel sees user mode.  The
@@ -181,13 +181,23 @@ static void isolator_test_section_now(struct kunit *test)
 	isolator_test_stay_end(&section);
 }
 
+/* The longest stay, and twice the bound of who spins, have passed since the boot. */
+static void isolator_test_wait_boot(void)
+{
+	while (ktime_get_mono_fast_ns() < 2 * NSEC_PER_SEC)
+		msleep(20);
+}
+
 /* A stay is reported once, by whoever finds it first, and only when the bound has passed. */
 static void isolator_test_section_overdue(struct kunit *test)
 {
 	struct isolator_test_stay stay = { .section = true };
-	struct isolator_cpu *ic = isolator_test_stay_begin(test, &stay);
-	struct irq_work work = ic->overdue_work;
+	struct isolator_cpu *ic;
+	struct irq_work work;
 
+	isolator_test_wait_boot();
+	ic = isolator_test_stay_begin(test, &stay);
+	work = ic->overdue_work;
 	ic->overdue_work = IRQ_WORK_INIT_HARD(isolator_test_tell);
 	isolator_test_told = 0;
 	isolator_watch_section(ic);
@@ -247,9 +257,7 @@ static void isolator_test_section_asked(struct kunit *test)
 	struct isolator_cpu *ic;
 	bool left;
 
-	/* The longest stay has passed since the boot. */
-	while (ktime_get_mono_fast_ns() < 2 * NSEC_PER_SEC)
-		msleep(20);
+	isolator_test_wait_boot();
 	ic = isolator_test_stay_begin(test, &stay);
 	hot = per_cpu_ptr(&isolator_hot, stay.cpu);
 	left = hot->left;
