@@ -31,7 +31,8 @@ TOP = 10
 ALL_CPUS = "ff"
 # How timeout, and a shell, tell of a command that SIGKILL has ended.
 KILLED = 128 + signal.SIGKILL
-_KILLED = re.compile(r"^killed \S+$", re.MULTILINE)
+_KILLED = re.compile(r"^killed (\S+)$", re.MULTILINE)
+WHOLE = "all of it"
 _WORKED = re.compile(r'^\{"worked":(true|false),', re.MULTILINE)
 # What runs a slice says nothing, but that it cannot.
 _REFUSED = re.compile(r"^\S*(?:sh|su|taskset|timeout): ", re.MULTILINE)
@@ -181,7 +182,7 @@ def _read(part: Slice, i: int, outcome: Outcome, log: str) -> dict[str, Any] | N
         "about": part.about, "command": part.command, **campaign.counts(window),
         "control": instrument.control(outcome), "returned": back(ran), "exit": ran["exit"],
         "seconds": ran["seconds"], "refused": refused(ran),
-        "killed": killed(ran), "killed_without": None,
+        "killed": sorted(killed(ran)), "killed_without": None,
         "answers": answers(ran), "missed": page.get("missed"),
         "stood_still_s": round(window["stood_still_ns"] / 1e9, 3),
         "kicks_of_others": window["kicks_of_others"],
@@ -201,11 +202,10 @@ def refused(ran: Event) -> bool:
     )
 
 
-def killed(ran: Event) -> bool:
-    """Did it, or a part of it, not come to its end by itself?"""
-    return ran["exit"] == KILLED or ran.get("signal") == signal.SIGKILL or bool(
-        _KILLED.search(ran.get("out") or "")
-    )
+def killed(ran: Event) -> set[str]:
+    """Which parts of it, or that all of it, did not come to their end by themselves."""
+    whole = ran["exit"] == KILLED or ran.get("signal") == signal.SIGKILL
+    return {*_KILLED.findall(ran.get("out") or ""), *([WHOLE] if whole else ())}
 
 
 def answers(ran: Event) -> list[bool]:
@@ -285,7 +285,8 @@ def faults(part: dict[str, Any], usual_per_s: float = 0.0) -> list[str]:
     if outside > 0:
         bad.append(f"{outside} deadline misses outside its window: {part['deliveries'][0]}, ...")
     if part["killed"] and part["killed_without"] is False:
-        bad.append("did not end by itself and was killed; without isolation it ended")
+        bad.append("killed, as it did not end by itself; some of it ended without isolation: "
+                   f"{', '.join(part['killed'])}")
     if not part["returned"]:
         bad.append(f"did not come back in {part['seconds']:.0f} s")
     held_s = part["longest_wait_s"]
@@ -354,6 +355,11 @@ def _attempt(batch: list[Slice], outcome: Outcome) -> tuple[list[dict[str, Any]]
     return found, {**attempt.record(judged, entered, log), "slices": len(found)}
 
 
+def _over(event: Event) -> str | None:
+    """Why a guest of ours need not run on, by this event alone."""
+    return attempt.judge(Outcome(events=[event], ours=True)).over
+
+
 def _hunt(
     built: Kernel, seed: int, seconds: float
 ) -> tuple[list[dict[str, Any]], list[attempt.Record], str | None]:
@@ -370,7 +376,7 @@ def _hunt(
         if event["event"] == "run" and event["name"].startswith("slice."):
             i = int(event["name"].split(".")[1])
             term.say(f"{batch[i].about}: {event['seconds']:.1f} s")
-        return attempt.judge(Outcome(events=[event], ours=True)).over
+        return _over(event)
 
     while True:
         left = seconds - (time.monotonic() - begin)
@@ -400,7 +406,9 @@ def _hunt(
     return found, attempts, early
 
 
-def _without(built: Kernel, parts: list[dict[str, Any]]) -> None:
+def _without(
+    built: Kernel, parts: list[dict[str, Any]], attempts: list[attempt.Record]
+) -> None:
     """Slices that were killed, once more beside a task that is not isolated: as there, too?"""
     if not parts:
         return
@@ -409,17 +417,24 @@ def _without(built: Kernel, parts: list[dict[str, Any]]) -> None:
                   append=campaign.common(built.machine), memory="2G",
                   extra=selftests.directory(built.machine), boot_s=30, silence_s=SLICE_S + 100,
                   total_s=60 + len(parts) * (SLICE_S + 20))
-    outcome = boot(guest, OUT / "hunt" / f"{built.machine.prefix}without",
-                   lambda event: attempt.no_clocks(Outcome(events=[event])))
+    outcome = boot(guest, OUT / "hunt" / f"{built.machine.prefix}without", _over)
+    found = attempt.judge(outcome)
+    attempts.append({**attempt.record(found), "slices": 0})
     for i, part in enumerate(parts):
         ran = outcome.event("run", f"slice.{i}")
-        part["killed_without"] = killed(ran) if ran and back(ran) else None
+        if ran and back(ran) and not found.void:
+            part["killed_without"] = _as_much(set(part["killed"]), killed(ran))
+
+
+def _as_much(here: set[str], there: set[str]) -> bool | None:
+    """Was all that was killed @here killed @there?  Of one killed as a whole no part is known."""
+    return True if here <= there else None if WHOLE in there else False
 
 
 def untried(found: list[dict[str, Any]]) -> str | None:
     """Why nothing is concluded, if so."""
-    many = sum(part["killed"] and part["killed_without"] is None for part in found)
-    return f"{many} slices that were killed were not tried without isolation" if many else None
+    many = sum(bool(part["killed"]) and part["killed_without"] is None for part in found)
+    return f"of {many} slices it is not known what is killed without isolation" if many else None
 
 
 def too_little(found: list[dict[str, Any]], seconds: float) -> str | None:
@@ -439,7 +454,7 @@ def main(
     built = kernel.build(flavour, of=of)
     term.say(f"hunting for {minutes:g} minutes, seed {seed} (--seed repeats it)")
     found, attempts, early = _hunt(built, seed, minutes * 60)
-    _without(built, [part for part in found if part["killed"]][:MOST_TRIED])
+    _without(built, [part for part in found if part["killed"]][:MOST_TRIED], attempts)
     report: dict[str, Any] = {
         **record.head("hunt"), **record.where(of.target),
         "kernel": {"name": built.name, "release": built.version, "build": built.path.name},

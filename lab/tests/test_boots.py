@@ -241,33 +241,6 @@ def test_hunt_reads_the_log_between_its_slices(
         assert len(said["broken"]) == 1 and "core.c:1" in said["broken"][0]
 
 
-@pytest.mark.parametrize(("without", "code", "said"), [
-    ({"exit": None, "signal": 9}, term.PASS, True),
-    ({"exit": 0, "signal": 0}, term.EXCEEDED, False),
-    (None, term.INCONCLUSIVE, None),
-])
-def test_hunt_tries_what_was_killed_without_isolation(
-    boots: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, without: dict[str, Any] | None,
-    code: int, said: bool | None
-) -> None:
-    """A load that hangs beside an isolated task, and only there, waits for what it lost."""
-    ticking(monkeypatch, 100.0)
-
-    def told(end: dict[str, Any] | None) -> Boot:
-        def boot(guest: Guest) -> Outcome:
-            found = of_job(guest.job)
-            found.events = [e | (end or {}) if e["name"] == "slice.0" else e for e in found.events
-                            if end is not None or e["name"] != "slice.0"]
-            return found
-        return boot
-
-    booted = boots([told({"exit": None, "signal": 9}), told(without)])
-    assert hunt.main(2.5, "rt", 7) == code
-    (first, *_), plain = json.loads((tmp_path / "hunt.json").read_text())["slices"], booted[1]
-    assert (first["killed"], first["killed_without"]) == (True, said)
-    assert "--isolate" not in plain.job and f"{first['command']}\n" in plain.job
-
-
 def test_hunt_wants_every_window(boots: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ticking(monkeypatch, 100.0)
 

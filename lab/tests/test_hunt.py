@@ -2,11 +2,18 @@
 """Drawing and judging a hunt."""
 
 import itertools
+import json
+from pathlib import Path
 from typing import Any
 
+import boots
 import pytest
-from isolab import catalogue, header, hunt, stressors
+from boots import FINE, OVER, WARNING, Boot, of_job
+from isolab import catalogue, header, hunt, stressors, term
 from isolab.guests import machine
+from isolab.guests.guest import ENDED, Guest, Outcome
+from test_attempt import event, oops
+from test_boots import hunted
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +58,7 @@ def test_a_machine_is_not_asked_for_what_it_lacks() -> None:
 def _part(**changes: Any) -> dict[str, Any]:
     part: dict[str, Any] = {
         "about": "x", "kernel_entries": 0, "entries_by_vector": {}, "missed": 0, "returned": True,
-        "exit": 0, "seconds": 5.0, "refused": False, "killed": False,
+        "exit": 0, "seconds": 5.0, "refused": False, "killed": [],
         "killed_without": None, "answers": [],
         "longest_wait_s": 1.5,
         "stood_still_s": 0.2, "deliveries": [], "unaccounted": [],
@@ -69,7 +76,7 @@ def _part(**changes: Any) -> dict[str, Any]:
         {"missed": 1},
         {"missed": None},
         {"returned": False, "exit": None},
-        {"killed": True, "killed_without": False},
+        {"killed": ["a"], "killed_without": False},
         {"longest_wait_s": 1.51},
         {"longest_wait_s": None},
         {"unaccounted": ["queued"]},
@@ -173,18 +180,101 @@ def test_what_has_not_begun(
 @pytest.mark.parametrize(
     ("exit_code", "number", "out", "killed"),
     [
-        (0, 0, "", False),
-        (1, 0, "killed me not, says it\n", False),
-        (None, 9, "", True),
-        (None, 15, "", False),
-        (137, 0, "", True),
-        (0, 0, "ok 1\nkilled membarrier_test\n", True),
+        (0, 0, "", set()),
+        (1, 0, "killed me not, says it\n", set()),
+        (None, 9, "", {hunt.WHOLE}),
+        (None, 15, "", set()),
+        (137, 0, "", {hunt.WHOLE}),
+        (0, 0, "ok 1\nkilled membarrier_test\n", {"membarrier_test"}),
+        (137, 0, "killed a\nkilled b\n", {"a", "b", hunt.WHOLE}),
     ],
 )
 def test_what_did_not_end_by_itself(
-    exit_code: int | None, number: int, out: str, killed: bool
+    exit_code: int | None, number: int, out: str, killed: set[str]
 ) -> None:
     assert hunt.killed({"exit": exit_code, "signal": number, "out": out}) == killed
+
+
+KILLED = {"exit": None, "signal": 9}
+
+
+def killed(*names: str) -> dict[str, Any]:
+    """How a slice ends of which these parts were killed."""
+    return {"exit": 0, "signal": 0, "out": "".join(f"killed {name}\n" for name in names)}
+
+
+def told(end: dict[str, Any] | None, console: str = FINE, left: bool = False,
+         died: str | None = None) -> Boot:
+    """A guest whose first slice ends so, or of which it is not known."""
+
+    def boot(guest: Guest) -> Outcome:
+        found = of_job(guest.job)
+        found.events = [e | (end or {}) if e["name"] == "slice.0" else e for e in found.events
+                        if end is not None or e["name"] != "slice.0"]
+        found.events += [event("killed", "spinner", left=True)] * left
+        found.console, found.died = console, died
+        return found
+
+    return boot
+
+
+@pytest.fixture(name="tried")
+def _tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """What comes of a hunt whose first slice is killed, and of the same without isolation."""
+
+    def tried(isolated: dict[str, Any], without: Boot) -> tuple[int, dict[str, Any], list[Guest]]:
+        booted = boots.planner(monkeypatch, tmp_path)([told(isolated), without])
+        code = hunted(monkeypatch, 2.5, 100.0)
+        return code, json.loads((tmp_path / "hunt.json").read_text()), booted
+
+    return tried
+
+
+@pytest.mark.parametrize(("isolated", "without", "code", "said"), [
+    (KILLED, KILLED, term.PASS, True),
+    (KILLED, {"exit": 0, "signal": 0}, term.EXCEEDED, False),
+    (KILLED, None, term.INCONCLUSIVE, None),
+    (KILLED, {"returned": False, "exit": None}, term.INCONCLUSIVE, None),
+    (killed("a"), killed("a"), term.PASS, True),
+    (killed("a"), killed("a", "b"), term.PASS, True),
+    # That another part is killed excuses nothing: this one ended.
+    (killed("a"), killed("b"), term.EXCEEDED, False),
+    (killed("a", "b"), killed("b"), term.EXCEEDED, False),
+    (KILLED, killed("a"), term.EXCEEDED, False),
+    # It may have ended before.
+    (killed("a"), KILLED, term.INCONCLUSIVE, None),
+    (killed("a"), killed("a") | KILLED, term.PASS, True),
+])
+def test_hunt_tries_what_was_killed_without_isolation(
+    tried: Any, isolated: dict[str, Any], without: dict[str, Any] | None, code: int,
+    said: bool | None
+) -> None:
+    """A load that hangs beside an isolated task, and only there, waits for what it lost."""
+    exit_code, report, (_, plain) = tried(isolated, told(without))
+    first = report["slices"][0]
+    assert exit_code == code and first["killed"] and first["killed_without"] is said
+    assert "--isolate" not in plain.job and f"{first['command']}\n" in plain.job
+    assert report["boots"] == len(report["attempts"]) == 2
+
+
+@pytest.mark.parametrize(("without", "code", "said"), [
+    (told(KILLED, console=WARNING + OVER), term.EXCEEDED, "kernel log: [   30.0] WARNING"),
+    (told(KILLED, console="[1] cut\n"), term.EXCEEDED, "its log does not reach its end"),
+    (told(KILLED, left=True), term.EXCEEDED, "spinner left what cannot be killed"),
+    (told(KILLED, console=oops(rip="elsewhere"), died=ENDED), term.EXCEEDED, ENDED),
+    # An excuse is none for what was killed: it was not tried.
+    (told(KILLED, console=oops(), died=ENDED), term.INCONCLUSIVE, None),
+    (boots.clockless, term.INCONCLUSIVE, None),
+])
+def test_the_guest_without_isolation_is_judged_as_any_other(
+    tried: Any, without: Boot, code: int, said: str | None
+) -> None:
+    """Its kernel is ours."""
+    exit_code, report, _ = tried(KILLED, without)
+    assert exit_code == code and bool(report["broken"]) == bool(said)
+    assert any(said in text for text in report["broken"]) or not said
+    assert report["slices"][0]["killed_without"] is (True if said else None)
+    assert bool(report["attempts"][1]["void"]) != bool(said)
 
 
 def test_what_the_triggers_of_a_slice_said() -> None:
