@@ -190,7 +190,9 @@ def test_what_an_excused_boot_complained_of_before_counts() -> None:
             "ended",
             "good",
         ),
+        # It may be slow to die, but not live on.
         ({"events": [event("killed", "load-stress", returned=False)]}, "good", "good"),
+        ({"events": [event("killed", "load-hackbench", left=True)]}, "ended", "good"),
         # A process stuck in the kernel fails a boot of ours only.
         ({"events": [event("run", "x", left=True)]}, "ended", "good"),
         ({"events": [event("run", "x", returned=False)]}, "good", "good"),

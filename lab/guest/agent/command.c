@@ -167,19 +167,19 @@ static void set_name(struct command *c, const char *name)
 
 /*
  * Whatever a command has left behind is no other's: an isolated worker of a test that bailed out
- * would keep its CPU from the next.  Until all are gone, or for 30 s; false: some cannot be killed.
+ * would keep its CPU from the next.  Until all are gone, or for 30 s: a slow guest needs some.
  */
-static bool end_group(struct command *c)
+static void end_group(struct command *c)
 {
 	double until = now() + 30;
 
-	while (!kill(-c->pid, SIGKILL)) {
-		if (now() >= until)
-			return false;
+	while (!c->left && !kill(-c->pid, SIGKILL)) {
+		c->left = now() >= until;
 		reap(c);
 		sleep_ms(5);
 	}
-	return true;
+	if (c->left)
+		save_hang(c);
 }
 
 void command_run(char *name, char *rest)
@@ -196,9 +196,7 @@ void command_run(char *name, char *rest)
 	returned = wait_for(&c, &c, ms);
 	if (!returned)
 		save_hang(&c);
-	c.left = !end_group(&c);
-	if (c.left)
-		save_hang(&c);
+	end_group(&c);
 	mark_log("end", name);
 	report_command("run", &c, returned);
 }
@@ -233,11 +231,9 @@ void command_kill(char *name, char *rest)
 		if (!early)
 			kill(-c->pid, SIGTERM);
 		returned = wait_for(c, NULL, ms);
-		if (!returned) {
+		if (!returned)
 			save_hang(c);
-			kill(-c->pid, SIGKILL);
-			wait_for(c, NULL, 3000);
-		}
+		end_group(c);
 		report_command(early ? "died" : "killed", c, returned);
 		*c = started[--nr_started];
 		return;
