@@ -30,14 +30,14 @@ def ready() -> list[dict[str, Any]]:
     return [event("run", "facts", out=".hres_active : 1"), event("task", "spinner", last="ready")]
 
 
-def control() -> dict[int, dict[str, Any]]:
+def control(number: int) -> dict[str, Any]:
     counted = {instrument.BREAKPOINT[0]: 5, "entry_SYSCALL_64": 5}
-    return {4: window(4, 10, entries_by_vector=counted)}
+    return window(number, 10, entries_by_vector=counted)
 
 
 def of_job(job: str, **more: Any) -> Outcome:
     """A guest in which all that a job of triggers or slices orders was done, and nothing else."""
-    events, windows, numbers = ready(), {**control()}, {}
+    events, windows, numbers = ready(), {}, {}
     for line in job.splitlines():
         word, _, rest = line.partition(" ")
         name = rest.split(" ")[0]
@@ -48,6 +48,9 @@ def of_job(job: str, **more: Any) -> Outcome:
             numbers[name.removeprefix("begin.")] = number
             events.append(event("ctl", name, answer={"window": number}))
         elif word == "ctl":
+            if name == "control":
+                number = int(rest.split(" ")[3])
+                windows[number] = control(number)
             end = name.startswith("end.")
             answer = {**PAGE, "window": numbers[name[4:]]} if end else {"worked": True}
             events.append(event("ctl", name, answer=answer))
@@ -158,7 +161,7 @@ def other(guest: Guest) -> Outcome:
     """Stock and tuned, which are interrupted."""
     found = of_job(guest.job, ours=False)
     for number, w in found.windows.items():
-        if number != 4:
+        if number not in instrument.CONTROLS:
             w.update(kernel_entries=9, entries_by_vector={"sysvec_call_function": 9})
     return found
 

@@ -266,12 +266,14 @@ def test_breaches_of_closed_windows_count_too() -> None:
     assert attempt.entered(void, {101}) == ["window 1: 1 deadline misses"]
 
 
-def test_nothing_else_may_come_in_the_control() -> None:
+@pytest.mark.parametrize("number", [4, 5])
+def test_nothing_else_may_come_in_a_control(number: int) -> None:
     own = {"exc_int3": 5, "entry_SYSCALL_64": 5}
-    assert attempt.entered(outcome(windows={4: window(4, 10, entries_by_vector=own)})) == []
-    more = {**own, "sysvec_reschedule_ipi": 1}
-    (text,) = attempt.entered(outcome(windows={4: window(4, 11, entries_by_vector=more)}), {4})
-    assert text == "window 4, of the control: {'sysvec_reschedule_ipi': 1}"
+    good = {n: window(n, 10, entries_by_vector=own) for n in (4, 5)}
+    assert attempt.entered(outcome(windows=good)) == []
+    more = window(number, 11, entries_by_vector={**own, "sysvec_reschedule_ipi": 1})
+    (text,) = attempt.entered(outcome(windows={**good, number: more}), {4, 5})
+    assert text == f"window {number}, of the control: {{'sysvec_reschedule_ipi': 1}}"
 
 
 def test_times_of_a_guest_with_one_thread_are_no_result() -> None:

@@ -26,7 +26,7 @@ def _outcome(config: campaign.Config = ISOLATOR) -> Outcome:
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: c.name)
 def test_the_sums_are_those_of_all_windows(config: campaign.Config) -> None:
     found = _outcome(config)
-    numbers = [n for n in found.windows if n != instrument.CONTROL]
+    numbers = [n for n in found.windows if n not in instrument.CONTROLS]
     assert {campaign.QUIET, campaign.LOAD} <= set(numbers)
     assert (campaign.NO_TICK in numbers) == config.isolates
     for i, n in enumerate(numbers):
@@ -38,6 +38,22 @@ def test_the_sums_are_those_of_all_windows(config: campaign.Config) -> None:
     assert said["control"] == instrument.BREAKPOINTS
     if config.isolates:
         assert said["missed"] == 0 and said["deliveries"] == []
+
+
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("seen", [0, 4, 6, None])
+def test_neither_task_lends_the_other_its_control(start: int, seen: int | None) -> None:
+    """Of windows of one number the observer's last line would be all that is known."""
+    found = _outcome()
+    assert len(set(instrument.CONTROLS) & set(found.windows)) == 2
+    number = instrument.CONTROLS[start]
+    found.windows[number]["entries_by_vector"] = {instrument.BREAKPOINT[0]: seen}
+    if seen is None:
+        del found.windows[number]
+    said = campaign.result(ISOLATOR, TRIGGERS, found)
+    assert said["control"] == seen and instrument.blind(said)
+    # Stock has one.
+    assert not instrument.blind(campaign.result(STOCK, TRIGGERS, _outcome(STOCK)))
 
 
 def test_breaches_of_each_window_are_summed() -> None:

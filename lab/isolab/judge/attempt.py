@@ -230,7 +230,7 @@ def entered(outcome: Outcome, but: Collection[int] = ()) -> list[str]:
     bad = [
         f"window {number}: {window['kernel_entries']} kernel entries: {window['entries_by_vector']}"
         for number, window in sorted(outcome.windows.items())
-        if window["kernel_entries"] and number not in {instrument.CONTROL, *but}
+        if window["kernel_entries"] and number not in {*instrument.CONTROLS, *but}
     ]
     for event in outcome.events:
         said = event.get("answer")

@@ -15,7 +15,7 @@ from ..guests.machine import X86_64, Machine
 from ..header import Trigger
 from . import attempt, claims, instrument
 
-# Windows by number, 4 is the instrument's; a trigger's is TRIGGER + its place in the list.
+# Windows by number, 4 and 5 are the instrument's; a trigger's is TRIGGER + its place in the list.
 QUIET, LOAD, NO_TICK, TRIGGER = 1, 2, 3, 100
 QUIET_S, LOAD_S = 4.0, 2.0
 # After a trigger came back its window stays open: what it left must be seen too.
@@ -127,14 +127,15 @@ def _load() -> list[str]:
     ]
 
 
-def spinner(config: Config, more: str = "") -> list[str]:
+def spinner(config: Config, more: str = "", start: int = 0) -> list[str]:
+    """What starts the task, once more in the same guest with another @start."""
     return [
         f"start spinner exec /lab/bin/spinner --cpu {ISOLATED} --prio {PRIORITY} "
         f"--tick-ms {claims.TICK_S * 1000:g} --yield-ms {claims.YIELD_S * 1000:g} "
         f"{config.spinner} {more}",
         "task 15000",
         "ctl probe 5000 probe",
-        *instrument.JOB,
+        instrument.job(start),
     ]
 
 
@@ -174,7 +175,7 @@ def job(config: Config, triggers: list[Trigger], no_tick_s: float) -> str:
             f"until {int(no_tick_s * 1000) + 200}",
         ]
         lines += [
-            *spinner(config, f"--deadline-ms {NO_TICK_DEADLINE_MS}"),
+            *spinner(config, f"--deadline-ms {NO_TICK_DEADLINE_MS}", 1),
             *window(NO_TICK, "no-tick", inside, notick=True),
             f"file deliveries-no-tick {DELIVERIES}", "ctl probe 5000 probe",
             "ctl quit 5000 quit", "kill spinner 5000",
@@ -392,7 +393,7 @@ def result(
         "missed": sum(w["missed"] or 0 for w in windows) if config.isolates else None,
         "probes": end["probes"],
         "probes_seen": end["probes_seen"],
-        "control": instrument.control(outcome),
+        "control": instrument.control(outcome, 2 if config.isolates else 1),
         "quiet": quiet,
         "load": load,
         "triggers": items,
