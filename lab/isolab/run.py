@@ -48,7 +48,7 @@ def _boot(config: Config, built: Kernel, triggers: list[Trigger], no_tick_s: flo
 
     threads = attempt.threads(attempts)
     outcome = boot(campaign.guest(config, built, triggers, no_tick_s, threads), where, on_event)
-    found = campaign.judge(config, outcome)
+    found = campaign.judge(config, outcome, campaign.closes(config, triggers))
     # Of a boot that counts the claims judge the windows, but not the control.
     judged = () if found.over else outcome.windows
     entered = attempt.entered(outcome, judged) if config.isolates else ()

@@ -166,6 +166,13 @@ def other(guest: Guest) -> Outcome:
     return found
 
 
+def unseen(found: Outcome, name: str) -> Outcome:
+    """All came back, but the observer saw no end of the window."""
+    (end,) = (e for e in found.events if e["name"] == f"end.{name}")
+    found.windows.pop(end["answer"]["window"])
+    return found
+
+
 def hangs(found: Outcome, name: str) -> Outcome:
     """A guest in which a trigger never comes back, nor anything after it: no window is closed."""
     at = next(i for i, e in enumerate(found.events) if e["name"] == name)

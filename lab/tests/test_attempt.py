@@ -59,6 +59,7 @@ NOT_READY = [
     event("task", "spinner", returned=False, last="start: Device or resource busy"),
     event("died", "spinner", out="exit 1"),
 ]
+READY = event("task", "spinner", last="ready")
 QEMU_SAYS = "qemu-system-x86_64: system/physmem.c:1: f: Assertion `a < b' failed."
 
 
@@ -179,6 +180,8 @@ def test_what_an_excused_boot_complained_of_before_counts() -> None:
         ({"died": "no report for 75 s"}, "ended", "void"),
         ({"died": ENDED}, "ended", "void"),
         ({"events": NOT_READY}, "ended", "void"),
+        # A task that had been ready, and ended well, says nothing of one that was started later.
+        ({"events": [READY, event("died", "spinner", out=""), *NOT_READY]}, "ended", "void"),
         # Mostly the task has ended by the time it is to be killed, as it was told to.
         ({"events": [event("died", "spinner", out="")]}, "good", "good"),
         ({"events": [event("killed", "spinner", exit=None, signal=15)]}, "good", "good"),
@@ -207,6 +210,14 @@ def test_which_boots_are_thrown_away(what: dict[str, Any], isolates: str, compar
         said = "void" if found.void else "ended" if found.ended else "good"
         assert said == expected, config.name
         assert not found.excused
+
+
+def test_a_task_that_does_not_start_says_why() -> None:
+    said = "the spinner did not become ready: start: Device or resource busy"
+    before = [READY, event("died", "spinner", out="of the first")]
+    assert attempt.not_ready(outcome(events=[*before, *NOT_READY])) == f"{said} exit 1"
+    assert attempt.not_ready(outcome(events=[*before, NOT_READY[0]])) == said
+    assert attempt.not_ready(outcome(events=[*before, READY])) is None
 
 
 def test_only_what_may_leaves_processes_behind() -> None:

@@ -28,6 +28,7 @@ from boots import (
     ready,
     silent,
     unready,
+    unseen,
     with_console,
 )
 from isolab import header, hunt, run, suite, term
@@ -138,6 +139,19 @@ def test_the_whole_run(boots: Any, tmp_path: Path, those: list[Boot], code: int)
         assert not [f for f in fired if "begin.static-keys" in f]
     said = json.loads((tmp_path / "run.json").read_text())
     assert bool(said["broken"]) == (code == term.EXCEEDED)
+
+
+@pytest.mark.parametrize("name", ["quiet", "load", "no-tick", "static-keys"])
+def test_run_wants_every_window(boots: Any, tmp_path: Path, name: str) -> None:
+    boots([lambda g: unseen(good(g), name), good])
+    assert run.main(["isolator"], ["static-keys"], 1.0) == term.EXCEEDED
+    said = json.loads((tmp_path / "run.json").read_text())
+    assert said["broken"] == [
+        f"isolator: attempt 1: the guest ended: {name}: window not closed"]
+    # Of stock that is no base.
+    if name != "no-tick":
+        boots([lambda g: unseen(other(g), name), other])
+        assert run.main(["stock"], ["static-keys"], 1.0) == term.PASS
 
 
 def hunted(monkeypatch: pytest.MonkeyPatch, minutes: float, step: float) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import boots
 import pytest
-from boots import CAUSES, PAGE, clockless, good, hangs, of_job, other, panics
+from boots import CAUSES, PAGE, clockless, good, hangs, of_job, other, panics, unseen
 from isolab import header, hunt, term
 from isolab.guests.guest import ENDED, Guest, Outcome
 from isolab.judge import attempt, campaign, claims
@@ -30,13 +30,6 @@ def mute(found: Outcome, name: str) -> Outcome:
         if e["name"] == f"end.{name}":
             found.windows.pop(e["answer"]["window"])
             e["answer"] = {"error": "the spinning thread does not answer"}
-    return found
-
-
-def unseen(found: Outcome, name: str) -> Outcome:
-    """All came back, but the observer saw no end of the window."""
-    (end,) = (e for e in found.events if e["name"] == f"end.{name}")
-    found.windows.pop(end["answer"]["window"])
     return found
 
 

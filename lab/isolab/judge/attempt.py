@@ -128,12 +128,14 @@ def no_clocks(outcome: Outcome) -> str | None:
 
 
 def not_ready(outcome: Outcome) -> str | None:
-    """The task did not start."""
-    task = outcome.event("task", "spinner")
-    if not task or task["returned"]:
-        return None
-    died = outcome.event("died", "spinner")
-    return f"the spinner did not become ready: {task['last']} {died['out'] if died else ''}".strip()
+    """The task did not start, or not once more."""
+    bad = None
+    for event in outcome.events:
+        if event["event"] == "task" and not event["returned"]:
+            bad = f"the spinner did not become ready: {event['last']}"
+        if bad and event["event"] == "died" and event["name"] == "spinner":
+            return f"{bad} {event['out'] or ''}".strip()
+    return bad
 
 
 def hung(outcome: Outcome) -> str | None:

@@ -4,7 +4,7 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -210,14 +210,28 @@ def guest(
                  total_s=no_tick_s + (200 + 2 * len(triggers)) * slower, threads=threads)
 
 
-def judge(config: Config, outcome: Outcome) -> attempt.Attempt:
-    """What a boot of this configuration is good for; without its load it shows nothing."""
+def closes(config: Config, triggers: list[Trigger]) -> list[tuple[str, int]]:
+    """The windows that its job closes: names and numbers."""
+    found = [("quiet", QUIET), ("load", LOAD)]
+    found += [(trigger.name, TRIGGER + i) for i, trigger in enumerate(triggers)]
+    return [*found, ("no-tick", NO_TICK)] if config.isolates else found
+
+
+def judge(
+    config: Config, outcome: Outcome, due: Iterable[tuple[str, int]] = ()
+) -> attempt.Attempt:
+    """What a boot of this configuration is good for; without its load it shows nothing.
+
+    @due: of closes(), where the guest is over.
+    """
     found = attempt.judge_compared(outcome, QUIET, tickless=config.name == "tuned")
-    if found.over or not (died := unloaded(outcome)):
+    missing = (f"{name}: window not closed" for name, n in due if n not in outcome.windows)
+    lacks = unloaded(outcome) or next(missing, None)
+    if found.over or not lacks:
         return found
     if config.isolates:
-        return attempt.Attempt(ended=died, log=found.log)
-    return attempt.Attempt(died, log=found.log)
+        return attempt.Attempt(ended=lacks, log=found.log)
+    return attempt.Attempt(lacks, log=found.log)
 
 
 def unloaded(outcome: Outcome) -> str | None:
