@@ -52,6 +52,16 @@ def test_skip_says_why() -> None:
     assert (result.status, result.why) == ("skipped", ["no such file"])
 
 
+@pytest.mark.parametrize(("more", "why"), [
+    ({"observer_end": {"misplaced": 3}}, "3 ways into the kernel lead by no slot of its vectors"),
+    ({"log": LOG.replace("quiet", "BUG: x")}, "kernel log: [2] BUG: x"),
+])
+def test_a_skip_hides_nothing(more: dict[str, Any], why: str) -> None:
+    skipped = {**DONE, "exit": 77, "out": "1..0 # SKIP no such file\n"}
+    result = _judge(_test(skips=("no such",)), skipped, **more)
+    assert result.status == "failed" and result.why == ["no such file", why]
+
+
 @pytest.mark.parametrize(
     ("skips", "out"),
     [
