@@ -407,6 +407,15 @@ def test_what_an_excused_boot_had_closed_counts(
     assert [len(a["entered"]) for a in attempts] == [len(status) - 1, 0]
 
 
+def test_what_a_test_left_ahead_of_an_excused_end_counts(boots: Any) -> None:
+    def first(guest: Guest) -> Outcome:
+        return replace(excused(guest), console=LOG + oops(), events=[{**DONE, "left": True}])
+
+    results, _, booted = _run_batch(boots, [first, _of_tests("u")], 2)
+    assert [(r.test.name, r.status) for r in results] == [("t", "failed"), ("u", "passed")]
+    assert "run t " not in booted[1].job
+
+
 def test_suite_with_more_than_one_excuse_is_inconclusive(
     boots: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,6 +102,21 @@ def test_what_a_header_says_is_left_has_to_be() -> None:
     assert _judge(_test(), DONE).status == "passed"
 
 
+@pytest.mark.parametrize("change", [
+    {}, {"exit": 1}, {"exit": 77, "out": "1..0 # SKIP no such file\n"}, {"returned": False},
+])
+def test_what_a_test_leaves_is_its_own_failure(change: dict[str, Any]) -> None:
+    """Its guest may end later by what is excused."""
+    of = _test(skips=("no such file",))
+    event = {**DONE, **change, "left": True, "hang": "pid 7 sh msr_read"}
+    text = "t left what cannot be killed: pid 7 sh msr_read"
+    result = _judge(of, event, ours=True)
+    assert result.status == "failed" and text in result.why
+    # Of another kernel than ours nobody claims that it does not.
+    assert text not in _judge(of, event).why
+    assert text not in _judge(dataclasses.replace(of, leaves=True), event, ours=True).why
+
+
 def test_a_bail_out_is_told() -> None:
     result = _judge(_test(), {**DONE, "exit": 1, "out": "ok 1 - x\nBail out! no module\n"})
     assert (result.status, result.why) == ("failed", ["exit 1", "Bail out! no module"])

@@ -9,7 +9,7 @@ from typing import Any
 from ..guests import dmesg
 from ..guests.guest import ENDED, Event, Outcome, how
 from ..header import PACKAGED, GuestTest
-from . import counted, coverage, sections, windows
+from . import attempt, counted, coverage, sections, windows
 
 # How a reboot ends, which a header says in short, as its guest is run in another way.  A panic has
 # no short name: any would do then.
@@ -102,6 +102,10 @@ def judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | None
             result.why += _told(event, result.out)
     logged = [f for f in dmesg.scan(log) if not any(a.search(f.text) for a in allowed)]
     result.blame(log, logged)
+    # Where its guest ended later, by what is excused, nobody else asks.
+    if event and outcome.ours:
+        behind = attempt.left(Outcome(events=[event]), [test.name] if test.leaves else [])
+        result.why += [behind] if behind else []
     # Where a stock kernel runs as well, the slots are not its own: the windows tell for themselves.
     if test.kernel != PACKAGED:
         result.why += counted.misplaced(outcome.observer_end)
