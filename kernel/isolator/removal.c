@@ -9,8 +9,12 @@
 
 #include "quarantine.h"
 
-/* A planted fault: longer than an isolation takes to end, and its quarantine to be freed. */
-#define ISOLATOR_LATE_MS	2000
+/*
+ * A planted fault: longer than an isolation takes to end, and its quarantine to be freed, which
+ * sanitizers slow down.
+ */
+#define ISOLATOR_SLOW		(IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN))
+#define ISOLATOR_LATE_MS	(ISOLATOR_SLOW ? 20000 : 2000)
 
 atomic_long_t isolator_quarantine_pages = ATOMIC_LONG_INIT(0);
 unsigned long isolator_quarantine_opens;
