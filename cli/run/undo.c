@@ -97,9 +97,12 @@ static bool other_policy(const struct attached *attached, const struct task *tas
 static void say_stays(struct undo_context *context, const struct attached *attached,
 		      const struct task *task)
 {
-	char *list = cpulist_text(&task->cpus);
 	bool cpus = other_cpus(attached, task), policy = other_policy(attached, task);
+	char *list;
 
+	if (!cpus && !policy)
+		return;
+	list = cpulist_text(&task->cpus);
 	if (cpus)
 		error_say("/proc/%s/status: somebody has set its affinity to %s since, and so it stays; before it was %s",
 			  task->tid, list, attached->list);
@@ -107,7 +110,7 @@ static void say_stays(struct undo_context *context, const struct attached *attac
 		error_say("/proc/%s/stat: somebody has set its policy to %u with priority %u since, and so it stays; before it was %u with priority %u",
 			  task->tid, task->policy, task->priority, attached->policy,
 			  attached->priority);
-	context->journal->kept += cpus || policy;
+	context->journal->kept++;
 	free(list);
 }
 

@@ -3,7 +3,7 @@
  * name: kprobes
  * cpus: 2
  * kernel: isolator
- * timeout: 180
+ * timeout: 600
  * alone: yes
  * about: 200 kprobes come and go beside an isolated task: 0 entries; and 200 amid 10^5 calls: all hit
  * observe: 1 any 0
