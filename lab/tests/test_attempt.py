@@ -102,6 +102,15 @@ def test_an_end_is_excused_by_proof_only(log: str, more: dict[str, Any], excused
     assert bool(found.void) == excused and (found.ended != ENDED) == excused
 
 
+def test_what_was_left_ahead_of_an_excused_end_is_not() -> None:
+    events = [event("run", "a", left=True)]
+    found = judge(outcome(oops(), died=ENDED, events=events))
+    assert found.excused and "a left" in (found.ended or "")
+    assert attempt.broken([attempt.record(found)])
+    assert attempt.judge(outcome(oops(), died=ENDED, events=events), ["a"]).ended is None
+    assert judge(outcome(oops(), died=ENDED, events=events, ours=False)).ended is None
+
+
 def test_only_the_last_breakpoint_of_a_place_is_told_of(tmp_path: Path) -> None:
     """One that memory held came after it: which of them killed the guest?"""
     built = Kernel("k", tmp_path)

@@ -172,7 +172,9 @@ def judge(outcome: Outcome, leave: Collection[str] = ()) -> Attempt:
     """An attempt of any kernel; it may still run.  @leave: what may leave processes behind."""
     if fault := emulator_fault(outcome):
         lines = outcome.console.splitlines()[: fault[1]]
-        return Attempt(f"emulator fault: {fault[0]}", outcome.ours, log="\n".join(lines))
+        # What a command had left ahead of that is the kernel's own doing.
+        behind = left(outcome, leave) if outcome.ours else None
+        return Attempt(f"emulator fault: {fault[0]}", outcome.ours, behind, "\n".join(lines))
     if spoilt := _clocks(outcome):
         return spoilt
     ended = not_ready(outcome) or outcome.died
