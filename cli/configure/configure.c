@@ -174,14 +174,10 @@ static int give(struct configuration *c, int journals)
 		undo(c, RULES);
 		return -1;
 	}
-	if (agrees(c)) {
-		/* Whoever has added a CPU for a while takes it out again, but for those. */
-		if (!journal_allowed(options.root, journals, PROC_DIRECTORY "/cpus",
-				     &c->wanted.cpus))
-			return 0;
-		undo(c, RULES);
-		return -1;
-	}
+	/* Whoever has added a CPU for a while takes it out again, but for those. */
+	if (agrees(c) && !journal_allowed(options.root, journals, PROC_DIRECTORY "/cpus",
+					  &c->wanted.cpus))
+		return 0;
 	for (enum rule rule = 0; rule < RULES; rule++) {
 		char *wanted = words(&c->wanted, rule), *now = words(&c->now, rule);
 

@@ -57,6 +57,7 @@ struct attached {
 	bool told;	/* an earlier version did not note what it got */
 	struct cpulist got_cpus;
 	unsigned int got_policy, got_priority;
+	bool other_cpus, other_policy;	/* what somebody has given the task since */
 };
 
 static bool read_attached(const char *text, struct attached *attached)
@@ -79,17 +80,13 @@ static bool is_scheduled(const struct task *task, unsigned int policy, unsigned 
 	return task->policy == policy && task->priority == priority;
 }
 
-/* Somebody has given the task other CPUs since. */
-static bool other_cpus(const struct attached *attached, const struct task *task)
+/* Looks what of @task is neither what it had nor what it got. */
+static void look_since(struct attached *attached, const struct task *task)
 {
-	return attached->told && !cpulist_same(&task->cpus, &attached->cpus) &&
+	attached->other_cpus = attached->told && !cpulist_same(&task->cpus, &attached->cpus) &&
 		!cpulist_same(&task->cpus, &attached->got_cpus);
-}
-
-/* The same of its policy and priority. */
-static bool other_policy(const struct attached *attached, const struct task *task)
-{
-	return attached->told && !is_scheduled(task, attached->policy, attached->priority) &&
+	attached->other_policy = attached->told &&
+		!is_scheduled(task, attached->policy, attached->priority) &&
 		!is_scheduled(task, attached->got_policy, attached->got_priority);
 }
 
@@ -97,16 +94,15 @@ static bool other_policy(const struct attached *attached, const struct task *tas
 static void say_stays(struct undo_context *context, const struct attached *attached,
 		      const struct task *task)
 {
-	bool cpus = other_cpus(attached, task), policy = other_policy(attached, task);
 	char *list;
 
-	if (!cpus && !policy)
+	if (!attached->other_cpus && !attached->other_policy)
 		return;
 	list = cpulist_text(&task->cpus);
-	if (cpus)
+	if (attached->other_cpus)
 		error_say("/proc/%s/status: somebody has set its affinity to %s since, and so it stays; before it was %s",
 			  task->tid, list, attached->list);
-	if (policy)
+	if (attached->other_policy)
 		error_say("/proc/%s/stat: somebody has set its policy to %u with priority %u since, and so it stays; before it was %u with priority %u",
 			  task->tid, task->policy, task->priority, attached->policy,
 			  attached->priority);
@@ -120,16 +116,16 @@ static int give_back(const struct attached *attached, const struct task *task)
 	int pinned = 0, scheduled = 0, error;
 	struct task now;
 
-	if (!other_cpus(attached, task) && !cpulist_same(&task->cpus, &attached->cpus))
+	if (!attached->other_cpus && !cpulist_same(&task->cpus, &attached->cpus))
 		pinned = task_set(task, &attached->cpus);
-	if (!other_policy(attached, task) &&
+	if (!attached->other_policy &&
 	    !is_scheduled(task, attached->policy, attached->priority))
 		scheduled = task_schedule(task, attached->policy, attached->priority);
 	error = scheduled ? scheduled : pinned;
 	if (error || !task_again(&now, task))
 		return error;
-	if ((!other_cpus(attached, task) && !cpulist_same(&now.cpus, &attached->cpus)) ||
-	    (!other_policy(attached, task) &&
+	if ((!attached->other_cpus && !cpulist_same(&now.cpus, &attached->cpus)) ||
+	    (!attached->other_policy &&
 	     !is_scheduled(&now, attached->policy, attached->priority)))
 		error = EBUSY;
 	task_free(&now);
@@ -167,6 +163,7 @@ bool run_undo_attach(struct undo_context *context, char **fields)
 		return true;
 	}
 	if (!strcmp(task.start, fields[JOURNAL_VALUE])) {
+		look_since(&attached, &task);
 		error = end_isolation(context, tid);
 		if (!error)
 			error = give_back(&attached, &task);

@@ -189,7 +189,7 @@ class GuestTest:
     section: str = ""  # of the kernel, quiet: nothing else ran in it; stray NAME...: that did
     arch: tuple[str, ...] = machine.NAMES  # machines that have what it needs
     skips: tuple[str, ...] = ()  # why it may be skipped, as it says so or a part of that
-    leaves: bool = False  # by its planted fault a process waits for good, which a boot ends
+    leaves: bool = False  # its planted fault leaves a process that waits for good
 
     @property
     def reboots(self) -> bool:

@@ -157,11 +157,14 @@ static void by_filter(void)
 	int confined = 0, elsewhere = 0;
 
 	for (int i = 0; i < 200; i++) {
+		int cpu;
+
 		if (sched_setaffinity(filtered_tid, sizeof(there), &there) ||
 		    sched_setaffinity(filtered_tid, sizeof(away), &away))
 			bail_out("an affinity");
-		confined += cpu_of(filtered_tid) == 1;
-		elsewhere += cpu_of(filtered_tid) == 2;
+		cpu = cpu_of(filtered_tid);
+		confined += cpu == 1;
+		elsewhere += cpu == 2;
 	}
 	ok(!confined && elsewhere, "amid its filter a thread goes to the isolated CPU %d times, to another %d",
 	   confined, elsewhere);
