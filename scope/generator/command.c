@@ -159,6 +159,12 @@ static void kept(struct server *server, struct link *link, const struct frame *f
 	done(link, frame);
 }
 
+bool command_waits(const struct server *server, const struct link *link, const struct frame *frame)
+{
+	return link->welcomed && capture_room(server->capture) <= SERVER_ORDERS_KEPT &&
+	       frame->type != MESSAGE_PING && frame->type != MESSAGE_KEPT;
+}
+
 void command_obey(struct server *server, struct link *link, const struct frame *frame)
 {
 	struct message message;
@@ -179,11 +185,6 @@ void command_obey(struct server *server, struct link *link, const struct frame *
 	}
 	if (!link->welcomed) {
 		acknowledge(link, frame, STATUS_REFUSED, "HELLO first");
-		return;
-	}
-	if (capture_room(server->capture) <= SERVER_ORDERS_KEPT && message.type != MESSAGE_PING &&
-	    message.type != MESSAGE_KEPT) {
-		acknowledge(link, frame, STATUS_BUSY, "it measures itself: try again");
 		return;
 	}
 	switch (message.type) {

@@ -198,6 +198,8 @@ static bool take_commands(struct server *server, struct link *link)
 
 		if (got <= 0)
 			return !got;
+		if (command_waits(server, link, &frame))
+			return true;
 		command_obey(server, link, &frame);
 		link_done(link, length);
 	}

@@ -43,7 +43,14 @@ void server_run(struct server *server);
 void server_welcome(struct server *server, struct link *link);
 void server_tell_floor(const struct server *server, struct link *link);
 
-/* Obeys one frame of @link, for whose answer there is room (command.c). */
+/*
+ * Is @frame of @link to be left until the capturing thread has taken more orders?  That thread
+ * measures the generator, which takes up to 20 s, or many peers came and went.  None is refused for
+ * it: a host would have to tell it from a start that is refused since triggers run.
+ */
+bool command_waits(const struct server *server, const struct link *link, const struct frame *frame);
+
+/* Obeys one frame of @link that need not wait, and for whose answer there is room (command.c). */
 void command_obey(struct server *server, struct link *link, const struct frame *frame);
 
 #endif

@@ -69,8 +69,10 @@ def _no_link(plan: Plan, link: Link) -> str:
 
 
 async def _ask(instrument: Instrument, message: Message) -> int:
+    """Only these two may be refused since triggers run: then they run on."""
     ack = await instrument.command(message)
-    if ack.status not in (Status.OK, Status.BUSY):
+    busy = ack.status == Status.BUSY and isinstance(message, Start | Calibrate)
+    if ack.status != Status.OK and not busy:
         raise ScopeError(f"{type(message).__name__}: the generator refused: {ack.words}")
     return ack.status
 

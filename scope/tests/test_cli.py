@@ -30,8 +30,16 @@ from isolator_scope.errors import (
     ScopeError,
     reason,
 )
+from isolator_scope.instrument import Instrument
 from isolator_scope.link import Target, address
-from isolator_scope.protocol import ProtocolError, SetFrequency, SetPatience
+from isolator_scope.protocol import (
+    Ack,
+    Message,
+    ProtocolError,
+    SetFrequency,
+    SetPatience,
+    Status,
+)
 from isolator_scope.recording import Reader
 from scope_simulated import ENVIRONMENT, simulated
 from steps import ROOT
@@ -219,6 +227,24 @@ def test_triggers_that_are_open_at_the_end_are_waited_for(tmp_path: Path) -> Non
     account = outcome.instrument.account
     assert not outcome.doubts and account.triggers > 20
     assert all(line.missing == account.triggers for line in account.lines)
+
+
+def test_settings_that_are_not_taken_end_the_run(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a start or a calibration may find the generator busy: it would run with others."""
+    command = Instrument.command
+
+    async def busy(instrument: Instrument, message: Message) -> Ack:
+        if isinstance(message, SetFrequency):
+            return Ack(0, message.TYPE, Status.BUSY, "later")
+        return await command(instrument, message)
+
+    monkeypatch.setattr(Instrument, "command", busy)
+    with simulated() as (where, _):
+        plan = headless.Plan(Target(*address(where, 0)), tmp_path / "a.scope", triggers=10,
+                             settings=[SetFrequency(100_000)])
+        with pytest.raises(ScopeError, match="SetFrequency: the generator refused: later"):
+            asyncio.run(headless.record(plan))
 
 
 def wait_for_records(path: Path) -> None:

@@ -181,6 +181,19 @@ def test_commands(rig: Rig) -> None:
     assert host.floors[1].resolution_ns > 0
 
 
+def test_orders_wait(rig: Rig) -> None:
+    """More orders than are kept while it measures itself: each is accepted, none is refused."""
+    rig.generator()
+    host = rig.host()
+    host.order(Calibrate(5000))
+    count = len(host.acks) + 60
+    for number in range(60):
+        host.send(SetFrequency(50_000 + number))
+    assert host.until(lambda: len(host.acks) >= count)
+    assert {(said.status, said.text) for said in host.acks} == {(Status.OK, "")}
+    assert host.until(lambda: host.states and host.states[-1].millihertz == 50_059)
+
+
 def test_hello(rig: Rig) -> None:
     """Version, token, and a packet of the future; the newest host is the one."""
     token = rig.directory / "token"
