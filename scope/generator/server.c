@@ -294,10 +294,12 @@ static void send_last(struct server *server)
 
 static bool round_of(struct server *server)
 {
+	/* Peers for whom there is no room would keep this thread awake. */
 	struct pollfd files[3 + SERVER_LINKS] = {
 		{ .fd = server->signals, .events = POLLIN },
 		{ .fd = server->listener, .events = POLLIN },
-		{ .fd = server->peers->socket, .events = POLLIN },
+		{ .fd = server->peers->socket,
+		  .events = capture_room(server->capture) ? POLLIN : 0 },
 	};
 	uint64_t now;
 
