@@ -380,6 +380,7 @@ static void begin(struct sampler *sampler, struct part *part)
 int sampler_run(struct sampler *sampler, const char *load)
 {
 	struct part *part;
+	uint64_t ended_ns;
 	bool good = true, begun;
 
 	furnish(sampler);
@@ -400,12 +401,14 @@ int sampler_run(struct sampler *sampler, const char *load)
 			sampler->order->method->disarm(sampler->result, sampler->order->options);
 		exit(EXIT_ERROR);
 	}
+	/* What is looked into afterwards is no time of the run. */
+	ended_ns = wait_clock_ns();
 	if (begun && sampler->watch)
 		sampler->watch->ended(sampler);
 	munlockall();
 	if (!good)
 		return -1;
-	look(sampler, part, wait_clock_ns());
+	look(sampler, part, ended_ns);
 	if (sampler->dma.file >= 0)
 		dma_check(&sampler->dma, &sampler->result->settings);
 	return 0;

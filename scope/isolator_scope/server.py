@@ -315,9 +315,10 @@ async def serve(options: Options, instrument: Instrument, task: asyncio.Task[Non
                              "with --listen") from problem
         port = runner.addresses[0][1]
         host = f"[{options.host}]" if ":" in options.host else options.host
-        terminal.show([f"http://{host}:{port}/?token={'…' if options.secret else options.token}"])
+        # Before anybody can know that it is there to be ended.
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, ended.set)
+        terminal.show([f"http://{host}:{port}/?token={'…' if options.secret else options.token}"])
         if ready is not None:
             ready(port)
         waiting = asyncio.create_task(ended.wait())

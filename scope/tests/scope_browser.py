@@ -41,7 +41,7 @@ def serving(*words: str) -> Iterator[str]:
             yield process.stdout.readline().strip()
         finally:
             process.terminate()
-            assert process.wait(20) == 0
+            assert process.wait(PATIENCE_S) == 0
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable
 
 from isolator_scope.protocol import FrameReader, Packet
+from waiting import PATIENCE_S
 
 
 class Proxy:
@@ -40,7 +41,7 @@ class Proxy:
             self._abort()
             return
         self._cut = True
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while self._open:
                 await asyncio.sleep(0.005)  # sleep: between two looks
         await over

@@ -13,6 +13,7 @@ from isolator_scope.protocol import Packet, Record, SetPacket, Start, State, Wel
 from isolator_scope.recording import Kind, Recording
 from sim.generator import Generator, Link, told
 from sim.model import OFFERED, Faults, Target
+from waiting import PATIENCE_S
 
 
 async def until(true: Callable[[], bool], seconds: float = 300.0) -> None:
@@ -53,7 +54,7 @@ async def whole(instrument: Instrument, made: Generator, triggers: int, packet: 
     """A run of so many triggers, until all of it is here."""
     link = instrument.link
     assert link is not None
-    await asyncio.wait_for(link.connected.wait(), 10)
+    await asyncio.wait_for(link.connected.wait(), PATIENCE_S)
     for message in (SetPacket(packet), Start(triggers)):
         ack = await link.command(message)
         assert ack.status == 0, ack

@@ -12,6 +12,7 @@ import aiohttp
 from aiohttp import web
 from isolator_scope.instrument import Instrument
 from isolator_scope.server import PARTS, Options, Server
+from waiting import PATIENCE_S
 
 Fetch = aiohttp.ClientSession
 
@@ -44,7 +45,7 @@ async def served(instrument: Instrument, parts: Path, host: str = "127.0.0.1", t
 
 async def told(socket: aiohttp.ClientWebSocketResponse, kind: str) -> dict[str, Any]:
     """The next message of a kind."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             words = await socket.receive_json()
             if words["type"] == kind:

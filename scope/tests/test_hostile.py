@@ -42,6 +42,7 @@ from isolator_scope.view import View
 from scope_runs import generator, measuring, until, write
 from scope_served import served, stand_in, told
 from sim.generator import Link
+from waiting import PATIENCE_S
 
 LAST = (1 << 64) - 1
 EXTREME = (0, 1, (1 << 53) - 1, (1 << 60) - 1, (1 << 62) - 1, 1 << 62, 1 << 63, LAST)
@@ -281,7 +282,7 @@ def test_a_page_whose_task_fails_is_told(tmp_path: Path, monkeypatch: pytest.Mon
             await told(socket, "whole")
             monkeypatch.setattr("isolator_scope.questions.worst", fail)
             await socket.send_str('{"worst": {}}')
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_S):
                 async for _ in socket:
                     pass
             assert socket.closed

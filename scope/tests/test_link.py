@@ -109,7 +109,7 @@ def test_kept_only_after_the_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
             monkeypatch.setattr(host.recording, "sync", sync)
             assert host.link is not None
-            await asyncio.wait_for(host.link.connected.wait(), 10)
+            await asyncio.wait_for(host.link.connected.wait(), PATIENCE_S)
             for message in (SetPacket(10), Start(0)):
                 assert (await host.link.command(message)).status == 0
             await until(lambda: len(synced) > 6)
@@ -135,7 +135,7 @@ def test_generator_that_does_not_read(tmp_path: Path) -> None:
         async with measuring(tmp_path / "a.scope", port) as host:
             link = host.link
             assert link is not None
-            await asyncio.wait_for(link.connected.wait(), 10)
+            await asyncio.wait_for(link.connected.wait(), PATIENCE_S)
             with pytest.raises(ScopeError, match="does not read"):
                 for _ in range(10**6):
                     link._send(Ping())
@@ -153,7 +153,7 @@ def test_host_killed_and_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             made.target.settings.packet = 20
             async with measuring(path, made.port) as host:
                 assert host.link is not None
-                await asyncio.wait_for(host.link.connected.wait(), 10)
+                await asyncio.wait_for(host.link.connected.wait(), PATIENCE_S)
                 assert (await host.link.command(Start(3000))).status == 0
                 await until(lambda: host.account.triggers > 500)
             with path.open("r+b") as file:  # the last entries did not reach the disk
@@ -262,7 +262,7 @@ def test_commands(tmp_path: Path) -> None:
         async with generator() as made, measuring(tmp_path / "a.scope", made.port) as host:
             link = host.link
             assert link is not None
-            await asyncio.wait_for(link.connected.wait(), 10)
+            await asyncio.wait_for(link.connected.wait(), PATIENCE_S)
             acks = await asyncio.gather(*(link.command(one) for one in (
                 SetFrequency(500_000), SetDuty(0), Calibrate(100), Start(0), Start(0))))
             assert [ack.status for ack in acks] == [0, 1, 0, 0, 3]

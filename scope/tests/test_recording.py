@@ -16,6 +16,7 @@ from isolator_scope.instrument import Instrument
 from isolator_scope.recording import HEAD, MAGIC, Kind, Reader, Recording, being_written, pack
 from scope_runs import record, until
 from sim.model import Faults
+from waiting import PATIENCE_S
 
 
 def filled(path: Path, count: int, seed: int = 1) -> list[bytes]:
@@ -197,7 +198,7 @@ def test_replay_while_it_is_written(tmp_path: Path) -> None:
                 await until(lambda: instrument.replayed == writer.written)
                 assert 0 < instrument.account.triggers < 500 and not task.done()
         writer.close()
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, PATIENCE_S)
         assert instrument.account.triggers == 500
 
     asyncio.run(follow())

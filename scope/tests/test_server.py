@@ -28,6 +28,7 @@ from scope_browser import serving
 from scope_runs import generator, measuring, record, until, whole
 from scope_served import Fetch, served, stand_in, told
 from sim.model import Faults
+from waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -178,7 +179,7 @@ def test_a_page_is_told_all(tmp_path: Path, parts: Path) -> None:
         async with client.ws_connect(url + "/ws") as socket:
             await told(socket, "whole")
             await socket.send_json({"live": 3})
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_S):
                 while True:
                     tick = await told(socket, "tick")
                     for line, changes in tick.get("coarse", {}).items():
@@ -207,7 +208,7 @@ def test_a_page_is_told_all(tmp_path: Path, parts: Path) -> None:
             async with client.ws_connect(url + "/ws") as socket:
                 for level in (5, 2):
                     await socket.send_json({"live": level})
-                    async with asyncio.timeout(10):
+                    async with asyncio.timeout(PATIENCE_S):
                         while (await told(socket, "tick")).get("live", {}).get("level") != level:
                             pass
             await until(lambda: not host.account.trail.cursors)
@@ -379,7 +380,7 @@ async def asks(url: str, path: str) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     await loop.sock_connect(made, (where.hostname, where.port))
     await loop.sock_sendall(made, f"GET {path} HTTP/1.1\r\nHost: {where.netloc}\r\n\r\n".encode())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         assert (await loop.sock_recv(made, 4)) == b"HTTP"
     return made
 
@@ -423,18 +424,18 @@ def test_downloads_have_a_limit(tmp_path: Path, parts: Path, path: str,
             async with client.get(url + path) as got:
                 assert got.status == 503 and "try again" in await got.text()
             held.pop().close()
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_S):
                 while await size() != whole:
                     await asyncio.sleep(0.05)  # sleep: between two looks
             monkeypatch.setattr("isolator_scope.server.STALLED", 0.5)
             with await asks(url, path) as late, contextlib.suppress(ConnectionError):
                 # It is full again until the one that has less patience is given up.
                 assert not await size()
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(PATIENCE_S):
                     while not await size():
                         await asyncio.sleep(0.05)  # sleep: between two looks
                 late.setblocking(True)
-                late.settimeout(20)
+                late.settimeout(PATIENCE_S)
                 read = 0
                 while data := late.recv(1 << 16):
                     read += len(data)

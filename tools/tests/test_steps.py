@@ -148,7 +148,7 @@ def test_command_that_does_not_exist(results: Path) -> None:
 def test_time_limit_ends_the_whole_group(results: Path) -> None:
     """A step beyond its time is ended with its children, and failed."""
     child = results.parent / "child"
-    slow = Step("slow", "", ["sh", "-c", f"sleep 300 & echo $! >{child}; wait"], "t", minutes=0.03)
+    slow = Step("slow", "", ["sh", "-c", f"sleep 300 & echo $! >{child}; wait"], "t", minutes=0.08)
     code, text = run([slow], results)
     assert code == 1
     assert "stopped after" in text

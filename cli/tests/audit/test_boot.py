@@ -222,7 +222,13 @@ def test_crash_before_update_grub(isolator: Path, lay: Lay) -> None:
 
 
 def _until_changed(root: Path, first: dict[str, Any]) -> None:
-    until(lambda: tree(root) != first)
+    def changed() -> bool:
+        try:
+            return tree(root) != first
+        except FileNotFoundError:  # it was renamed as we looked
+            return True
+
+    until(changed)
 
 
 def _until_ended(program: Path) -> None:

@@ -128,7 +128,7 @@ def test_causes(isolator: Path) -> None:
     assert found["looked"] == found["seen"]
     overhead = found["overhead"]
     # Half a second of it without before, and half after: neither is of the run.
-    assert 2.9 <= document["seconds"] < 3.9
+    assert document["seconds"] >= 2.9 and series["triggers"] < 440
     assert overhead["on_p50_ns"] > 0 and overhead["off_p99_ns"] >= overhead["off_p50_ns"] > 0
     assert len(document["parts"]) == 1
     # The list of the largest leads to them.

@@ -20,7 +20,8 @@ int main(void)
 	before = interrupts("NMI", 1);
 	start = now_ns();
 	ok(!put_file("/proc/sysrq-trigger", "l"), "backtraces of all CPUs are asked for");
-	ok(now_ns() - start < 3 * SEC, "and are there after %lu ms", (now_ns() - start) / MS);
+	/* Half of the deadline: a console may be slow. */
+	ok(now_ns() - start < 30 * SEC, "and are there after %lu ms", (now_ns() - start) / MS);
 	ok(interrupts("NMI", 1) > before, "the isolated CPU took %lld NMI",
 	   interrupts("NMI", 1) - before);
 	worker_tells(w);

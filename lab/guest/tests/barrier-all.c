@@ -116,7 +116,7 @@ static void many_at_once(void)
 		ticks++;
 		worker_tells(w);
 		/* The round is through, and the next has begun. */
-		comes_within(shared->returned == CALLERS || w->due & ISOLATOR_DUE_RESCHED, 2000);
+		comes_within(shared->returned == CALLERS || w->due & ISOLATOR_DUE_RESCHED, 10000);
 	}
 	ok(shared->returned == CALLERS, "%lu of %d returned", (unsigned long)shared->returned, CALLERS);
 	/* The first alone, or some with it; all who came meanwhile; one for a yield that was too short. */

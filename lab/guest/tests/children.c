@@ -32,7 +32,7 @@ static void *thread_body(void *arg)
 /* The parent spins in user mode: a child that is to run must run elsewhere. */
 static void check(const char *what, struct report *r)
 {
-	uint64_t end = now_ns() + 3 * SEC;
+	uint64_t end = now_ns() + 8 * SEC;
 
 	while (!r->ran && now_ns() < end)
 		;
@@ -51,7 +51,7 @@ int main(void)
 	iso_require(2);
 	report = shared_memory(4096);
 	if (iso_pin(1) || sched_setscheduler(0, SCHED_FIFO, &param) ||
-	    mlockall(MCL_CURRENT | MCL_FUTURE) || iso_start(&iso, 10 * SEC, 0))
+	    mlockall(MCL_CURRENT | MCL_FUTURE) || iso_start(&iso, 30 * SEC, 0))
 		bail_out("start");
 	pid = fork();
 	if (!pid) {

@@ -23,8 +23,7 @@ static void enter(struct worker *w)
 static bool check(void)
 {
 	struct worker *w = worker_new(1);
-	uint64_t longest = 0;
-	bool quiet;
+	uint64_t shortest = UINT64_MAX;
 
 	w->each = enter;
 	w->spin_ns = SEC;
@@ -34,13 +33,13 @@ static bool check(void)
 		uint64_t start = now_ns();
 
 		ask_flush();
-		if (now_ns() - start > longest)
-			longest = now_ns() - start;
+		if (now_ns() - start < shortest)
+			shortest = now_ns() - start;
 	}
-	quiet = !w->iso.page->missed;
-	diag("longest flush %lu ms, %llu deadline misses", longest / MS, w->iso.page->missed);
+	diag("shortest flush %lu ms, %llu deadline misses", shortest / MS, w->iso.page->missed);
 	worker_end(w);
-	return quiet && longest < 800 * MS;
+	/* With the fault each waits for its bound; without it a busy host may hold one. */
+	return shortest < 800 * MS;
 }
 
 int main(void)

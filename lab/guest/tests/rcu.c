@@ -10,6 +10,9 @@
 
 enum { ROUNDS = 5 };
 
+#define DEADLINE	(60 * SEC)
+#define LATE		(DEADLINE / 2)	/* it has not waited for that, on the slowest host */
+
 static void check(const char *what, bool (*wait)(void))
 {
 	uint64_t longest = 0;
@@ -22,7 +25,7 @@ static void check(const char *what, bool (*wait)(void))
 		if (now_ns() - start > longest)
 			longest = now_ns() - start;
 	}
-	ok(done == ROUNDS && longest < 3 * SEC, "%s: %d of %d, longest %lu ms", what, done,
+	ok(done == ROUNDS && longest < LATE, "%s: %d of %d, longest %lu ms", what, done,
 	   ROUNDS, longest / MS);
 }
 
@@ -31,7 +34,7 @@ int main(void)
 	struct worker *w = worker_new(1);
 
 	iso_require(4);
-	w->deadline_ns = 60 * SEC;
+	w->deadline_ns = DEADLINE;
 	need_worker(worker_process(w));
 	check("synchronize_rcu", grace_period);
 	check("expedited, by mounts", grace_expedited);

@@ -4,11 +4,15 @@
  * cpus: 2
  * kernel: isolator
  * timeout: 120
- * about: SIGKILL ends a task that never ticks: median of 20 at most 100 ms, none over 1 s
+ * about: SIGKILL ends a task that never ticks: median of 20 at most 100 ms, none near the deadline
  */
 #include "../test.h"
 
 enum { ROUNDS = 20 };
+
+/* By then it has not waited for the deadline, however long a host held the guest. */
+#define DEADLINE	(60 * SEC)
+#define LATE		(DEADLINE / 3)
 
 static int compare(const void *a, const void *b)
 {
@@ -21,7 +25,7 @@ static struct worker *fresh(void)
 {
 	struct worker *w = worker_new(1);
 
-	w->deadline_ns = 60 * SEC;
+	w->deadline_ns = DEADLINE;
 	need_worker(worker_process(w));
 	worker_tells(w);
 	return w;
@@ -69,7 +73,7 @@ static void by_sibling(const char *what)
 		pthread_t thread;
 
 		pthread_create(&thread, NULL, end_all_later, NULL);
-		w->deadline_ns = 60 * SEC;
+		w->deadline_ns = DEADLINE;
 		worker_thread(w);
 		pthread_join(thread, NULL);
 		_exit(1);
@@ -77,8 +81,7 @@ static void by_sibling(const char *what)
 	start = now_ns();
 	if (waitpid(pid, &status, 0) != pid)
 		bail_out("waitpid");
-	/* Long before the deadline. */
-	ok(!status && now_ns() - start < 30 * bound(), "a sibling's %s: over after %lu ms", what,
+	ok(!status && now_ns() - start < LATE, "a sibling's %s: over after %lu ms", what,
 	   (now_ns() - start) / MS);
 }
 
@@ -100,7 +103,7 @@ int main(void)
 	ok(killed == ROUNDS, "%d of %d died of it", killed, ROUNDS);
 	ok(took[ROUNDS / 2] <= bound(), "median %lu us, bound %lu ms",
 	   took[ROUNDS / 2] / 1000, bound() / MS);
-	ok(took[ROUNDS - 1] <= SEC, "longest %lu us", took[ROUNDS - 1] / 1000);
+	ok(took[ROUNDS - 1] <= LATE, "longest %lu us", took[ROUNDS - 1] / 1000);
 	diag("shortest %lu us", took[0] / 1000);
 	ok(file_has("/proc/isolator/status", "cpu 1 ended exit", NULL), "the status says exit");
 
@@ -117,7 +120,7 @@ int main(void)
 		put_file("/sys/fs/cgroup/lab-kill/cgroup.procs", text);
 		start = now_ns();
 		put_file("/sys/fs/cgroup/lab-kill/cgroup.kill", "1");
-		ok(reap(w, start, &status) < SEC && WIFSIGNALED(status),
+		ok(reap(w, start, &status) < LATE && WIFSIGNALED(status),
 		   "cgroup.kill: over after %lu us", (now_ns() - start) / 1000);
 		rmdir("/sys/fs/cgroup/lab-kill");
 	} else {

@@ -51,7 +51,8 @@ int main(void)
 
 	start = now_ns();
 	ask_flush();
-	ok(now_ns() - start < SEC && w->iso.page->missed == 1,
+	/* Without that bound it would wait for good. */
+	ok(now_ns() - start < 30 * SEC && w->iso.page->missed == 1,
 	   "a sender that spins is bounded: %lu ms, %llu deadline miss", (now_ns() - start) / MS,
 	   w->iso.page->missed);
 	worker_end(w);

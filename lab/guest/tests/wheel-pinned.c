@@ -101,8 +101,11 @@ int main(void)
 	missed = w->iso.page->missed;
 	ok(comes(retransmitted() > before, 10000), "the timer ran without a tick");
 	missed = w->iso.page->missed - missed;
-	/* The timer's; on PREEMPT_RT threads run it, and may have to get the CPU for longer. */
-	if (!ok(missed >= 1 && missed <= 4, "delivered by %lu deadline misses", missed))
+	/*
+	 * The timer's; on PREEMPT_RT threads run it, and may have to get the CPU for longer, as on a
+	 * host that holds them.
+	 */
+	if (!ok(missed >= 1 && missed <= 8, "delivered by %lu deadline misses", missed))
 		show_deliveries();
 	ok(file_has("/proc/isolator/deliveries", "cpu 1 deadline_miss", "kind timer", NULL),
 	   "named as a timer");

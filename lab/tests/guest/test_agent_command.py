@@ -125,7 +125,7 @@ def _left(tmp_path: Path) -> Iterator[Path]:
 def test_nothing_of_a_command_outlives_it(run: list[str], left: Path, returned: bool) -> None:
     waits = "" if returned else "; wait"
     script = f"sleep 600 & echo $! >{left}; while ! [ -s {left} ]; do :; done{waits}"
-    done = subprocess.run([*run, f"{20000 if returned else 300} {script}"], capture_output=True,
+    done = subprocess.run([*run, f"{20000 if returned else 3000} {script}"], capture_output=True,
                           text=True, check=True)
     assert f'"returned": {str(returned).lower()}' in done.stdout
     assert '"left"' not in done.stdout and not lives(left)

@@ -290,8 +290,8 @@ class Rig:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A generator that ends by itself."""
-        return subprocess.run([self.programs / "generator", *arguments], text=True, timeout=30,
-                              capture_output=True, check=False)
+        return subprocess.run([self.programs / "generator", *arguments], text=True,
+                              timeout=PATIENCE_S, capture_output=True, check=False)
 
     def target(self, *arguments: str) -> subprocess.Popen[str]:
         """Returns once it answers; arguments with a comma are lines."""
@@ -322,7 +322,7 @@ class Rig:
     def stop(self, process: subprocess.Popen[str]) -> str:
         """Orderly; what it said on standard error."""
         process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=15)
+        _, errors = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0, errors
         return errors
 
@@ -338,7 +338,7 @@ class Rig:
         for process in self.started:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-                found += process.communicate(timeout=15)[1]
+                found += process.communicate(timeout=PATIENCE_S)[1]
             assert process.returncode in (0, -signal.SIGKILL), found
         assert "Sanitizer" not in found and "runtime error" not in found, found
         assert self.keeper_gone(), "the server of the lines is still there"
