@@ -3,7 +3,7 @@
  * name: fuzz
  * cpus: 4
  * kernel: isolator
- * timeout: 60
+ * timeout: 200
  * once: yes
  * alone: yes
  * coverage: yes

@@ -413,7 +413,7 @@ static inline int fuzz(unsigned int seconds)
 			bail_out("pthread_create");
 	}
 	end = now_ns() + seconds * SEC;
-	while (now_ns() < end || (!enough(seconds) && now_ns() < end + 30 * SEC))
+	while (now_ns() < end || (!enough(seconds) && now_ns() < end + 120 * SEC))
 		any_event(&stream);
 	fuzz_stop = true;
 	clear_away(threads);
