@@ -95,7 +95,7 @@ int main(void)
 	if (IS_X86)
 		ok(!put_file("/proc/isolator/limits", "msr queue"),
 		   "registers are read late, not refused");
-	/* A sender that spins waits for a second at most: one that the host held the worker for. */
+	/* A host that held the worker for a second, as long as a sender may spin, made a miss. */
 	for (int i = 0; i < TRIES && missed; i++) {
 		missed = all()->missed;
 		if (missed) {
