@@ -69,7 +69,7 @@ def _no_link(plan: Plan, link: Link) -> str:
 
 
 async def _ask(instrument: Instrument, message: Message) -> int:
-    """Only these two may be refused since triggers run: then they run on."""
+    """What the generator says; busy, as triggers run already, to a start or calibration only."""
     ack = await instrument.command(message)
     busy = ack.status == Status.BUSY and isinstance(message, Start | Calibrate)
     if ack.status != Status.OK and not busy:

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable
 
 from isolator_scope.protocol import FrameReader, Packet
+from scope_runs import until
 from waiting import PATIENCE_S
 
 
@@ -41,9 +42,7 @@ class Proxy:
             self._abort()
             return
         self._cut = True
-        async with asyncio.timeout(PATIENCE_S):
-            while self._open:
-                await asyncio.sleep(0.005)  # sleep: between two looks
+        await until(lambda: not self._open, PATIENCE_S)
         await over
         self._cut = False
 

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+from isolator_scope import link as linking
 from isolator_scope.account import Account
 from isolator_scope.instrument import Instrument
 from isolator_scope.link import Target as Address
@@ -49,12 +50,18 @@ async def measuring(path: Path, port: int, token: str = "") -> AsyncIterator[Ins
         instrument.close()
 
 
-async def whole(instrument: Instrument, made: Generator, triggers: int, packet: int = 100,
-                seconds: float = 300.0) -> None:
-    """A run of so many triggers, until all of it is here."""
+async def linked(instrument: Instrument) -> linking.Link:
+    """Its link, once it is connected."""
     link = instrument.link
     assert link is not None
     await asyncio.wait_for(link.connected.wait(), PATIENCE_S)
+    return link
+
+
+async def whole(instrument: Instrument, made: Generator, triggers: int, packet: int = 100,
+                seconds: float = 300.0) -> None:
+    """A run of so many triggers, until all of it is here."""
+    link = await linked(instrument)
     for message in (SetPacket(packet), Start(triggers)):
         ack = await link.command(message)
         assert ack.status == 0, ack

@@ -26,7 +26,7 @@ from isolator_scope.protocol import (
     encode_frame,
 )
 from isolator_scope.recording import Kind, Reader
-from scope_runs import generator, measuring, same, until, whole
+from scope_runs import generator, linked, measuring, same, until, whole
 from sim.generator import Link
 from sim.model import Faults
 from waiting import PATIENCE_S
@@ -108,13 +108,12 @@ def test_kept_only_after_the_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 synced.append(before)
 
             monkeypatch.setattr(host.recording, "sync", sync)
-            assert host.link is not None
-            await asyncio.wait_for(host.link.connected.wait(), PATIENCE_S)
+            link = await linked(host)
             for message in (SetPacket(10), Start(0)):
-                assert (await host.link.command(message)).status == 0
+                assert (await link.command(message)).status == 0
             await until(lambda: len(synced) > 6)
             stopped.append(True)
-            assert (await host.link.command(Stop())).status == 0
+            assert (await link.command(Stop())).status == 0
             await until(lambda: made.target.idle and not made._records
                         and made.kept == made.next_packet)
             assert made.first_packet == made.kept and not made.packets
@@ -133,9 +132,7 @@ def test_generator_that_does_not_read(tmp_path: Path) -> None:
         server = await asyncio.start_server(deaf, "127.0.0.1", 0, limit=1)
         port = server.sockets[0].getsockname()[1]
         async with measuring(tmp_path / "a.scope", port) as host:
-            link = host.link
-            assert link is not None
-            await asyncio.wait_for(link.connected.wait(), PATIENCE_S)
+            link = await linked(host)
             with pytest.raises(ScopeError, match="does not read"):
                 for _ in range(10**6):
                     link._send(Ping())
@@ -152,9 +149,8 @@ def test_host_killed_and_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         async with generator(faults=Faults(missing=0.01), speed=20.0) as made:
             made.target.settings.packet = 20
             async with measuring(path, made.port) as host:
-                assert host.link is not None
-                await asyncio.wait_for(host.link.connected.wait(), PATIENCE_S)
-                assert (await host.link.command(Start(3000))).status == 0
+                link = await linked(host)
+                assert (await link.command(Start(3000))).status == 0
                 await until(lambda: host.account.triggers > 500)
             with path.open("r+b") as file:  # the last entries did not reach the disk
                 file.truncate(path.stat().st_size * 2 // 3)
@@ -260,9 +256,7 @@ def test_commands(tmp_path: Path) -> None:
     """Answered in order; a refusal has its words; what no field can hold is not sent."""
     async def run() -> None:
         async with generator() as made, measuring(tmp_path / "a.scope", made.port) as host:
-            link = host.link
-            assert link is not None
-            await asyncio.wait_for(link.connected.wait(), PATIENCE_S)
+            link = await linked(host)
             acks = await asyncio.gather(*(link.command(one) for one in (
                 SetFrequency(500_000), SetDuty(0), Calibrate(100), Start(0), Start(0))))
             assert [ack.status for ack in acks] == [0, 1, 0, 0, 3]

@@ -11,10 +11,9 @@ from isolator_scope.document import document
 from isolator_scope.instrument import Instrument
 from isolator_scope.protocol import Answer, Packet, SetFrequency, SetPacket, Start, Trigger, Welcome
 from isolator_scope.runs import RUNS
-from scope_runs import generator, measuring, record, same, until
+from scope_runs import generator, linked, measuring, record, same, until
 from sim.generator import Generator
 from sim.model import Target
-from waiting import PATIENCE_S
 
 SECOND = 1_000_000_000
 
@@ -25,9 +24,8 @@ def test_other_settings_are_another_run(tmp_path: Path) -> None:
 
     async def run() -> tuple[int, int]:
         async with generator(speed=1.0) as made, measuring(path, made.port) as instrument:
-            link, account = instrument.link, instrument.account
-            assert link is not None
-            await asyncio.wait_for(link.connected.wait(), PATIENCE_S)
+            account = instrument.account
+            await linked(instrument)
             await instrument.command(SetPacket(5))
             await instrument.command(Start(0))
             await until(lambda: account.run.triggers >= 40)
@@ -63,8 +61,7 @@ def test_a_new_run_by_name(tmp_path: Path) -> None:
     async def one(instrument: Instrument, name: str, triggers: int) -> None:
         if name:
             instrument.begin(name)
-        assert instrument.link is not None
-        await asyncio.wait_for(instrument.link.connected.wait(), PATIENCE_S)
+        await linked(instrument)
         await instrument.command(Start(triggers))
         await until(lambda: instrument.account.run.triggers == triggers)
 

@@ -25,7 +25,7 @@ from isolator_scope.protocol import Start
 from isolator_scope.server import DOWNLOADS
 from isolator_scope.view import View
 from scope_browser import serving
-from scope_runs import generator, measuring, record, until, whole
+from scope_runs import generator, linked, measuring, record, until, whole
 from scope_served import Fetch, served, stand_in, told
 from sim.model import Faults
 from waiting import PATIENCE_S
@@ -241,8 +241,7 @@ def test_commands(tmp_path: Path, parts: Path) -> None:
                     said = await got.json()
                     return got.status, said["ok"], said["text"]
 
-            assert host.link is not None
-            await host.link.connected.wait()
+            await linked(host)
             assert await post("321000", name="frequency") == (200, True, "ok")
             assert made.target.settings.millihertz == 321_000
             assert await post(0, name="duty") == (200, False, "1 to 999999 ppm")
@@ -364,9 +363,8 @@ def test_a_slow_page_costs_nothing(tmp_path: Path, parts: Path) -> None:
     async def run() -> None:
         async with generator() as made, measuring(tmp_path / "a.scope", made.port) as host, \
                 served(host, parts) as (client, url), client.ws_connect(url + "/ws"):
-            assert host.link is not None
-            await host.link.connected.wait()
-            assert (await host.link.command(Start(8000))).status == 0
+            link = await linked(host)
+            assert (await link.command(Start(8000))).status == 0
             await until(lambda: host.account.triggers == 8000)
 
     asyncio.run(run())

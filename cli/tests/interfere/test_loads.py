@@ -24,6 +24,7 @@ CPU = str(CPUS[-1])
 # How what a load has begun is known, whoever its parent is by now.
 MARK = "ISOLATOR_INTERFERE_TEST"
 SHORT = 1.5  # longer than who works may stand still
+STRESS = 6  # the operations of a run of stress-ng, a second, count once it has ended
 
 Interfere = Callable[..., dict[str, Any]]
 
@@ -99,8 +100,7 @@ def script(directory: Path, name: str, text: str) -> str:
 @pytest.mark.parametrize("load", ["cache", "cache:l1", "cache:l2", "stress:get"])
 def test_loads_of_its_own(interfere: Interfere, load: str) -> None:
     """On each CPU it does something, and says what."""
-    # The operations of a run of stress-ng, a second, count once it has ended.
-    seconds = 6 if load == "stress:get" else 2
+    seconds = STRESS if load == "stress:get" else 2
     document = interfere(load, cpus=",".join(map(str, CPUS)), seconds=seconds)
     assert document["verdict"] == "ran" and document["seconds"] >= seconds
     [run] = document["loads"]
@@ -377,7 +377,7 @@ def test_files_of_others_stay(interfere: Interfere, place: Path, tmp_path: Path)
     link.symlink_to(outside)
     plain = place / "isolator-scratch.bbbbbb"
     plain.write_text("x")
-    interfere("stress:get", seconds=6)
+    interfere("stress:get", seconds=STRESS)
     assert (outside / "kept").exists() and link.is_symlink() and plain.exists()
     link.unlink()
     plain.unlink()

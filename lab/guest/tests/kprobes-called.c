@@ -10,25 +10,10 @@
  * No observer looks on: after a breakpoint that only QEMU executed (lab/observer/stale.c) the
  * guest is repeated with one thread, which executes none.
  */
-#include "probe.h"
 #include "../machine.h"
-#include "../test.h"
+#include "kprobes.h"
 
-/*
- * Nobody else makes these calls.  On x86 a probe at the entry proper is one of ftrace's call, and
- * has no copy of an instruction: a breakpoint of ftrace's that QEMU executes when it is gone is
- * taken for the probe's, and the kernel jumps to address 0.  Behind that call stands a breakpoint
- * of the probe's own, soon a jump.
- */
-#ifdef __x86_64__
-#define COUNTED	"__x64_sys_sched_get_priority_max+5"
-#define CHURNED	"__x64_sys_sched_get_priority_min+5"
-#else
-#define COUNTED	"__arm64_sys_sched_get_priority_max"
-#define CHURNED	"__arm64_sys_sched_get_priority_min"
-#endif
-
-enum { PROBES = 200, CALLED = 100000, ROUNDS = 100, SELDOM = 10, PAUSE = 20000 };
+enum { CALLED = 100000, ROUNDS = 100, SELDOM = 10, PAUSE = 20000 };
 
 static _Atomic bool over;
 static _Atomic long called;
@@ -55,25 +40,12 @@ static void call_both(struct worker *w)
 
 int main(void)
 {
-	struct probe_counts amid = { 0 }, counted;
-	struct worker *w = worker_new(1);
-	int done;
-
-	iso_require(2);
-	if (!probe_begin("p", "counted", COUNTED))
-		bail_out("no probe at " COUNTED);
-	w->each = call_both;
 	/* With PREEMPT_RT RCU has a thread on this CPU, and the end of a probe waits for it. */
-	w->tick_ms = 5;
-	/* Both longer than any kernel takes. */
-	w->deadline_ns = 1000 * SEC;
-	w->spin_ns = SEC;
-	w->life_s = 2000;
-	need_worker(worker_thread(w));
+	struct worker *w = kprobes_worker(call_both, 5);
+	struct probe_counts amid = { 0 }, counted;
 
 	until(called);
-	done = probe_churn(CHURNED, PROBES, &amid);
-	ok(done == PROBES, "%d probes came and went amid calls", done);
+	kprobes_churn("amid calls", &amid);
 	until(called >= CALLED);
 	over = true;
 	/* By then a round has seen it. */
@@ -87,7 +59,5 @@ int main(void)
 	diag("amid calls %llu stops were delivered", w->iso.page->immediate);
 	if (!ok(!w->iso.page->missed, "no deadline miss: %llu", w->iso.page->missed))
 		show_deliveries();
-	worker_end(w);
-	probe_end("counted");
-	return done_testing();
+	return kprobes_end(w);
 }

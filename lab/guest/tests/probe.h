@@ -58,27 +58,6 @@ static inline struct probe_counts probe_counts(const char *name)
 }
 
 /*
- * @times a probe at @place that is planted, hit as often as may be, and taken away; @sum has what
- * all of them counted.  Returns how many came and went.
- */
-static inline int probe_churn(const char *place, int times, struct probe_counts *sum)
-{
-	for (int i = 0; i < times; i++) {
-		struct probe_counts one;
-
-		if (!probe_begin("p", "churned", place))
-			return i;
-		one = probe_counts("churned");
-		probe_end("churned");
-		if (one.hits < 0)
-			return i;
-		sum->hits += one.hits;
-		sum->misses += one.misses;
-	}
-	return times;
-}
-
-/*
  * Static keys that were switched, one by one: Isolator's are two, and go off a moment
  * after the last end.
  */
