@@ -8,18 +8,16 @@ import re
 import signal
 import stat
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from clitest import PATIENCE_S, flat, valid, waits
+from clitest import PATIENCE_S, flat, valid
 from latencytest import setting
+from tracertest import AFTER, BEFORE, CPU, NOISE, TRACING, begin, line, look
 from waiting import until
 
-CPU = max(os.sched_getaffinity(0))
-TRACING = "sys/kernel/tracing"
 SETTINGS = {
     "available_tracers": "timerlat osnoise hwlat nop\n",
     "tracing_thresh": "0\n",
@@ -57,16 +55,6 @@ def machine(tmp_path: Path) -> Machine:
         return tmp_path
 
     return run
-
-
-# What a busy machine may take until the command has begun to look, and how long it looks then.
-BEGINS_S, LOOKS_S = 3.0, "5.5"
-
-
-def _line(after_s: float, text: str) -> str:
-    """As the tracer writes it: so long before now, or after the command has begun."""
-    at = time.monotonic() + after_s + (BEGINS_S if after_s > 0 else 0)
-    return f"           <...>-861     [{CPU:03}] d.h.. {at:12.6f}: {text}\n"
 
 
 def _settings(root: Path) -> dict[str, str]:
@@ -143,11 +131,10 @@ def test_threshold(isolator: Path) -> None:
 def test_a_limit_decides(isolator: Path, machine: Machine) -> None:
     """rtla ends with 0 when its threshold was hit."""
     _measure(isolator, "noise", "-t", "0.5", "--limit", "max=101ns", codes=(2,))
-    pipe = f"per_cpu/cpu{CPU}/trace_pipe"
-    root = machine({pipe: _line(
-        1.2, "sample_threshold: start 1.0 duration 60000 ns interference 1")})
-    document = _measure(isolator, "noise", "-t", LOOKS_S, "--method", "osnoise", "--root", root,
-                        "--limit", "max=50us", codes=(2,))
+    root = machine()
+    document = look(
+        isolator, root, [line("sample_threshold: start 1.0 duration 60000 ns interference 1")],
+        *NOISE, "--limit", "max=50us", codes=(2,))
     assert document["verdict"] == "exceeded" and document["limits"][0]["value_ns"] == 60_000
     _restored(root)
 
@@ -211,19 +198,19 @@ def test_no_clock(isolator: Path) -> None:
 
 def test_classes(isolator: Path, machine: Machine) -> None:
     """Counts and maxima by class, settings read back, all as it was afterwards."""
-    root = machine({f"per_cpu/cpu{CPU}/trace_pipe": "".join([
-        _line(-5, "irq_noise: before:1 start 1.0 duration 9999999 ns"),
-        _line(1.2, "irq_noise: local_timer:236 start 1.0 duration 1573 ns"),
-        _line(1.3, "irq_noise: eth0:33 start 1.0 duration 7001 ns"),
-        _line(1.3, "softirq_noise:   TIMER:1 start 1.0 duration 800 ns"),
-        _line(1.4, "nmi_noise: start 1.0 duration 9 ns"),
-        _line(1.4, "thread_noise: kworker/3:1:4711 start 1.0 duration 65000 ns"),
-        _line(1.5, "sample_threshold: start 1.0 duration 66000 ns interference 3"),
-        _line(1.6, "sample_threshold: start 1.0 duration 12000 ns interference 0"),
-        _line(1.7, "1000000        190  99.98100       66     1      1   2    1      1"),
-        _line(60, "irq_noise: after:1 start 1.0 duration 9999999 ns"),
-    ])})
-    document = _measure(isolator, "noise", "--method", "osnoise", "-t", LOOKS_S, "--root", root)
+    root = machine()
+    document = look(isolator, root, [
+        line("irq_noise: before:1 start 1.0 duration 9999999 ns", BEFORE),
+        line("irq_noise: local_timer:236 start 1.0 duration 1573 ns"),
+        line("irq_noise: eth0:33 start 1.0 duration 7001 ns"),
+        line("softirq_noise:   TIMER:1 start 1.0 duration 800 ns"),
+        line("nmi_noise: start 1.0 duration 9 ns"),
+        line("thread_noise: kworker/3:1:4711 start 1.0 duration 65000 ns"),
+        line("sample_threshold: start 1.0 duration 66000 ns interference 3"),
+        line("sample_threshold: start 1.0 duration 12000 ns interference 0"),
+        line("1000000        190  99.98100       66     1      1   2    1      1"),
+        line("irq_noise: after:1 start 1.0 duration 9999999 ns", AFTER),
+    ], *NOISE)
     series = _series(document)
     assert {name: (s["triggers"], s["max"]) for name, s in series.items()} == {
         "noise": (2, 66000), "hw": (1, 12000), "nmi": (1, 9), "irq": (2, 7001),
@@ -239,12 +226,12 @@ def test_classes(isolator: Path, machine: Machine) -> None:
 def test_of_a_program(isolator: Path, machine: Machine) -> None:
     """Its own threads and the idle one are no noise; the tracer's loop is off."""
     own = os.getpid()
-    root = machine({f"per_cpu/cpu{CPU}/trace_pipe": "".join([
-        _line(1.2, f"thread_noise: python:{own} start 1.0 duration 90000 ns"),
-        _line(1.3, "thread_noise: swapper/1:0 start 1.0 duration 80000 ns"),
-        _line(1.4, "thread_noise: other:999999999 start 1.0 duration 70000 ns"),
-    ])})
-    document = _measure(isolator, "noise", "--of", str(own), "-t", LOOKS_S, "--root", root)
+    root = machine()
+    document = look(isolator, root, [
+        line(f"thread_noise: python:{own} start 1.0 duration 90000 ns"),
+        line("thread_noise: swapper/1:0 start 1.0 duration 80000 ns"),
+        line("thread_noise: other:999999999 start 1.0 duration 70000 ns"),
+    ], "noise", "--of", str(own))
     series = _series(document)
     assert list(series) == ["nmi", "irq", "softirq", "thread"]
     assert (series["thread"]["triggers"], series["thread"]["max"]) == (1, 70000)
@@ -259,20 +246,18 @@ NAMES = ["x\ny", "a\n", "\nb", "\n\n\n", " duration 1 ns\n", "x\n => \ny", "\nCP
 
 def test_names_with_line_ends(isolator: Path, machine: Machine) -> None:
     """A task may call itself so, in the events that it makes and before others: all count."""
-    def line(name: str, text: str) -> str:
-        return f"{name:>16}-{_line(1.3, text).partition('-')[2]}"
+    def named(name: str, text: str) -> str:
+        return f"{name:>16}-{line(text).partition('-')[2]}"
 
-    root = machine({f"per_cpu/cpu{CPU}/trace_pipe": "".join([
-        *(line(name, text) for name in NAMES for text in (
+    series = _series(look(isolator, machine(), [
+        *(named(name, text) for name in NAMES for text in (
             f"thread_noise: {name:>8}:861 start 1.0 duration 65000 ns",
             "irq_noise: eth0:33 start 1.0 duration 7001 ns",
             f"thread_noise: {name:>8}:861 start 1.0 duration 700 ns")),
-        _line(1.5, "osnoise_sample: runtime=1000000 noise=190"),
-        _line(1.5, "<stack trace>"), " => do_idle\n => cpu_startup_entry\n",
-        _line(1.7, "1000000        190  99.98100       66     1      1   2    1      1"),
-    ])})
-    series = _series(_measure(isolator, "noise", "--method", "osnoise", "-t", LOOKS_S, "--root",
-                              root))
+        line("osnoise_sample: runtime=1000000 noise=190"),
+        line("<stack trace>"), " => do_idle\n => cpu_startup_entry\n",
+        line("1000000        190  99.98100       66     1      1   2    1      1"),
+    ], *NOISE))
     assert [(series[name]["triggers"], series[name]["max"]) for name in ("thread", "irq")] == [
         (2 * len(NAMES), 65000), (len(NAMES), 7001)]
     assert not any(s["missing"] for s in series.values())
@@ -280,12 +265,11 @@ def test_names_with_line_ends(isolator: Path, machine: Machine) -> None:
 
 def test_events_that_are_not_understood(isolator: Path, machine: Machine) -> None:
     """They may have been anything: no limit holds then."""
-    root = machine({f"per_cpu/cpu{CPU}/trace_pipe": "".join([
-        _line(1.2, "thread_noise: x"), _line(1.3, "irq_noise: eth0:33 start 1.0 duration 71 ns"),
-        _line(1.7, "1000000        190  99.98100       66     1      1   2    1      1"),
-        _line(1.8, "irq_noise: eth0:33 begin 1.0 length 71 ns")])})
-    document = _measure(isolator, "noise", "--method", "osnoise", "-t", LOOKS_S, "--root", root,
-                        "--limit", "max=1ms", codes=(3,))
+    document = look(isolator, machine(), [
+        line("thread_noise: x"), line("irq_noise: eth0:33 start 1.0 duration 71 ns"),
+        line("1000000        190  99.98100       66     1      1   2    1      1"),
+        line("irq_noise: eth0:33 begin 1.0 length 71 ns"),
+    ], *NOISE, "--limit", "max=1ms", codes=(3,))
     series = _series(document)
     assert document["verdict"] == "inconclusive" and series["irq"]["max"] == 71
     assert all(s["missing"] == 2 for s in series.values())
@@ -293,11 +277,9 @@ def test_events_that_are_not_understood(isolator: Path, machine: Machine) -> Non
 
 def test_lost_events_are_missing(isolator: Path, machine: Machine) -> None:
     """What the ring has overwritten may have been anything: no limit holds then."""
-    root = machine({f"per_cpu/cpu{CPU}/trace_pipe":
-                    _line(1.2, "irq_noise: eth0:33 start 1.0 duration 7001 ns") +
-                    f"CPU:{CPU} [LOST 12 EVENTS]\n"})
-    document = _measure(isolator, "noise", "--method", "osnoise", "-t", LOOKS_S, "--root", root,
-                        "--limit", "max=1ms", codes=(3,))
+    document = look(isolator, machine(), [
+        line("irq_noise: eth0:33 start 1.0 duration 7001 ns"), f"CPU:{CPU} [LOST 12 EVENTS]\n",
+    ], *NOISE, "--limit", "max=1ms", codes=(3,))
     assert document["verdict"] == "inconclusive"
     for series in document["parts"][0]["series"]:
         assert series["complete"] and series["missing"] >= 12
@@ -313,12 +295,11 @@ def test_a_tracer_that_is_silent(isolator: Path, machine: Machine) -> None:
 
 def test_hardware(isolator: Path, stubborn: Path, machine: Machine) -> None:
     """The larger of both gaps of a window, NMIs apart; the settings in an order that goes."""
-    root = machine({f"per_cpu/cpu{CPU}/trace_pipe": "".join([
-        _line(1.2, "#1     inner/outer(us):   12/13    ts:1500.000000012 count:1"),
-        _line(1.3, "#2     inner/outer(us):   44/2     ts:1500.000000012 count:3 nmi-count:2"),
-    ])})
-    document = _measure(isolator, "hardware", "-t", LOOKS_S, "--root", root, "--period", "200ms",
-                        "--width", "50ms", "--threshold", "11us")
+    root = machine()
+    document = look(isolator, root, [
+        line("#1     inner/outer(us):   12/13    ts:1500.000000012 count:1"),
+        line("#2     inner/outer(us):   44/2     ts:1500.000000012 count:3 nmi-count:2"),
+    ], "hardware", "--period", "200ms", "--width", "50ms", "--threshold", "11us")
     assert [setting(document, name)["got"] for name in ("window", "width", "tracing_thresh")] == [
         "200000", "50000", "11"]
     series = _series(document)
@@ -348,14 +329,13 @@ def test_nothing_is_good(isolator: Path, machine: Machine) -> None:
 
 def test_timerlat(isolator: Path, machine: Machine) -> None:
     """Interrupt, thread, and return to user mode: three series."""
-    root = machine({f"per_cpu/cpu{CPU}/trace_pipe": "".join([
-        _line(1.2, "#1     context    irq timer_latency       932 ns"),
-        _line(1.2, "#1     context thread timer_latency     11700 ns"),
-        _line(1.2, "#1     context user-ret timer_latency     12800 ns"),
-        _line(1.3, "#2     context    irq timer_latency       900 ns"),
-    ])})
-    document = _measure(isolator, "latency", "--method", "timerlat", "-t", LOOKS_S, "--root", root,
-                        "--policy", "other", "--period", "2ms")
+    root = machine()
+    document = look(isolator, root, [
+        line("#1     context    irq timer_latency       932 ns"),
+        line("#1     context thread timer_latency     11700 ns"),
+        line("#1     context user-ret timer_latency     12800 ns"),
+        line("#2     context    irq timer_latency       900 ns"),
+    ], "latency", "--method", "timerlat", "--policy", "other", "--period", "2ms")
     assert {name: (s["triggers"], s["max"]) for name, s in _series(document).items()} == {
         "irq": (2, 932), "thread": (1, 11700), "user": (1, 12800)}
     assert setting(document, "timerlat_period_us")["got"] == "2000"
@@ -397,22 +377,11 @@ def test_a_tracer_that_is_taken(stubborn: Path, machine: Machine) -> None:
     _restored(root)
 
 
-def _begin(isolator: Path, root: Path, *arguments: str) -> subprocess.Popen[str]:
-    """One that has set its settings."""
-    run = subprocess.Popen([isolator, "measure", "noise", "--method", "osnoise", "-t", "60", "-c",
-                            str(CPU), "--root", root, *arguments], text=True,
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    # All are set when it is waiting for what the tracer sees.
-    until(lambda: list((root / TRACING / "instances").glob("*/current_tracer"))
-          and waits(run.pid), run.poll)
-    return run
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal(isolator: Path, machine: Machine, number: signal.Signals) -> None:
     """It ends early, with its result, and all is as it was."""
     root = machine()
-    run = _begin(isolator, root, "--json")
+    run = begin(isolator, root, *NOISE, "--json")
     assert _settings(root)["osnoise/cpus"] == f"{CPU}\n"
     run.send_signal(number)
     out, _ = run.communicate(timeout=PATIENCE_S)
@@ -423,7 +392,7 @@ def test_a_signal(isolator: Path, machine: Machine, number: signal.Signals) -> N
 def test_it_is_killed(isolator: Path, machine: Machine) -> None:
     """Nothing can be done then; isolator restore does it."""
     root = machine()
-    run = _begin(isolator, root)
+    run = begin(isolator, root, *NOISE)
     run.kill()
     run.communicate(timeout=PATIENCE_S)
     assert _settings(root) != SETTINGS and list((root / TRACING / "instances").iterdir())
@@ -435,7 +404,7 @@ def test_it_is_killed(isolator: Path, machine: Machine) -> None:
 def test_after_one_that_was_killed(isolator: Path, machine: Machine) -> None:
     """The kernel has no timerlat beside an osnoise that was left: that goes first, and is named."""
     root = machine()
-    run = _begin(isolator, root)
+    run = begin(isolator, root, *NOISE)
     run.kill()
     run.communicate(timeout=PATIENCE_S)
     left = set((root / TRACING / "instances").iterdir())
@@ -465,7 +434,7 @@ def test_a_tracer_that_never_pauses(isolator: Path, machine: Machine) -> None:
     pipe = root / TRACING / f"per_cpu/cpu{CPU}/trace_pipe"
     pipe.parent.mkdir(parents=True)
     os.mknod(pipe, stat.S_IFCHR | 0o600, os.makedev(1, 5))
-    run = _begin(isolator, root, "--json")
+    run = begin(isolator, root, *NOISE, "--json")
     # One that ends before it reads has missed nothing.
     until(lambda: _read(run.pid) > 1 << 20, run.poll)
     run.terminate()
@@ -478,7 +447,7 @@ def test_a_tracer_that_never_pauses(isolator: Path, machine: Machine) -> None:
 def test_somebody_else_changes_it(isolator: Path, machine: Machine) -> None:
     """What was measured from then on is not what was asked for."""
     root = machine()
-    run = _begin(isolator, root, "--json")
+    run = begin(isolator, root, *NOISE, "--json")
     (root / TRACING / "osnoise/cpus").write_text("2\n")
     run.terminate()
     out, said = run.communicate(timeout=PATIENCE_S)
