@@ -12,6 +12,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ BOARD = json.loads((CLI / "grafana/isolator.json").read_text())
 RULES = CLI / "prometheus/isolator.rules.yml"
 ALERTS = set(re.findall(r"- alert: (\w+)", RULES.read_text()))
 # What Grafana puts in the place of its variables.
-VARIABLES = {"$__rate_interval": "30s", "$__range": "5m", "$instance": ".*", "$cpu": ".*"}
+VARIABLES = {"$__rate_interval": "4m", "$__range": "5m", "$instance": ".*", "$cpu": ".*"}
 
 
 @pytest.fixture(scope="session")
@@ -163,7 +164,7 @@ def _filled(query: str) -> str:
 @pytest.mark.parametrize(("title", "query"), _queries())
 def test_dashboard(scraped: Prometheus, title: str, query: str) -> None:
     """Every query of the dashboard finds a series."""
-    assert scraped.ask(_filled(query)), title
+    until(lambda: scraped.ask(_filled(query)), title)
 
 
 def test_dashboard_variables(scraped: Prometheus) -> None:
@@ -187,13 +188,20 @@ def _metrics_of(expression: str) -> set[str]:
 
 def test_rules(scraped: Prometheus) -> None:
     """Every metric that a rule names has a series, and every rule is evaluated."""
-    loaded = json.loads(_get(f"{scraped.base}/api/v1/rules"))["data"]["groups"][0]["rules"]
+    def rules() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(
+            _get(f"{scraped.base}/api/v1/rules"))["data"]["groups"][0]["rules"]
+        return found
+
+    # Once each was evaluated.
+    until(lambda: all(rule["health"] != "unknown" for rule in rules()))
+    loaded = rules()
     assert {rule["name"] for rule in loaded} == ALERTS and len(loaded) == 5
     assert all(rule["health"] == "ok" for rule in loaded), loaded
     for rule in loaded:
         assert _metrics_of(rule["query"])
         for metric in _metrics_of(rule["query"]):
-            assert scraped.ask(metric), metric
+            until(partial(scraped.ask, metric), metric)
 
 
 def test_deadline_miss_fires(scraped: Prometheus) -> None:

@@ -92,7 +92,7 @@ def _samples(isolator: Path, link: Path, *targets: Path) -> list[dict[str, Any]]
     """One sample of each of @targets in turn, from one run."""
     swap(link, targets[0])
     process = subprocess.Popen(
-        [isolator, "status", "--live", "--json", "--proc", link, "--interval", "1.5",
+        [isolator, "status", "--live", "--json", "--proc", link, "--interval", "5",
          "--count", str(len(targets))], stdout=subprocess.PIPE, text=True)
     assert process.stdout
     lines = []
