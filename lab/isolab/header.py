@@ -154,10 +154,13 @@ class Equal:
 
 @dataclass(frozen=True)
 class More:
-    """Of a kind of costly instructions (HEAVY) one window has exactly so many more than another."""
+    """Of a kind of costly instructions (HEAVY) some windows have so many more than others.
 
-    base: int
-    window: int
+    Exactly, the least of each set: a thread that runs within a window only adds to it.
+    """
+
+    base: tuple[int, ...]
+    windows: tuple[int, ...]
     kind: str
     count: int
 
@@ -270,15 +273,23 @@ def _expects(values: list[str], path: Path) -> tuple[Expect, ...]:
     return tuple(found)
 
 
+def _sets(words: list[str], wrong: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Two sets of windows: WINDOW,... WINDOW,..."""
+    sets = [word.split(",") for word in words]
+    if not all(one.isdigit() for each in sets for one in each):
+        raise term.LabError(wrong)
+    first, second = (tuple(map(int, each)) for each in sets)
+    return first, second
+
+
 def _equals(values: list[str], path: Path) -> tuple[Equal, ...]:
     found = []
     for value in values:
         words = value.split()
-        sets = [word.split(",") for word in words[:2]]
-        if len(words) != 4 or not all(one.isdigit() for each in sets for one in each):
-            raise term.LabError(f"{path}: equal: needs WINDOW,... WINDOW,... COUNTER PERCENT")
-        first, second = (tuple(map(int, each)) for each in sets)
-        found.append(Equal(first, second, words[2], float(words[3])))
+        wrong = f"{path}: equal: needs WINDOW,... WINDOW,... COUNTER PERCENT"
+        if len(words) != 4:
+            raise term.LabError(wrong)
+        found.append(Equal(*_sets(words[:2], wrong), words[2], float(words[3])))
     return tuple(found)
 
 
@@ -286,10 +297,10 @@ def _mores(values: list[str], path: Path) -> tuple[More, ...]:
     found = []
     for value in values:
         words = value.split()
-        numbers = [word for i, word in enumerate(words) if i != 2]
-        if len(words) != 4 or words[2] not in HEAVY or not all(n.isdigit() for n in numbers):
-            raise term.LabError(f"{path}: more: needs WINDOW WINDOW {'|'.join(HEAVY)} COUNT")
-        found.append(More(int(words[0]), int(words[1]), words[2], int(words[3])))
+        wrong = f"{path}: more: needs WINDOW,... WINDOW,... {'|'.join(HEAVY)} COUNT"
+        if len(words) != 4 or words[2] not in HEAVY or not words[3].isdigit():
+            raise term.LabError(wrong)
+        found.append(More(*_sets(words[:2], wrong), words[2], int(words[3])))
     return tuple(found)
 
 

@@ -239,13 +239,19 @@ def test_windows_must_be_equal() -> None:
 
 
 def test_one_window_must_have_exactly_so_many_more() -> None:
-    test = _test(mores=(More(1, 2, "sync", 1000),))
-    of = {n: {"heavy": {"sync": n}} for n in (0, 999, 1000, 1001)}
+    test = _test(mores=(More((1,), (2,), "sync", 1000),))
+    of = {n: {"heavy": {"sync": n}} for n in (0, 1, 999, 1000, 1001)}
     assert test.observed
     assert _judge(test, DONE, windows={1: of[0], 2: of[1000]}).why == []
     for wrong in ({1: of[0], 2: of[999]}, {1: of[0], 2: of[1001]}, {1: of[1000], 2: of[0]},
                   {1: of[0]}, {1: of[0], 2: {}}, {1: of[0], 2: {"heavy": {"fence": 1000}}}):
         assert _judge(test, DONE, windows=wrong).status == "failed"
+    # Of several the least; each of them must have been seen.
+    test = _test(mores=(More((1, 2), (3, 4), "sync", 1000),))
+    seen = {1: of[1], 2: of[0], 3: of[1001], 4: of[1000]}
+    assert _judge(test, DONE, windows=seen).why == []
+    for number, other in ((2, of[1]), (4, of[1001]), (4, of[999]), (1, {}), (3, {})):
+        assert _judge(test, DONE, windows={**seen, number: other}).status == "failed"
 
 
 def test_the_least_of_several_windows_counts() -> None:

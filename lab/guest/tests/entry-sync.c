@@ -9,9 +9,13 @@
  * about: each system call of an isolated CPU synchronises text, one of a nohz_full CPU does not
  * observe: 1 syscalls 1000
  * observe: 2 syscalls 1000
- * observe: 2 any 1000
- * more: 1 2 sync 1000
- * ways: 2
+ * observe: 3 syscalls 1000
+ * observe: 4 any 1000
+ * observe: 4 syscalls 1000
+ * observe: 5 syscalls 1000
+ * observe: 6 syscalls 1000
+ * more: 1,2,3 4,5,6 sync 1000
+ * ways: 4
  */
 #include "entry-sync.h"
 

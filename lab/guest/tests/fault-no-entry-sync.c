@@ -10,8 +10,14 @@
  * observe: 1 syscalls 1000
  * observe: 2 syscalls 1000
  * observe: 3 syscalls 1000
- * more: 1 2 sync 1000
- * more: 1 3 sync 0
+ * observe: 4 syscalls 1000
+ * observe: 5 syscalls 1000
+ * observe: 6 syscalls 1000
+ * observe: 7 syscalls 1000
+ * observe: 8 syscalls 1000
+ * observe: 9 syscalls 1000
+ * more: 1,2,3 4,5,6 sync 1000
+ * more: 1,2,3 7,8,9 sync 0
  */
 #include "entry-sync.h"
 

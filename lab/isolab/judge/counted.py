@@ -45,36 +45,39 @@ def _expects(test: GuestTest, windows: Mapping[int, observer.Window]) -> Iterato
             )
 
 
+def _names(windows: tuple[int, ...]) -> str:
+    return ",".join(map(str, windows))
+
+
 def _equals(test: GuestTest, windows: Mapping[int, observer.Window]) -> Iterator[str]:
     for equal in test.equals:
         sets = [[windows.get(n) for n in each] for each in (equal.first, equal.second)]
         one, other = (min(int(w[equal.what]) if w else 0 for w in each) for each in sets)
         if not one or not other or abs(other - one) > one * equal.percent / 100:
-            names = [",".join(map(str, each)) for each in (equal.first, equal.second)]
             yield (
-                f"windows {names[0]} and {names[1]}: {equal.what} is {one} and {other}, "
-                f"not the same within {equal.percent:g} %"
+                f"windows {_names(equal.first)} and {_names(equal.second)}: {equal.what} is "
+                f"{one} and {other}, not the same within {equal.percent:g} %"
             )
 
 
 def _mores(test: GuestTest, windows: Mapping[int, observer.Window]) -> Iterator[str]:
     for more in test.mores:
-        seen = [(windows.get(n) or {}).get("heavy", {}).get(more.kind)
-                for n in (more.base, more.window)]
-        if None in seen or seen[1] - seen[0] != more.count:
+        sets = [[(windows.get(n) or {}).get("heavy", {}).get(more.kind) for n in each]
+                for each in (more.base, more.windows)]
+        if any(None in each for each in sets) or min(sets[1]) - min(sets[0]) != more.count:
             yield (
-                f"windows {more.base} and {more.window}: {seen[0]} and {seen[1]} of {more.kind}, "
-                f"not {more.count} more"
+                f"windows {_names(more.base)} and {_names(more.windows)}: {sets[0]} and {sets[1]} "
+                f"of {more.kind}, not {more.count} more"
             )
 
 
 def shown(test: GuestTest, windows: Mapping[int, observer.Window]) -> list[str]:
     """The same of the windows that it closed, where it did not come to its end.
 
-    Of two windows that are compared both must be; the kinds of a window are whole as it closes.
+    Of windows that are compared all must be; the kinds of a window are whole as it closes.
     """
     expects = [e for e in test.expects if e.window in windows]
-    mores = [m for m in test.mores if {m.base, m.window} <= windows.keys()]
+    mores = [m for m in test.mores if {*m.base, *m.windows} <= windows.keys()]
     return judge(replace(test, expects=tuple(expects), mores=tuple(mores), equals=()), windows)
 
 
