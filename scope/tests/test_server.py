@@ -6,6 +6,8 @@ import contextlib
 import csv
 import io
 import json
+import os
+import signal
 import socket
 import time
 import urllib.error
@@ -17,9 +19,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import aiohttp
 import pytest
+from isolator_report import terminal
 from isolator_report.document import check
 from isolator_scope.cli import main
-from isolator_scope.errors import ERROR
+from isolator_scope.errors import ERROR, PASS
 from isolator_scope.instrument import Instrument
 from isolator_scope.protocol import Start
 from isolator_scope.server import DOWNLOADS
@@ -452,3 +455,28 @@ def test_uplot_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str],
     assert main(["serve", "--replay", str(tmp_path / "a.scope"), "--listen", "127.0.0.1:0",
                  "--parts", str(tmp_path)]) == ERROR
     assert "tools/isolator-scope" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_as_soon_as_it_is_known(tmp_path: Path, parts: Path,
+                                         monkeypatch: pytest.MonkeyPatch,
+                                         number: signal.Signals) -> None:
+    """Who reads the address may end it at once: it ends in order."""
+    asyncio.run(record(tmp_path / "a.scope", 10))
+    shown: list[str] = []
+
+    def show(lines: list[str]) -> None:
+        shown.extend(lines)
+        os.kill(os.getpid(), number)
+
+    def out_of_order(*_: object) -> None:
+        raise AssertionError("nobody waits for a signal yet")
+
+    before = signal.signal(number, out_of_order)
+    monkeypatch.setattr(terminal, "show", show)
+    try:
+        assert main(["serve", "--replay", str(tmp_path / "a.scope"), "--listen", "127.0.0.1:0",
+                     "--parts", str(parts)]) == PASS
+    finally:
+        signal.signal(number, before)
+    assert "http://" in shown[0]
