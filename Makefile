@@ -49,7 +49,7 @@ deb: ## Debian packages, the kernel's too: make deb CONFIG=/boot/config-... RT=1
 campaign: ## what takes hours, resumable: make campaign HOURS=2
 	@tools/campaign --hours $(HOURS)
 
-deb-kernel: ## the kernel's packages alone, in out/deb/kernel: make deb-kernel RT=1 ARCH=arm64
+deb-kernel: ## the kernel's packages alone, in out/deb/kernel: make deb-kernel RT=1 ARCH=arm64 FLAVOUR=generic
 	@tools/deb-kernel $(if $(ARCH),--arch $(ARCH)) $(if $(CONFIG),--config $(CONFIG)) \
 		$(if $(FLAVOUR),--flavour $(FLAVOUR)) $(if $(RT),--rt)
 
@@ -59,7 +59,7 @@ lint: ## the linters only
 units: ## unit tests and the model only
 	@tools/check --group prepare --group unit
 
-test: ## tests of a part, of a room, or one: make test T=cli/shield, T=lib/start, T=guest/mmap-lock
+test: ## tests of a part, of a folder of it, or one: make test T=cli/shield, T=lib/start, T=guest/mmap-lock
 	@tools/test $(if $(T),$(T),--help) --kernel $(KERNEL)
 
 clean: ## remove build/ and out/; the cache stays

@@ -16,7 +16,7 @@
 # Installs what is missing of the packages given, with sudo where that is needed.
 need() {
 	"$here/../tools/install-packages" --names "$@" >&2 ||
-		die "not all packages could be installed: $*; is the archive reachable?"
+		die "not all packages could be installed: $*; is the archive reachable, and is bookworm-security among APT's sources, from which the kernel's source comes?"
 }
 unpack() {
 	exec 8>"$cache/unpack.lock"

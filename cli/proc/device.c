@@ -44,7 +44,7 @@ const char *device_fix(int error)
 	} texts[] = {
 		{ EPERM, "it needs CAP_SYS_NICE and CAP_IPC_LOCK in the initial user namespace, the right to trace the task (CAP_SYS_PTRACE, if its program has more rights than its user), and CAP_SYS_ADMIN for --deadline never; a thread of the kernel cannot be isolated: run it as root" },
 		{ ENOTUNIQ, "the task may run on more than one CPU: its cpuset or something else has changed its affinity; pin it to one: taskset -pc CPU TID" },
-		{ EACCES, "the CPU is not one of those that may be isolated: as root, echo LIST > /proc/isolator/cpus" },
+		{ EACCES, "the CPU is not one of those that may be isolated: as root, echo LIST > /proc/isolator/cpus, where LIST has those that are there already" },
 		{ EBUSY, "it is the last CPU for everything else that keeps the time, and one must stay (those of nohz_full= do not count), or the machine brings CPUs up or down, or suspends: choose another CPU, or try again" },
 		{ EALREADY, "another task isolates this CPU (see /proc/isolator/status), or a start waits for the task already: choose another CPU, or isolator detach that task" },
 		{ EDQUOT, "the task has more memory than it may lock: raise that first (prlimit --pid TID --memlock=unlimited), or leave --lock out" },

@@ -18,9 +18,11 @@ EXAMPLES = """examples:
   tools/isolab matrix static-keys 28         two rows of it
   tools/isolab matrix --arch arm64           the same on arm64: out/matrix-arm64.json, .html
   tools/isolab hunt --minutes 5              a short hunt: out/hunt.json
+  tools/isolab scope-proof                   does make scope show all, and end in order?
   tools/isolab test                          the guest tests of make check
   tools/isolab test --kernel debug --only 'sleep-*'
-  tools/isolab test --list
+  tools/isolab test --suite check-arm64      the same tests on arm64
+  tools/isolab test --list                   what there is, run nothing
   tools/isolab attribution                   are injected causes named? out/attribution.json
   tools/isolab rtla                          does rtla name them too? out/rtla.json
   tools/isolab instants --kind tlb           every instant, every order: out/instants.json
@@ -38,12 +40,27 @@ environment: ISOLAB_QEMU=trixie|system, ISOLAB_THREADS=multi|single, ISOLATOR_CA
 arm64: ISOLAB_CPU=cortex-a72|cortex-a57|neoverse-n1|max, ISOLAB_GIC=3|2
 """
 
+PREEMPTION = "rt: PREEMPT_RT; nort: PREEMPT"
+
+
+def _of(command: str) -> str:
+    """The examples of one command, and what it ends with."""
+    lines = EXAMPLES.splitlines()
+    found = [line for line in lines if line.split()[:2] == ["tools/isolab", command]]
+    codes = next(line for line in lines if line.startswith("exit codes"))
+    return "\n".join(["examples:", *found, "", codes])
+
 
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(prog="isolab", description=__doc__, epilog=EXAMPLES,
                     formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run", help="stock, tuned and isolator side by side")
+
+    def add(name: str, help: str) -> Parser:
+        return commands.add_parser(name, help=help, description=help, epilog=_of(name),
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+
+    run = add("run", help="stock, tuned and isolator side by side")
     run.add_argument("--config", action="append", choices=("stock", "tuned", "isolator"),
                      help="only this one (the claims are then not judged)")
     run.add_argument("--trigger", action="append", default=[], metavar="NAME",
@@ -51,13 +68,16 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--seconds", type=float, default=30, help="length of the window without ticks")
     run.add_argument("--arch", default="x86_64", choices=machine.NAMES,
                      help="of the guests (x86_64); arm64: out/run-arm64.json, .html")
-    run.add_argument("--preemption", default="rt", choices=("rt", "nort"))
-    matrix = commands.add_parser("matrix", help="every row of the catalogue, all configurations")
+    run.add_argument("--preemption", default="rt", choices=("rt", "nort"),
+                     help=f"{PREEMPTION} (rt)")
+    matrix = add("matrix", help="every row of the catalogue, all configurations")
     matrix.add_argument(
         "rows", nargs="*", metavar="ROW", help="triggers by name, or numbers of docs/catalogue.md"
     )
-    matrix.add_argument("--config", action="append", choices=("stock", "tuned", "isolator"))
-    matrix.add_argument("--preemption", action="append", choices=("rt", "nort"))
+    matrix.add_argument("--config", action="append", choices=("stock", "tuned", "isolator"),
+                        help="only this one (all)")
+    matrix.add_argument("--preemption", action="append", choices=("rt", "nort"),
+                        help=f"{PREEMPTION} (both)")
     matrix.add_argument(
         "--sample", action="store_true", help="the rows of make check: out/matrix-sample.json"
     )
@@ -68,17 +88,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     matrix.add_argument("--arch", default="x86_64", choices=machine.NAMES,
                         help="of the guests (x86_64); arm64: out/matrix-arm64.json, .html")
-    hunt = commands.add_parser("hunt", help="soak an isolated core and name what reaches it")
+    hunt = add("hunt", help="soak an isolated core and name what reaches it")
     hunt.add_argument("--minutes", type=float, default=20, help="length of the hunt (20)")
-    hunt.add_argument("--preemption", default="rt", choices=("rt", "nort"))
+    hunt.add_argument("--preemption", default="rt", choices=("rt", "nort"),
+                      help=f"{PREEMPTION} (rt)")
     hunt.add_argument("--seed", type=int, help="repeat a hunt")
     hunt.add_argument("--arch", default="x86_64", choices=machine.NAMES,
                       help="of the guests (x86_64); arm64: out/hunt-arm64.json")
-    test = commands.add_parser("test", help="tests in guests")
+    test = add("test", help="tests in guests")
     test.add_argument(
         "--suite",
         default="check",
-        help="check (default), full-rt, full-nort, "
+        help="check (default), check-arm64, full-rt, full-nort, "
         "full-debug, kasan, kcsan, distro, distro-check, full-distro, "
         "programs, deb, deb-rt, arm64-deb, arm64-deb-rt, arm64, full-arm64, arm64-debug, "
         "arm64-kasan, arm64-kcsan",
@@ -95,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     test.add_argument("--only", action="append", default=[], metavar="NAME",
                       help="only tests of this name; * stands for anything")
     test.add_argument("--list", action="store_true", help="name the tests, run none")
-    attribution = commands.add_parser(
+    attribution = add(
         "attribution", help="causes injected in guests: does isolator measure --why name them?"
     )
     attribution.add_argument("--kernel", default="nort", choices=("nort", "rt"))
@@ -105,24 +126,24 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="each cause once, as make check does: out/attribution-sample.json",
     )
-    commands.add_parser(
+    add(
         "rtla", help="planted causes, named by isolator measure --why and by rtla: out/rtla.json"
     )
-    scope = commands.add_parser(
+    scope = add(
         "scope", help="the scope's driver and generator: rates, account, order, planted delays"
     )
     scope.add_argument("--kernel", default="rt", choices=("rt", "nort"))
     scope.add_argument("--seed", type=int, help="repeat the times of the triggers")
     scope.add_argument("--sample", action="store_true",
                        help="shorter, as make check does: out/scope-rt-sample.json")
-    live = commands.add_parser(
+    live = add(
         "scope-live", help="a guest, a generator and isolator-scope's page, until Ctrl-C"
     )
     live.add_argument("--kernel", default="rt", help="rt (default), nort, stock-rt, stock-nort")
     live.add_argument("--port", type=int, default=8350, help="of the page (8350); 0: any")
     live.add_argument("--seconds", type=float, help="end by itself after so many")
-    commands.add_parser("scope-proof", help="start make scope, query its data, end it by Ctrl-C")
-    report = commands.add_parser(
+    add("scope-proof", help="start make scope, query its data, end it by Ctrl-C")
+    report = add(
         "scope-report",
         help="every mechanism, idle and under three loads, stock and isolated",
     )
@@ -131,7 +152,7 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--load", action="append", choices=("idle", "compile", "netcopy", "media"))
     report.add_argument("--draw", action="store_true",
                         help="measure nothing: docs/scope-report.svg out of out/scope-report.json")
-    instants = commands.add_parser(
+    instants = add(
         "instants", help="an isolated CPU parked at each instruction of entry and exit, in turn"
     )
     instants.add_argument("--kernel", default="nort", choices=("nort", "rt"))
@@ -143,17 +164,18 @@ def _parser() -> argparse.ArgumentParser:
                           help="only this request")
     instants.add_argument("--sample", action="store_true",
                           help="a few, as make check does: out/instants-sample.json")
-    flow = commands.add_parser(
+    flow = add(
         "flow", help="arm64: all that may run on the way in and out calls nothing that is patched"
     )
     flow.add_argument("--kernel", default="arm64-nort", choices=("arm64-nort", "arm64-rt"))
-    cost = commands.add_parser("cost", help="instructions, counted from outside")
+    cost = add("cost", help="instructions, counted from outside")
     cost.add_argument("what", choices=["kernel", "sample"],
                       help="kernel: its paths; sample: one of isolator measure, and of cyclictest")
     cost.add_argument("--arch", default="x86_64", choices=machine.NAMES,
                       help="of the guests (x86_64), for kernel; arm64: out/bench-arm64.json")
-    cost.add_argument("--preemption", default="rt", choices=("rt", "nort"), help="for kernel")
-    commands.add_parser(
+    cost.add_argument("--preemption", default="rt", choices=("rt", "nort"),
+                      help=f"for kernel; {PREEMPTION} (rt)")
+    add(
         "live", help="isolator measure latency and cyclictest in turn: out/measure-live.json"
     )
     return parser

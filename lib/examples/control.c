@@ -2,9 +2,11 @@
 /*
  * A control loop of 1 kHz: once a millisecond it reads a position, computes, and sets
  * a force.  Everything that may fault or wait is done before it; isolated it spins for
- * its next period, else it sleeps until then.
+ * its next period, else it sleeps until then.  Where isolation ends by itself it goes on
+ * as an ordinary loop, and says so at the end.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <math.h>
 #include <sys/mman.h>
 
@@ -29,7 +31,7 @@ static void push(struct plant *plant, double force)
 }
 
 /* Isolated: no system call, and a tick when somebody waits for one. */
-static uint64_t wait_until(uint64_t when_ns, int isolated)
+static uint64_t wait_until(uint64_t when_ns, int *isolated)
 {
 	struct timespec at = {
 		.tv_sec = (time_t)(when_ns / 1000000000U),
@@ -37,11 +39,11 @@ static uint64_t wait_until(uint64_t when_ns, int isolated)
 	};
 	uint64_t now;
 
-	if (!isolated)
+	if (!*isolated)
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 	while ((now = example_now_ns()) < when_ns)
-		if (isolated)
-			isolator_tick(TICK_ALL);
+		if (*isolated && isolator_tick(TICK_ALL) == -ECANCELED)
+			*isolated = 0;
 	return now;
 }
 
@@ -50,7 +52,7 @@ int main(void)
 	struct plant plant = { .position = 0.0 };
 	struct example_usage before, after;
 	uint64_t next, worst = 0;
-	int isolated;
+	int started, isolated;
 
 	example_pin();
 	if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
@@ -58,19 +60,21 @@ int main(void)
 	/* Locked or not: the first touch is made here, not in the loop. */
 	for (unsigned int i = 0; i < PERIODS; i++)
 		log_of_positions[i] = late_ns[i] = 0;
-	isolated = example_isolate();
+	started = isolated = example_isolate();
 
 	/* One round for the code itself: a lazy binding or a page of text is a fault, too. */
-	next = wait_until(example_now_ns() + PERIOD_NS, isolated);
+	next = wait_until(example_now_ns() + PERIOD_NS, &isolated);
 	before = example_used();
 	for (unsigned int i = 0; i < PERIODS; i++) {
 		next += PERIOD_NS;
-		late_ns[i] = wait_until(next, isolated) - next;
+		late_ns[i] = wait_until(next, &isolated) - next;
 		push(&plant, 100.0 * (1.0 - plant.position) - 20.0 * plant.speed);
 		log_of_positions[i] = plant.position;
 	}
 	after = example_used();
-	if (isolated)
+	if (started && !isolated)
+		printf("isolation ended by itself: %s\n", isolator_strend(isolator_page()->end));
+	if (started)
 		isolator_stop();
 
 	for (unsigned int i = 0; i < PERIODS; i++)

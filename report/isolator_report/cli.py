@@ -226,8 +226,8 @@ def parser() -> Parser:
         "compare", compare, "is B worse than A: effect sizes, noise floor, verdict",
         "  isolator-report compare before/ after/\n"
         "  isolator-report compare before.json after.json\n"
-        '  isolator-report compare --rounds 20 --keep out --run "isolator measure latency -t 5 '
-        '--json" \\\n      "isolator measure latency -t 5 --priority 90 --json"\n\n'
+        '  isolator-report compare --rounds 20 --keep out --run "isolator measure latency -t 5s '
+        '--json" \\\n      "isolator measure latency -t 5s --priority 90 --json"\n\n'
         "A and B are results, or directories of results of several runs.  One run of each says\n"
         "nothing of how far two runs of the same are apart: it is inconclusive.\n"
         "Exit codes: 0 pass, 2 fail, 3 inconclusive, 1 invalid or error.")
