@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
+from processes import runs
+
 
 @contextlib.contextmanager
 def _held() -> Iterator[None]:
@@ -64,11 +66,16 @@ class Child:
         return self._process is not None and self.code is None
 
     def end(self, patience_s: float = 10) -> None:
-        """End it and everything that it started: politely, then not."""
+        """End it and everything that it started, if it runs still: politely, then not."""
+        if not self.running() or self._process is None:
+            return
+        group = self._process.pid
+        # It is not waited for before all of its group has ended: till then the number is theirs.
         for number in (signal.SIGTERM, signal.SIGKILL):
-            if not self.running() or self._process is None:
-                return
-            os.killpg(self._process.pid, number)
+            os.killpg(group, number)
             limit = time.monotonic() + patience_s
-            while self.running() and time.monotonic() < limit:
+            while runs(group) and time.monotonic() < limit:
                 time.sleep(0.05)
+            if not runs(group):
+                break
+        self.running()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the tests of all parts ask of processes."""
+"""What is asked of processes, mostly by the tests of all parts."""
 
 from pathlib import Path
 
@@ -23,6 +23,12 @@ def parents() -> dict[int, int]:
     """Of all processes that there are."""
     there = (int(process.name) for process in Path("/proc").glob("[0-9]*"))
     return {pid: int(fields[1]) for pid in there if (fields := fields_of(pid))}
+
+
+def runs(group: int) -> bool:
+    """Does any process of the group run still?"""
+    there = (fields_of(int(process.name)) for process in Path("/proc").glob("[0-9]*"))
+    return any(int(one[2]) == group and one[0] not in ("Z", "X") for one in there if one)
 
 
 def worked(pid: int) -> int:

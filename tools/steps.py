@@ -59,7 +59,7 @@ class Step:
 
     `beside`: it may run while other steps do (lanes.py); `waits`: it does little else, none
     waits for it; `through`: steps of later stretches begin beside it, too, and those that have
-    this run one after another.
+    this run one after another; `needed`: it has failed where all of it was skipped.
     """
 
     name: str
@@ -73,6 +73,7 @@ class Step:
     beside: bool = False
     waits: bool = False
     through: bool = False
+    needed: bool = False
 
 
 @dataclass
@@ -130,12 +131,18 @@ def _why(case: ElementTree.Element) -> ElementTree.Element | None:
     return case.find("error") if said is None else said
 
 
+def _cases(path: Path) -> list[ElementTree.Element]:
+    """The tests of a JUnit file; none where it was not written, or not to its end."""
+    try:
+        return list(ElementTree.parse(path).iter("testcase"))
+    except (FileNotFoundError, ElementTree.ParseError):
+        return []
+
+
 def count_junit(path: Path) -> tuple[int, int, int]:
     """Counts of a JUnit file; all 0 when it was not written."""
-    if not path.is_file():
-        return 0, 0, 0
     passed = failed = skipped = 0
-    for case in ElementTree.parse(path).iter("testcase"):
+    for case in _cases(path):
         if _why(case) is not None:
             failed += 1
         elif case.find("skipped") is not None:
@@ -148,7 +155,7 @@ def count_junit(path: Path) -> tuple[int, int, int]:
 def broken_junit(path: Path) -> list[str]:
     """Tests of a JUnit file that failed, each with the first line of what it said."""
     found = []
-    for case in ElementTree.parse(path).iter("testcase") if path.is_file() else ():
+    for case in _cases(path):
         if (said := _why(case)) is not None:
             place = "::".join(filter(None, (case.get("classname"), case.get("name"))))
             found.append(": ".join([place, *said.get("message", "").strip().splitlines()[:1]]))
@@ -179,6 +186,9 @@ def tally(step: Step, code: int, lines: list[str]) -> Result:
     elif total == 0:
         result.failed = 1
         result.note = "it ran no test"
+    if step.needed and not result.passed and not result.failed:
+        result.failed = 1
+        result.note = "all of it was skipped"
     if result.failed:
         names = (broken_junit(ROOT / step.junit) if step.count == "junit" else
                  [text for text in (COLOUR.sub("", line) for line in lines) if BROKEN.match(text)])
@@ -279,6 +289,8 @@ def run_step(step: Step, log: Path, limit_s: float | None, out: TextIO,
     progress = Progress(out, step.name)
     last, offset, timed_out = "", 0, False
     start = time.monotonic()
+    if step.junit:
+        (ROOT / step.junit).unlink(missing_ok=True)  # what an earlier run left is not this one's
     with log.open("wb") as sink:
         sink.write(f"$ {' '.join(step.command)}\n".encode())
         sink.flush()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import script
 from processes import gone
+from waiting import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -113,6 +114,6 @@ def test_a_fault_is_planted_and_taken_back(
         assert mutants.planted(one).startswith("broken")
     pid = tmp_path / "pid"
     (tmp_path / "tools/venv").write_text(f"#!/bin/sh\nsleep 60 & echo $! >{pid}\nwait\n")
-    monkeypatch.setattr(mutants, "LIMIT_S", 5.0)
+    monkeypatch.setattr(mutants, "LIMIT_S", 30.0)
     assert mutants.planted(one).startswith("broken: tools/venv")
-    assert gone(int(pid.read_text()), 30)
+    assert gone(int(pid.read_text()), PATIENCE_S)

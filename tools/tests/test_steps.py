@@ -53,6 +53,23 @@ def test_tally(count: str, code: int, lines: list[str], expected: tuple[int, int
     assert (result.passed, result.failed, result.skipped) == expected
 
 
+def test_a_needed_step_is_not_skipped() -> None:
+    """Where nothing of it ran; a part of it may be."""
+    for code, lines, failed in ((77, ["no QEMU"], 1), (77, ["0 passed, 0 failed, 2 skipped"], 1),
+                                (0, ["1 passed, 0 failed, 2 skipped"], 0)):
+        assert tally(step("line", needed=True), code, lines).failed == failed
+
+
+def test_junit_of_an_earlier_run(results: Path) -> None:
+    """A step that writes none, or not to its end, has passed nothing."""
+    report = steps.ROOT / "build/report.xml"
+    for command in ("true", "echo '<testsuites><testcase ' >build/report.xml"):
+        report.parent.mkdir(exist_ok=True)
+        report.write_text("<testsuites><testcase name='a'/></testsuites>")
+        code, text = run([step("junit", command, junit="build/report.xml")], results)
+        assert code == 1 and text.splitlines()[-1] == "0 passed, 1 failed"
+
+
 def test_junit(tmp_path: Path) -> None:
     """JUnit: failures, errors and skips are told apart; no file is a failure."""
     report = tmp_path / "report.xml"
@@ -148,11 +165,14 @@ def test_command_that_does_not_exist(results: Path) -> None:
 def test_time_limit_ends_the_whole_group(results: Path) -> None:
     """A step beyond its time is ended with its children, and failed."""
     child = results.parent / "child"
-    slow = Step("slow", "", ["sh", "-c", f"sleep 300 & echo $! >{child}; wait"], "t", minutes=0.08)
+    # One that does not heed SIGTERM outlives who began it.
+    slow = Step("slow", "", [
+        "sh", "-c", f"sh -c 'trap \"\" TERM; echo $$ >{child}; sleep 300; sleep 300' & wait"], "t",
+        minutes=0.25)
     code, text = run([slow], results)
     assert code == 1
     assert "stopped after" in text
-    assert gone(int(child.read_text()), 10), "the child survived"
+    assert gone(int(child.read_text()), PATIENCE_S), "the child survived"
 
 
 def test_what_a_step_computed(results: Path) -> None:
@@ -296,4 +316,4 @@ def test_sigterm_takes_the_step_along(tmp_path: Path) -> None:
     until(lambda: log.is_file() and " up\n" in log.read_text(), runner.poll)
     runner.terminate()
     assert runner.wait(timeout=PATIENCE_S) == 128 + signal.SIGTERM
-    assert gone(int(log.read_text().split(" up\n")[0].split()[-1]), 20)
+    assert gone(int(log.read_text().split(" up\n")[0].split()[-1]), PATIENCE_S)
