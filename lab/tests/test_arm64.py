@@ -225,6 +225,22 @@ def test_fetch_tells_what_the_archive_has_not(
     assert "APT::Architectures=arm64" in (tmp_path / "log").read_text()
 
 
+def test_an_archive_out_of_reach_lacks_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With apt itself, and no server where the archive should be: an error, no skip."""
+    (tmp_path / "apt-get").write_text(
+        "#!/bin/sh\n"
+        f"sed -i 's,^URIs:.*,URIs: http://127.0.0.1:9/,' {tmp_path}/into.apt/debian.sources\n"
+        'exec /usr/bin/apt-get "$@"\n')
+    (tmp_path / "apt-get").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    done = subprocess.run(
+        [LAB / "host" / "fetch-deb", "--suite", "bookworm", "--into", tmp_path / "into", "bash"],
+        capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "no package lists of bookworm" in done.stderr
+
+
 def test_wires(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a guest whose test wants them has them; the tree is the board's own with one device."""
     emulator = qemu.Emulator("trixie", ("qemu-system-aarch64",), "10.0", "multi", "cortex-a72")

@@ -5,6 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
 from steps import ROOT
 from waiting import PATIENCE_S, until
 
@@ -51,3 +52,28 @@ def test_two_at_once_wait_for_each_other(tmp_path: Path) -> None:
     said = [one.communicate(timeout=PATIENCE_S)[0] for one in both]
     assert [one.returncode for one in both] == [0, 0], said
     assert (tmp_path / "installed").read_text() == "installed\n"
+
+
+UNREACHED = """#!/bin/sh
+# As apt-get where a source does not answer.
+case " $* " in
+*" update "*" APT::Update::Error-Mode=any "*) exit 100 ;;
+*" update "*) ;;
+*) echo "E: Unable to locate package" >&2; exit 100 ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(("apt", "code"), [(UNREACHED, 1), ("#!/bin/sh\n", 77)])
+def test_a_source_out_of_reach_lacks_nothing(tmp_path: Path, apt: str, code: int) -> None:
+    """Optional packages that the archive has not are a skip; those that nobody could ask for not."""
+    for name, text in (("apt-get", apt), ("sudo", '#!/bin/sh\n"$@"\n'),
+                       ("apt-cache", "#!/bin/sh\nexit 100\n"),
+                       ("dpkg-query", "#!/bin/sh\nexit 1\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    done = subprocess.run(
+        [ROOT / "tools/install-packages", "--optional", "arm64"], text=True, check=False,
+        capture_output=True, env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}",
+                                  "ISOLATOR_CACHE": str(tmp_path / "cache")})
+    assert done.returncode == code, done.stdout + done.stderr
