@@ -43,6 +43,8 @@ REFUSED_S = 1.0
 TO_TICK_S = 0.03
 # One slice in so many may have lost its CPU to the host.
 KEPT_ONE_IN = 10
+# So many may not begin, as one whose test of the kernel ends at once; one in 100 was seen.
+IDLE_ONE_IN = 10
 # So many slices that were killed are tried without isolation, in one guest.
 MOST_TRIED = 20
 # Of the triggers' answers so many must say that it did what it is for; seen were 260 of 264.
@@ -117,7 +119,7 @@ def _ready(config: campaign.Config) -> list[str]:
         f"cpus {campaign.HOUSEKEEPING}", f"env ISO_CPU {campaign.ISOLATED}",
         f"env HK_CPU {campaign.HOUSEKEEPING}", f"run settings 5000 {config.settings}",
         f"run expand 10000 {campaign.EXPAND}",
-        f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list",
+        campaign.FACTS,
         *campaign.spinner(config),
     ]
 
@@ -303,7 +305,7 @@ def broken(report: dict[str, Any]) -> list[str]:
     usual_per_s = usual(report["slices"])
     bad = [text for part in report["slices"] for text in faults(part, usual_per_s)]
     idle = [part["about"] for part in report["slices"] if part["refused"]]
-    if idle and 2 * len(idle) >= len(report["slices"]):
+    if len(idle) > max(1, len(report["slices"]) // IDLE_ONE_IN):
         bad.append(f"{len(idle)} of {len(report['slices'])} slices did not run: {idle[0]}, ...")
     said = [worked for part in report["slices"] for worked in part["answers"]]
     if sum(said) < MIN_WORKED * len(said):

@@ -139,7 +139,7 @@ def _job(
     if slower > 1:
         lines.append(f"env SLOWER {slower:.0f}")
     # Isolation starts only in high-resolution mode.
-    lines.append(f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list")
+    lines.append(campaign.FACTS)
     if settle:
         lines.append("run settled 120000 udevadm settle; systemctl is-system-running --wait")
     lines += [
@@ -284,7 +284,7 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
         if unfinished and not again:
             ran.append(unfinished)
         results += _results(which, ran, outcome, functions)
-        beside = verdict.stray(which.name, left[0], ran, found.log)
+        beside = verdict.stray(which.name, left[0], ran, found.log, unfinished if again else None)
         if unfinished and shown:
             beside += [Result(unfinished, which.name, why=shown)]
         if not unfinished:

@@ -289,9 +289,10 @@ def test_most_triggers_have_to_work(worked: int, bad: bool) -> None:
     assert bool(hunt.broken({"slices": parts, "unknown": [], "attempts": []})) == bad
 
 
-@pytest.mark.parametrize(("idle", "bad"), [(0, False), (1, False), (2, True), (4, True)])
-def test_most_slices_have_to_run(idle: int, bad: bool) -> None:
-    parts = [_part(refused=i < idle) for i in range(4)]
+@pytest.mark.parametrize(("idle", "many", "bad"), [
+    (0, 4, False), (1, 4, False), (2, 4, True), (4, 4, True), (3, 30, False), (4, 30, True)])
+def test_most_slices_have_to_run(idle: int, many: int, bad: bool) -> None:
+    parts = [_part(refused=i < idle) for i in range(many)]
     report = {"slices": parts, "unknown": [], "attempts": []}
     assert bool(hunt.broken(report)) == bad
     assert hunt.broken({**report, "slices": []}) == []

@@ -364,6 +364,17 @@ def test_a_program_that_died_did_not_do_its_part(event: dict[str, Any], why: str
     assert why in found if why and found else found is why
 
 
+def test_trials_that_went_well_the_second_time_only_have_a_bound() -> None:
+    made = report(a_run())
+    made["faults"] = []
+    one = {"name": "f", "path": "syscall", "side": "entry", "kind": "call", "order": "sent-first",
+           "what": ["still due"]}
+    for many, tried, code in ((3, 100, term.PASS), (4, 100, term.INCONCLUSIVE),
+                              (9, 9000, term.PASS), (10, 9000, term.INCONCLUSIVE)):
+        made.update(late=[one] * many, tried=tried, planned=tried)
+        assert check.verdict(made, "instants") == code
+
+
 def test_a_way_that_is_missing_is_inconclusive() -> None:
     run = a_run()
     run.missing.append("syscall, exit, call, sent-first: the sender was not held")

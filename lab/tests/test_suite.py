@@ -276,6 +276,12 @@ def test_log_between_the_tests_is_a_failure_of_its_own() -> None:
     assert verdict.stray("k", _test(), [_test()], LOG) == []
     (stray,) = verdict.stray("k", _test(), [_test()], log)
     assert stray.status == "failed" and "late.c" in stray.why[0]
+    # So may be those of a test in which the guest ended by an excused fault, no others.
+    cut = _test(name="u", allows=("at late",))
+    begun = "[5] isolab: begin u\n[6] WARNING: CPU: 0 at {}.c:1\n"
+    assert verdict.stray("k", _test(), [], begun.format("late"), cut) == []
+    assert len(verdict.stray("k", _test(), [], begun.format("other"), cut)) == 1
+    assert len(verdict.stray("k", _test(), [], begun.format("late"))) == 1
     # Late lines are the test's own to allow, until the next test begins.
     allows, other = _test(allows=("at late",)), _test(name="u", allows=("at late",))
     assert verdict.stray("k", allows, [allows], log) == []

@@ -125,10 +125,10 @@ def test_disk_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Recording(path)
     made.append(Kind.FRAME, b"whole")
     real = os.write
-    monkeypatch.setattr(os, "write", lambda file, data: real(file, data[:10]))
-    with pytest.raises(ScopeError, match="no space left"):
-        made.append(Kind.FRAME, b"half of it")
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda file, data: real(file, data[:10]))
+        with pytest.raises(ScopeError, match="no space left"):
+            made.append(Kind.FRAME, b"half of it")
     made.append(Kind.FRAME, b"next")
     made.close()
     assert read(path) == [b"whole", b"next"]

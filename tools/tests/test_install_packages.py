@@ -66,7 +66,7 @@ esac
 
 @pytest.mark.parametrize(("apt", "code"), [(UNREACHED, 1), ("#!/bin/sh\n", 77)])
 def test_a_source_out_of_reach_lacks_nothing(tmp_path: Path, apt: str, code: int) -> None:
-    """Optional packages that the archive has not are a skip; those that nobody could ask for not."""
+    """Optional packages that the archive has not are a skip, unless nobody could ask it."""
     for name, text in (("apt-get", apt), ("sudo", '#!/bin/sh\n"$@"\n'),
                        ("apt-cache", "#!/bin/sh\nexit 100\n"),
                        ("dpkg-query", "#!/bin/sh\nexit 1\n")):

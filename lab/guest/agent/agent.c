@@ -111,6 +111,8 @@ static void do_task(char *ms)
 			no_answer(answer, sizeof(answer), error);
 		tid = pid = 0;
 		command_reap();
+		if (command_ended("spinner", answer, sizeof(answer)))
+			break;
 		sleep_ms(20);
 	}
 	begin_event("task", "spinner");

@@ -101,6 +101,32 @@ void command_reap(void)
 	reap(NULL);
 }
 
+bool command_ended(const char *name, char *text, size_t size)
+{
+	char path[128], said[512] = "";
+	unsigned int i;
+	ssize_t n;
+	int fd;
+
+	for (i = 0; i < nr_started; i++) {
+		struct command *c = &started[i];
+
+		if (strcmp(c->name, name) || !c->done)
+			continue;
+		out_path(path, sizeof(path), name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		n = fd < 0 ? 0 : read(fd, said, sizeof(said) - 1);
+		said[n > 0 ? n : 0] = '\0';
+		if (fd >= 0)
+			close(fd);
+		snprintf(text, size, "it ended by %s %d: %s",
+			 WIFEXITED(c->status) ? "exit status" : "signal",
+			 WIFEXITED(c->status) ? WEXITSTATUS(c->status) : WTERMSIG(c->status), said);
+		return true;
+	}
+	return false;
+}
+
 /* Waits until @c is done or @ms have passed; true if it is done. */
 static bool wait_for(struct command *c, struct command *extra, long ms)
 {

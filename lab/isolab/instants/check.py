@@ -26,6 +26,8 @@ FAULTS = {
 MORE_LOOKS = 4
 FAULT_PATH = "syscall"
 FAULT_EVERY = 7
+# So many trials, or one in so many, may have gone wrong once as a host would let them.
+MAX_LATE, LATE_ONE_IN = 3, 1000
 
 
 def _way(trial: Trial, seen: Seen) -> tuple[int, ...]:
@@ -350,6 +352,14 @@ def broken(report: dict[str, Any]) -> list[str]:
     return bad + _disagree(report) + attempt.broken(report["attempts"])
 
 
+def late_too_often(report: dict[str, Any]) -> str | None:
+    """Why nothing is concluded, if so: a fault that comes and goes would look like the host's."""
+    many = len(report["late"])
+    if many <= max(MAX_LATE, report["tried"] // LATE_ONE_IN):
+        return None
+    return f"{many} of {report['tried']} trials, too many, went well only as they were made again"
+
+
 def verdict(report: dict[str, Any], name: str) -> int:
     """Says it, and returns the exit status."""
     for line in _text(report):
@@ -373,12 +383,14 @@ def verdict(report: dict[str, Any], name: str) -> int:
     unmade = untried + len(report["missing"]) + sum(len(f["untried"]) for f in report["faults"])
     print(f"{report['tried'] - min(report['tried'], len(bad))} passed, {len(bad)} failed, "
           f"{unmade} skipped")
-    doubt = attempt.excused_too_often(report["attempts"], attempt.MAX_EXCUSED_OF_SUITE)
-    if doubt:
+    doubts = [doubt for doubt in (
+        attempt.excused_too_often(report["attempts"], attempt.MAX_EXCUSED_OF_SUITE),
+        late_too_often(report)) if doubt]
+    for doubt in doubts:
         print(term.colour(f"inconclusive: {doubt}", "33"))
     if bad:
         return term.EXCEEDED
-    return term.INCONCLUSIVE if unmade or doubt else term.PASS
+    return term.INCONCLUSIVE if unmade or doubts else term.PASS
 
 
 def main(flavour: str, every: int, sample: bool, paths: list[str], kinds: list[str]) -> int:

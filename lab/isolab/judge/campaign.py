@@ -52,6 +52,9 @@ SETTLED = (
     "do sleep 0.1; n=$((n + 1)); done; echo waited_for_clocks $n; "
     f"dmesg | grep -i 'apic timer'; cat {_CLOCKSOURCE}"
 )
+HRES = "grep -h hres_active /proc/timer_list"
+# Without it attempt.clocks() cannot tell a boot that lost its clocks.
+FACTS = f"run facts 60000 {SETTLED}; {HRES}"
 # What only a deadline delivers is seen in no window, or in that of another.  All that was asked for
 # by the end of the last one is in the kernel's list after D and a little.
 DELIVERIES = "/proc/isolator/deliveries"
@@ -147,7 +150,7 @@ def job(config: Config, triggers: list[Trigger], no_tick_s: float) -> str:
         f"env HK_CPU {HOUSEKEEPING}",
         f"run settings 5000 {config.settings}",
         f"run expand 10000 {EXPAND}",
-        f"run facts 60000 {SETTLED}; uname -a; grep -h hres_active /proc/timer_list; "
+        f"{FACTS}; uname -a; "
         "cat /sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full",
         *([f"run audit 60000 {AUDIT}"] if config.audited else []),
         *spinner(config),

@@ -125,11 +125,15 @@ def judge(test: GuestTest, result: Result, outcome: Outcome, event: Event | None
         result.status = "failed" if result.why else "passed"
 
 
-def stray(kernel: str, of: GuestTest, ran: list[GuestTest], log: str) -> list[Result]:
+def stray(kernel: str, of: GuestTest, ran: list[GuestTest], log: str,
+          cut: GuestTest | None = None) -> list[Result]:
     """What the kernel log complains about between the tests: nobody's, so a failure of its own.
 
-    A line may come late: what a test allows is allowed until the next one begins.
+    A line may come late: what a test allows is allowed until the next one begins.  @cut: in
+    which the guest ended; it is run again, but what it logged beyond that counts.
     """
+    if cut:
+        log = dmesg.without(log, cut.name, cut.allows)
     for test in ran:
         log = dmesg.without(log, test.name, test.allows)
         log = dmesg.outside(log, test.name)

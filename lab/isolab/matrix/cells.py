@@ -24,7 +24,7 @@ def job(config: Config, triggers: list[Trigger]) -> str:
     lines = [
         f"cpus {HOUSEKEEPING}", f"env ISO_CPU {ISOLATED}", f"env HK_CPU {HOUSEKEEPING}",
         f"run settings 5000 {config.settings}", f"run expand 10000 {campaign.EXPAND}",
-        f"run facts 60000 {campaign.SETTLED}; uname -a; grep -h hres_active /proc/timer_list",
+        f"{campaign.FACTS}; uname -a",
         "run arm 10000 exec causes arm", *campaign.spinner(config),
         *campaign.window(campaign.QUIET, "quiet", [f"sleep {int(QUIET_S * 1000)}"]),
     ]

@@ -72,7 +72,7 @@ def _line(window: schedule.Window) -> str:
 def job(windows: list[schedule.Window]) -> str:
     lines = [
         f"cpus {campaign.HOUSEKEEPING}",
-        f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list",
+        campaign.FACTS,
         f"run group 5000 mkdir {GROUP} && echo +cpu >/sys/fs/cgroup/cgroup.subtree_control",
         f"run target 5000 taskset {1 << campaign.ISOLATED:x} /lab/bin/mark target",
         f"start measure echo 0 >{GROUP}/cgroup.procs; exec {MEASURE}",

@@ -76,7 +76,7 @@ def plan(rounds: int = ROUNDS) -> list[Run]:
 
 def job(runs: list[Run]) -> str:
     lines = [
-        f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list",
+        campaign.FACTS,
         "run target 5000 /lab/bin/mark target",
     ]
     for run in runs:

@@ -44,7 +44,7 @@ def plan(rounds: int = ROUNDS) -> list[Run]:
 
 
 def job(runs: list[Run]) -> str:
-    lines = [f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list"]
+    lines = [campaign.FACTS]
     for run in runs:
         command = COMMANDS[run.program].format(samples=SAMPLES)
         lines += [f"run {run.name} {RUN_MS} {command}", *packed.lines(run.name, SAID)]

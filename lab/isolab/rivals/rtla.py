@@ -34,7 +34,7 @@ def _programs() -> dict[str, bytes]:
 def job() -> str:
     return "\n".join(
         [
-            f"run facts 60000 {campaign.SETTLED}; grep -h hres_active /proc/timer_list",
+            campaign.FACTS,
             "run settled 120000 udevadm settle; systemctl is-system-running --wait",
             f"run rtla {SECONDS * 1000} exec python3 /lab/tests/rtla.py {RESULT}",
             f"whole rtla {RESULT}", "",

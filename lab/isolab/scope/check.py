@@ -117,6 +117,16 @@ def came_to_end(name: str, outcome: Outcome, found: attempt.Attempt, failed: ter
     return Claim(name, "the guest came to its end", lived, said)
 
 
+def shown(name: str, found: attempt.Attempt, claims: list[Claim]) -> list[Claim]:
+    """What a guest has shown ahead of the emulator's fault counts, whatever comes after."""
+    if not found.excused:
+        return []  # without its clocks, or with one thread, it shows nothing of times
+    bad = [claim for claim in claims if not claim.held]
+    if found.ended:
+        bad.append(Claim(name, "the guest left nothing behind", False, found.ended))
+    return bad
+
+
 def _guest(built: Kernel, session: Session, name: str, seed: int, size: Size, report: Report,
            threads: str = "") -> str | None:
     """One guest; why it is void, and nothing of it stays then."""
@@ -148,6 +158,7 @@ def _guest(built: Kernel, session: Session, name: str, seed: int, size: Size, re
     )
     if found.void or (failed and failed.code == term.INCONCLUSIVE):
         report.excused += found.excused
+        report.claims += shown(session.name, found, bench.claims if bench else [])
         return found.void or str(failed)
     report.claims.append(came_to_end(session.name, outcome, found, failed, bench is not None))
     if bench is None:

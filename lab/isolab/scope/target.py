@@ -124,7 +124,7 @@ class ScopeGuest:
         self._port = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._stack.callback(self._port.close)
         self._port.connect(str(self._orders))
-        facts = self.do(f"{campaign.SETTLED}; grep -h hres_active /proc/timer_list", 60)
+        facts = self.do(f"{campaign.SETTLED}; {campaign.HRES}", 60)
         if lost := attempt.clocks(facts, self.kernel.ours):
             code = term.INCONCLUSIVE if lost.void else term.ERROR
             raise term.LabError(f"{lost.over}; try again", code)

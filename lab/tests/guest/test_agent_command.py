@@ -87,6 +87,17 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	command_start("x", argv[2]);
+	if (!strcmp(argv[3], "ended?")) {
+		char text[256] = "";
+
+		printf("%d ", command_ended("x", text, sizeof(text)));
+		while (!command_ended("x", text, sizeof(text))) {
+			sleep_ms(5);	/* sleep: until the command has ended */
+			command_reap();
+		}
+		printf("%d %s\n", command_ended("y", text, sizeof(text)), text);
+		return 0;
+	}
 	while (stat(argv[3], &st) || !st.st_size)
 		sleep_ms(5);	/* sleep: until the command has written */
 	undying = argc > 4;
@@ -125,7 +136,7 @@ def _left(tmp_path: Path) -> Iterator[Path]:
 def test_nothing_of_a_command_outlives_it(run: list[str], left: Path, returned: bool) -> None:
     waits = "" if returned else "; wait"
     script = f"sleep 600 & echo $! >{left}; while ! [ -s {left} ]; do :; done{waits}"
-    done = subprocess.run([*run, f"{20000 if returned else 3000} {script}"], capture_output=True,
+    done = subprocess.run([*run, f"{20000 if returned else 10000} {script}"], capture_output=True,
                           text=True, check=True)
     assert f'"returned": {str(returned).lower()}' in done.stdout
     assert '"left"' not in done.stdout and not lives(left)
@@ -142,3 +153,12 @@ def test_nothing_of_a_background_command_outlives_its_kill(
                           text=True, check=True)
     assert '"returned": true' in done.stdout
     assert ('"left": true' in done.stdout) == lives(left) == undying
+
+
+@pytest.mark.parametrize(("script", "said"), [
+    ("echo why >&2; exit 3", "0 0 it ended by exit status 3: why"),
+    ("kill -9 $$", "0 0 it ended by signal 9: "),
+])
+def test_how_a_background_command_ended_is_told(run: list[str], script: str, said: str) -> None:
+    done = subprocess.run([*run, script, "ended?"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == said.strip()

@@ -398,6 +398,16 @@ def test_a_guest_comes_to_its_end_with_a_whole_log() -> None:
         assert scope.came_to_end("n", outcome, found, failed, begun).held is holds
 
 
+def test_what_was_shown_ahead_of_an_excused_end_counts() -> None:
+    good, bad = Claim("steady", "once", True), Claim("steady", "in order", False, "3 before 2")
+    excused = attempt.Attempt("emulator fault: x", True)
+    assert scope.shown("n", excused, [good, bad]) == [bad]
+    left = scope.shown("n", replace(excused, ended="a left what cannot be killed"), [good])
+    assert [claim.held for claim in left] == [False] and "cannot be killed" in left[0].said
+    # That of a guest without its clocks does not.
+    assert scope.shown("n", attempt.Attempt("no clocks"), [bad]) == []
+
+
 def test_document_fits_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scope.record, "where", lambda: {"host": "x", "emulator": "y"})
 
