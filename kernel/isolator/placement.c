@@ -11,6 +11,7 @@
 #include <linux/isolator.h>
 #include <linux/kthread.h>
 #include <linux/mmu_context.h>
+#include <linux/sched/isolation.h>
 #include <linux/sched/signal.h>
 
 #include "../sched/sched.h"
@@ -18,30 +19,16 @@
 /* How often isolator_push_tasks() waits one tick for what cannot move yet. */
 #define PUSH_PASSES	20
 
-/**
- * isolator_place - a better CPU for a task that was to go to an isolated one
- * @p: the task
- * @allowed: its affinity, or the one that it is about to get
- * @cpu: the isolated CPU that the scheduler chose
- *
- * Context: @p->pi_lock or the rq lock of @p is held, so @allowed is stable;
- * any interrupt state.  Takes no lock, reads other runqueues without theirs: a
- * stale count gives a worse choice, never a wrong one.
- * Return: an active CPU of @allowed that is not isolated, an idle one if
- * possible; @cpu if there is none or if @p must stay where it is.
- */
-int isolator_place(struct task_struct *p, const struct cpumask *allowed, int cpu)
+/* The least busy of @allowed, not isolated, that isolcpus= names or does not; else @cpu. */
+static int least_busy(const struct cpumask *allowed, bool named, int cpu)
 {
 	unsigned int least = UINT_MAX;
 	int i, best = cpu;
 
-	if (is_migration_disabled(p) || kthread_is_per_cpu(p))
-		return cpu;
-
 	for_each_cpu_andnot(i, allowed, &isolator_cpumask) {
 		unsigned int running;
 
-		if (!cpu_active(i))
+		if (!cpu_active(i) || housekeeping_test_cpu(i, HK_TYPE_DOMAIN) == named)
 			continue;
 		if (available_idle_cpu(i))
 			return i;
@@ -53,6 +40,30 @@ int isolator_place(struct task_struct *p, const struct cpumask *allowed, int cpu
 	}
 
 	return best;
+}
+
+/**
+ * isolator_place - a better CPU for a task that was to go to an isolated one
+ * @p: the task
+ * @allowed: its affinity, or the one that it is about to get
+ * @cpu: the isolated CPU that the scheduler chose
+ *
+ * Context: @p->pi_lock or the rq lock of @p is held, so @allowed is stable;
+ * any interrupt state.  Takes no lock, reads other runqueues without theirs: a
+ * stale count gives a worse choice, never a wrong one.
+ * Return: an active CPU of @allowed that is not isolated, an idle one if
+ * possible, one that isolcpus= keeps free only if there is no other: nobody takes
+ * a task off it again.  @cpu if there is none or if @p must stay where it is.
+ */
+int isolator_place(struct task_struct *p, const struct cpumask *allowed, int cpu)
+{
+	int best;
+
+	if (is_migration_disabled(p) || kthread_is_per_cpu(p))
+		return cpu;
+
+	best = least_busy(allowed, false, cpu);
+	return best != cpu ? best : least_busy(allowed, true, cpu);
 }
 
 /**
@@ -81,7 +92,8 @@ bool isolator_accepts_task(struct task_struct *p, const struct cpumask *cpus)
  * An owner is pinned to one CPU, and a child inherits that.  Isolation is not
  * inherited, so the child would wait behind its parent for ever.  The mask that
  * the parent asked for with sched_setaffinity() is forgotten too, or a later
- * cpuset change would pin the child again.
+ * cpuset change would pin the child again.  What isolcpus= keeps free is for those
+ * that ask for it: a child gets it only if its cpuset has nothing else.
  *
  * Context: process context, the parent, may sleep, no lock held.  @p runs
  * nowhere yet, so only a cpuset change can race: both end in a mask that the
@@ -101,6 +113,8 @@ void isolator_reset_child_affinity(struct task_struct *p)
 	raw_spin_unlock_irqrestore(&p->pi_lock, flags);
 
 	cpuset_cpus_allowed(p, mask);
+	if (cpumask_intersects(mask, housekeeping_cpumask(HK_TYPE_DOMAIN)))
+		cpumask_and(mask, mask, housekeeping_cpumask(HK_TYPE_DOMAIN));
 	set_cpus_allowed_ptr(p, mask);
 	free_cpumask_var(mask);
 }

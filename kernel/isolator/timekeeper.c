@@ -14,6 +14,15 @@
 /* Innermost of Isolator's mutexes. */
 static DEFINE_MUTEX(isolator_timekeeper_mutex);
 static int isolator_keeper = -1;
+/* Who kept the time before the first start; -1 while nothing is isolated. */
+static int isolator_kept_before = -1;
+
+/* Not kept free by boot parameters. */
+static bool isolator_is_ordinary(int cpu)
+{
+	return housekeeping_test_cpu(cpu, HK_TYPE_TIMER) &&
+	       housekeeping_test_cpu(cpu, HK_TYPE_DOMAIN);
+}
 
 /**
  * isolator_housekeeping_any - a CPU that is online, active and not isolated
@@ -30,7 +39,7 @@ int isolator_housekeeping_any(int near)
 	    !cpumask_test_cpu(near, &isolator_cpumask))
 		return near;
 	for_each_cpu_andnot(cpu, cpu_active_mask, &isolator_cpumask) {
-		if (housekeeping_test_cpu(cpu, HK_TYPE_TIMER))
+		if (isolator_is_ordinary(cpu))
 			return cpu;
 		if (found < 0)
 			found = cpu;
@@ -51,20 +60,25 @@ int isolator_timekeeper(void)
  * @cpu: one that is about to be isolated or to go, or -1
  *
  * Active, not isolated and not of nohz_full=: one of these stops its tick in user
- * mode, and with it the time.  The present timekeeper if it is one.
+ * mode, and with it the time.  The present timekeeper if it is one; one that
+ * isolcpus= keeps free only if there is no other.
  * Returns -1 if there is none.  Context: any; a snapshot.
  */
 int isolator_timekeeper_beside(int cpu)
 {
-	int timekeeper = READ_ONCE(isolator_keeper), other, found = -1;
+	int timekeeper = READ_ONCE(isolator_keeper), other, found = -1, spare = -1;
 
 	for_each_cpu_andnot(other, cpu_active_mask, &isolator_cpumask) {
 		if (other == cpu || tick_nohz_full_cpu(other))
 			continue;
-		if (found < 0 || other == timekeeper)
+		if (!isolator_is_ordinary(other)) {
+			if (spare < 0 || other == timekeeper)
+				spare = other;
+		} else if (found < 0 || other == timekeeper) {
 			found = other;
+		}
 	}
-	return found;
+	return found >= 0 ? found : spare;
 }
 
 /**
@@ -73,13 +87,17 @@ int isolator_timekeeper_beside(int cpu)
  *
  * Its tick does not stop while any CPU is isolated.  Where nobody can take its
  * place, which is so with nohz_full= only, it stays: hot-plug takes no CPU offline
- * then that keeps the time.  Context: process, may sleep.
+ * then that keeps the time.  So the duty also goes back, at the last end, to the CPU
+ * that had it: by itself it does not, and a suspend could not take that CPU offline.
+ * Context: process, may sleep.
  */
 void isolator_elect_timekeeper(int leaving)
 {
 	int next;
 
 	mutex_lock(&isolator_timekeeper_mutex);
+	if (isolator_kept_before < 0)
+		isolator_kept_before = tick_isolator_keeper();
 	/*
 	 * A start that is going to be refused has its CPU in the mask under this lock only.  Seen
 	 * here, it could leave no other but one that is about to go.
@@ -88,9 +106,16 @@ void isolator_elect_timekeeper(int leaving)
 	next = isolator_timekeeper_beside(leaving);
 	if (next < 0)
 		next = leaving;
-	WRITE_ONCE(isolator_keeper, cpumask_empty(&isolator_cpumask) ? -1 : next);
+	if (cpumask_empty(&isolator_cpumask)) {
+		next = tick_nohz_full_enabled() ? isolator_kept_before : -1;
+		isolator_kept_before = -1;
+		WRITE_ONCE(isolator_keeper, -1);
+	} else {
+		WRITE_ONCE(isolator_keeper, next);
+	}
 	raw_spin_unlock_irq(&isolator_lock);
-	if (isolator_keeper >= 0)
+	/* One that went offline since takes nothing: the duty stays where it is. */
+	if (next >= 0)
 		smp_call_function_single(next, tick_isolator_take, NULL, 1);
 	isolator_watch();
 	mutex_unlock(&isolator_timekeeper_mutex);

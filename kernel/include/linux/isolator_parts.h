@@ -15,6 +15,7 @@ bool tick_isolator_stop(void);
 void tick_isolator_start(void);
 void tick_isolator_run(void);
 void tick_isolator_take(void *unused);
+int tick_isolator_keeper(void);
 bool hrtimers_isolator_move(int target, u64 *left);
 ktime_t hrtimers_isolator_mute(void);
 void hrtimers_isolator_resume(void);

@@ -4,7 +4,8 @@
  *
  *	work MS		delayed work that names no CPU; read: how often it has run
  *	work_cpu	of the CPU on which its timer waits, -1 if it does not
- *	timer CPU	a timer of the wheel that expires there at once; -1: it is deleted
+ *	timer CPU	a timer of the wheel that expires there at once; -1: it is deleted; read: 1
+ *			as long as it waits
  *
  * And as it is loaded:
  *
@@ -71,13 +72,18 @@ static int timer_set(const char *text, const struct kernel_param *unused)
 	return 0;
 }
 
+static int timer_get(char *text, const struct kernel_param *unused)
+{
+	return sysfs_emit(text, "%d\n", timer_pending(&timer));
+}
+
 static const struct kernel_param_ops work_ops = { .set = work_set, .get = work_get };
 static const struct kernel_param_ops work_cpu_ops = { .get = work_cpu_get };
-static const struct kernel_param_ops timer_ops = { .set = timer_set };
+static const struct kernel_param_ops timer_ops = { .set = timer_set, .get = timer_get };
 
 module_param_cb(work, &work_ops, NULL, 0644);
 module_param_cb(work_cpu, &work_cpu_ops, NULL, 0444);
-module_param_cb(timer, &timer_ops, NULL, 0200);
+module_param_cb(timer, &timer_ops, NULL, 0644);
 
 static int begin_on = -1;
 module_param(begin_on, int, 0444);

@@ -6,7 +6,6 @@
  * timeout: 60
  * about: no thread of a user's is confined to isolated CPUs, in none of the ways there are
  */
-#include <dirent.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -43,52 +42,14 @@ static int ring(int cpu)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static int workers(int fd, cpu_set_t set)
-{
-	return syscall(SYS_io_uring_register, fd, IORING_REGISTER_IOWQ_AFF, &set, sizeof(set)) < 0 ?
-	       -errno : 0;
-}
-
-/* One request that a worker of @fd's waits with. */
-static void wait_in_worker(int fd, const struct io_uring_params *params)
-{
-	static char byte;
-	int fds[2];
-
-	if (pipe(fds) ||
-	    !uring_submit(fd, params, (struct io_uring_sqe){
-			.opcode = IORING_OP_READ, .flags = IOSQE_ASYNC, .fd = fds[0],
-			.addr = (uintptr_t)&byte, .len = 1 }))
-		bail_out("a request of io_uring's");
-}
-
-/* The thread of a ring that works for this process; 0: there is none. */
-static pid_t ring_worker(void)
-{
-	DIR *tasks = opendir("/proc/self/task");
-	struct dirent *task;
-	pid_t found = 0;
-
-	while (tasks && !found && (task = readdir(tasks))) {
-		char path[64];
-
-		snprintf(path, sizeof(path), "/proc/self/task/%.16s/comm", task->d_name);
-		if (file_has(path, "iou-wrk", NULL))
-			found = atoi(task->d_name);
-	}
-	if (tasks)
-		closedir(tasks);
-	return found;
-}
-
 /* The workers' CPU was granted before it was isolated, and the first of them is made since. */
 static void by_time(int fd, const struct io_uring_params *params)
 {
 	cpu_set_t set;
 	pid_t tid;
 
-	wait_in_worker(fd, params);
-	ok(comes((tid = ring_worker()), 20000), "a ring whose workers had the CPU before gets one");
+	uring_wait(fd, params);
+	ok(comes((tid = uring_worker()), 20000), "a ring whose workers had the CPU before gets one");
 	ok(!sched_getaffinity(tid, sizeof(set), &set) && CPU_ISSET(0, &set),
 	   "which may run on others");
 }
@@ -104,9 +65,9 @@ static void by_rings(void)
 	fd = ring(-1);
 	if (fd < 0)
 		bail_out("io_uring");
-	ok(workers(fd, cpus(1, 1)) == -EBUSY, "a ring's workers on the isolated CPU: EBUSY");
-	ok(workers(fd, cpus(1, 2)) == -EBUSY, "or on that and one that is offline: EBUSY");
-	ok(!workers(fd, cpus(0, 1)), "on that and another one: granted");
+	ok(uring_workers(fd, cpus(1, 1)) == -EBUSY, "a ring's workers on the isolated CPU: EBUSY");
+	ok(uring_workers(fd, cpus(1, 2)) == -EBUSY, "or on that and one that is offline: EBUSY");
+	ok(!uring_workers(fd, cpus(0, 1)), "on that and another one: granted");
 	close(fd);
 }
 
@@ -182,7 +143,7 @@ int main(void)
 	if (pthread_create(&thread, NULL, filtered, NULL))
 		bail_out("no thread");
 	until(filtered_tid);
-	if (before < 0 || workers(before, cpus(1, 1)))
+	if (before < 0 || uring_workers(before, cpus(1, 1)))
 		bail_out("io_uring");
 	need_worker(worker_process(w));
 	ok(!put_file(ONLINE, "0"), "CPU 2 goes offline");

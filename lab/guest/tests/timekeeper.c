@@ -9,6 +9,9 @@
  */
 #include "../test.h"
 
+/* The one that is neither isolated nor of nohz_full=. */
+#define KEEPER	"/sys/devices/system/cpu/cpu3"
+
 /* The time that ticks keep, as against the clock: by the page, without a system call. */
 static uint64_t coarse_ns(void)
 {
@@ -67,5 +70,9 @@ int main(void)
 	iso_pin(2);
 	worker_end(w);
 	worker_end(busy);
+	/* Who keeps the time cannot go offline with nohz_full=: CPU 0 does, as before. */
+	ok(comes(!put_file(KEEPER "/online", "0"), 10000),
+	   "after the last end the CPU that kept the time goes offline");
+	ok(!put_file(KEEPER "/online", "1"), "and online");
 	return done_testing();
 }
