@@ -344,6 +344,5 @@ int main(void)
 {
 	isolator_sys.mmap = guarded_mmap;
 	isolator_sys.munmap = guarded_munmap;
-	alarm(120);
 	return check_run(tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -45,7 +45,7 @@ pid=$!
 tries=0
 while [ ! -s "$place/tid" ]; do
 	tries=$((tries + 1))
-	if [ $tries = 300 ]; then
+	if [ $tries = 2400 ]; then
 		echo "the threads did not begin"
 		exit 1
 	fi

@@ -19,7 +19,7 @@ from scope_runs import record, write
 from scope_simulated import simulated
 from sim.model import Faults
 from steps import ROOT
-from waiting import until
+from waiting import PATIENCE_S, until
 
 WIDTHS = (390, 1024, 1440, 1920, 2560)
 
@@ -363,7 +363,7 @@ def test_two_hosts_on_one_generator(tmp_path: Path) -> None:
             instrument = Instrument(tmp_path / "b.scope", live=True)
             link = instrument.connect(Target(host, int(port)))
             task = asyncio.create_task(instrument.measure())
-            await asyncio.wait_for(link.connected.wait(), 20)
+            await asyncio.wait_for(link.connected.wait(), PATIENCE_S)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             instrument.close()

@@ -99,7 +99,7 @@ def test_values_that_no_account_holds(tmp_path: Path, about: str) -> None:
         host.ready = True
         host.connect(Target("127.0.0.1", server.sockets[0].getsockname()[1]))
         task = asyncio.create_task(host.measure())
-        await until(lambda: host.account.unreadable > 0 or task.done(), 20)
+        await until(lambda: host.account.unreadable > 0 or task.done(), PATIENCE_S)
         assert not task.done() and View(host).slow()["status"]["doubts"]
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -127,14 +127,14 @@ def test_the_token_is_for_its_address(tmp_path: Path) -> None:
         async with generator(link=Link(token="s3cret")) as made, \
                 measuring(tmp_path / "a.scope", made.port, "s3cret") as host:
             assert host.link is not None
-            await asyncio.wait_for(host.link.connected.wait(), 20)
+            await asyncio.wait_for(host.link.connected.wait(), PATIENCE_S)
             commands = Commands(host)
             assert (await commands.do({"name": "connect", "target": f"127.0.0.1:{port}"}))[0] == 200
-            said = await asyncio.wait_for(came.get(), 20)
+            said = await asyncio.wait_for(came.get(), PATIENCE_S)
             assert isinstance(said, Hello) and said.token == ""
             where = f"127.0.0.1:{made.port}"
             assert (await commands.do({"name": "connect", "target": where}))[0] == 200
-            await until(host.link.connected.is_set, 20)
+            await until(host.link.connected.is_set, PATIENCE_S)
         other.close()
 
     asyncio.run(run())
@@ -255,8 +255,8 @@ def test_a_question_that_fails_is_one_question(tmp_path: Path,
                 questions.take(json.dumps({"window": {
                     "of": "live", "level": 0, "first": first, "last": first + 9, "kind": "no"}}))
                 questions.take('{"worst": {}}')
-                await until(lambda: not questions._asked or task.done(), 20)
-            await until(lambda: len(answers) == 4 or task.done(), 20)
+                await until(lambda: not questions._asked or task.done(), PATIENCE_S)
+            await until(lambda: len(answers) == 4 or task.done(), PATIENCE_S)
             task.cancel()
 
     asyncio.run(run())

@@ -129,7 +129,7 @@ def test_sigterm_takes_all_lanes_along(tmp_path: Path) -> None:
     until(lambda: all(log.is_file() and " up\n" in log.read_text() for log in logs), runner.poll)
     runner.send_signal(signal.SIGTERM)
     assert runner.wait(timeout=PATIENCE_S) == 128 + signal.SIGTERM
-    assert all(gone(int(log.read_text().split(" up\n")[0].split()[-1]), 20) for log in logs)
+    assert all(gone(int(log.read_text().split(" up\n")[0].split()[-1]), PATIENCE_S) for log in logs)
 
 
 @pytest.mark.parametrize("session", [True, False])

@@ -45,7 +45,7 @@ static void replaced(void)
 	beside = text_format("%s/out.new", dir);
 	victim = text_format("%s/victim", dir);
 	CHECK(!mkfifo(beside, 0600));
-	alarm(10);	/* nobody reads it */
+	alarm(240);	/* nobody reads it */
 	CHECK(!file_replace(path, "one", 3));
 	alarm(0);
 	file = fopen(victim, "w");

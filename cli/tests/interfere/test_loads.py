@@ -160,7 +160,7 @@ def test_interrupts(interfere: Interfere, load: str, words: str) -> None:
 @pytest.mark.skipif(len(CPUS) < 2, reason="interrupts between CPUs want two")
 def test_interrupts_among_all(interfere: Interfere) -> None:
     """Without --to, each of them interrupts the others."""
-    run = interfere("ipi", cpus=",".join(map(str, CPUS)), seconds=1)["loads"][0]
+    run = interfere("ipi", cpus=",".join(map(str, CPUS)), seconds=4)["loads"][0]
     assert run["interrupts"]["cpus"] == CPUS
     assert all(cpu["operations"] for cpu in run["cpus"])
 

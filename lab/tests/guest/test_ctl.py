@@ -64,7 +64,7 @@ def test_one_line_or_an_error(ctl: ctypes.CDLL, tmp_path: Path, parts: list[byte
         thread = threading.Thread(target=serve)
         thread.start()
         begin = time.monotonic()
-        said = _ask(ctl, path, 3000 if error == -errno.ETIMEDOUT else 20000)
+        said = _ask(ctl, path, 8000 if error == -errno.ETIMEDOUT else 20000)
         took = time.monotonic() - begin
         over.set()
         thread.join()

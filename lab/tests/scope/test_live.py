@@ -18,7 +18,7 @@ from isolab.scope import live as scopelive
 from isolab.scope import proof as scopeproof
 from scope_browser import parts
 from scope_simulated import simulated
-from waiting import until
+from waiting import PATIENCE_S, until
 
 
 @pytest.fixture(name="page")
@@ -50,7 +50,7 @@ def test_silence_is_no_answer(page: scopelive.Page) -> None:
     """Nothing was started: the proof must not take the names of lines for answers."""
     began = time.monotonic()
     assert asyncio.run(scopeproof.answering(page.address, 3)) == (set(), set())
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < PATIENCE_S
 
 
 def test_a_page_that_cannot_be_served_says_why(page: scopelive.Page, tmp_path: Path) -> None:
@@ -85,6 +85,6 @@ def test_a_process_that_is_left_is_found() -> None:
     subprocess.run(
         [sys.executable, "-c", orphan], env={**os.environ, scopeproof.TOKEN: token}, check=True
     )
-    assert len(scopeproof.wait(lambda: scopeproof.processes(token), 5)) == 1
+    assert len(scopeproof.wait(lambda: scopeproof.processes(token), PATIENCE_S)) == 1
     scopeproof.end(token)
-    assert scopeproof.wait(lambda: not scopeproof.processes(token), 5)
+    assert scopeproof.wait(lambda: not scopeproof.processes(token), PATIENCE_S)

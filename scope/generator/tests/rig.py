@@ -53,7 +53,7 @@ class Host:
     """A connection to a generator, and all that came over it."""
 
     def __init__(self, port: int, hello: Hello) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), 5)
+        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
         self.reader = FrameReader()
         self.sequence = 0
         self.acks: list[Ack] = []

@@ -180,7 +180,7 @@ def test_end(rig: Rig, number: signal.Signals) -> None:
     generator = rig.generator()
     assert rig.lines.is_socket() and rig.lines.stat().st_mode & 0o77 == 0
     generator.send_signal(number)
-    assert generator.wait(10) == 0
+    assert generator.wait(PATIENCE_S) == 0
     assert rig.keeper_gone()
 
 

@@ -26,7 +26,7 @@ from isolator_scope.protocol import (
     Stop,
 )
 from rig import Lines, Rig, account
-from waiting import comes
+from waiting import PATIENCE_S, comes
 
 MS = 1_000_000
 VECTORS = json.loads((Path(__file__).parents[2] / "tests/vectors.json").read_text())
@@ -171,7 +171,7 @@ def test_who_says_nothing_keeps_nobody_out(rig: Rig) -> None:
     silent = [socket.create_connection(("127.0.0.1", rig.port), 5) for _ in range(20)]
     newer = rig.host()
     assert newer.said.status == Status.OK
-    silent[0].settimeout(5)
+    silent[0].settimeout(PATIENCE_S)
     assert not silent[0].recv(1)
     host.until(lambda: host.closed)  # as there is a newer one
     newer.order(Ping())
@@ -257,7 +257,7 @@ def test_an_id_comes_once(rig: Rig) -> None:
     """
     generator = rig.generator()
     watching = Lines(rig.lines)
-    watching.socket.settimeout(10)
+    watching.socket.settimeout(PATIENCE_S)
     rig.kill(generator)
     rig.generator()
     came: list[int] = []
@@ -298,7 +298,7 @@ def test_memory_that_may_shrink(rig: Rig) -> None:
         hello: list[tuple[int, list[int]]] = [(0, []), (0, []), (-1, [file])]
         for number, files in hello:
             socket.send_fds(client, [number.to_bytes(8, "little", signed=True)], files)
-        _, errors = process.communicate(timeout=10)
+        _, errors = process.communicate(timeout=PATIENCE_S)
         client.close()
     os.close(file)
     rig.lines.unlink()
