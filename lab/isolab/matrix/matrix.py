@@ -62,6 +62,9 @@ def columns(configs: list[str] | None, flavours: list[str] | None,
     ]
 
 
+READERS = ("judge/campaign.py", "guests/observer.py", "matrix/cells.py")
+
+
 def _source(trigger: Trigger) -> str:
     """What a cell was measured with: it is worth nothing once the trigger has changed."""
     files = (LAB / "triggers").glob(f"{trigger.name}.*")
@@ -71,9 +74,13 @@ def _source(trigger: Trigger) -> str:
 
 @functools.cache
 def instrument(of: Machine) -> str:
-    """What measures a cell beside its trigger: the observer, the guest's programs, the machine."""
+    """What measures a cell beside its trigger: the observer, the guest's programs, the machine.
+
+    Also what orders the boots and reads what came of them.
+    """
     parts = [path for part in ("observer", "guest") for path in (LAB / part).rglob("*")
              if path.suffix in (".c", ".h", ".sh") and path.parent.name != "tests"]
+    parts += [LAB / "isolab" / name for name in READERS]
     return digest(*(path.read_bytes() for path in sorted(parts)), qemu.pick(of.target).version,
                   of.cpu, of.board)
 
@@ -233,15 +240,17 @@ def _measure(matrix: Matrix, column: Column, triggers: list[Trigger], resume: bo
     for trigger in todo:
         matrix.cells.pop((trigger.name, column.name), None)
     about = matrix.columns.setdefault(column.name, {})
-    same = about.get("kernel", {}).get("build") == built.key
+    by = instrument(column.of)
+    same = about.get("kernel", {}).get("build") == built.key and about.get("instrument") == by
     kept = any(name == column.name for _, name in matrix.cells)
-    # What this kernel's boots have shown is not forgotten while any of its cells stays.
+    # What this kernel's boots have shown, by this instrument, is not forgotten while any of its
+    # cells stays.
     if not (same and (kept or resume)):
         about["attempts"] = []
     about.update(
         {
             "config": column.config.name, "preemption": column.flavour,
-            "about": column.config.about, "append": column.config.append,
+            "about": column.config.about, "append": column.config.append, "instrument": by,
             "kernel": {"name": built.name, "release": built.version, "build": built.key},
         }
     )

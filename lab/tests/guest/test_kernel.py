@@ -106,3 +106,18 @@ def test_a_cell_is_of_the_same_kernel(
     assert measured.has(trigger, column, given())
     (place / "config").write_text("CONFIG_X=y\n")
     assert not measured.has(trigger, column, given())
+
+
+@pytest.mark.parametrize(("by", "stay"), [("of x86_64", True), ("another", False)])
+def test_attempts_of_another_instrument_are_forgotten(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str, stay: bool
+) -> None:
+    assert place.is_dir()
+    monkeypatch.setattr(matrix, "instrument", lambda of: f"of {of.name}")
+    column = matrix.columns(["isolator"], ["rt"])[0]
+    measured = matrix.Matrix(tmp_path / "matrix.json")
+    measured.cells["t", column.name] = {}
+    measured.columns[column.name] = {
+        "kernel": {"build": given().key}, "instrument": by, "attempts": [{"ended": "x"}]}
+    matrix._measure(measured, column, [], True, lambda: None)
+    assert bool(measured.columns[column.name]["attempts"]) == stay
