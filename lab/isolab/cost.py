@@ -9,8 +9,8 @@ from . import record, term
 from .guests import kernel, machine
 from .guests.guest import Guest, Outcome
 from .guests.kernel import Kernel
-from .judge import attempt, campaign
-from .judge.campaign import TUNED
+from .judge import attempt, jobs
+from .judge.jobs import TUNED
 from .judge.sound import boot_sound
 from .paths import OUT
 
@@ -120,7 +120,7 @@ GOALS = (
 
 
 def _job(which: Boot) -> str:
-    lines = ["run settings 5000 echo -1 >/proc/sys/kernel/sched_rt_runtime_us", campaign.FACTS]
+    lines = ["run settings 5000 echo -1 >/proc/sys/kernel/sched_rt_runtime_us", jobs.FACTS]
     if not which.stock and not which.icount:
         lines.append("run allow 5000 echo 1 >/proc/isolator/cpus")
         for module in ("lab_caller", "lab_traffic"):

@@ -17,13 +17,13 @@ from .guests import dmesg, initramfs, kernel, machine, selftests
 from .guests.guest import Event, Guest, Outcome, back, boot
 from .guests.kernel import Kernel
 from .guests.machine import Machine
-from .judge import attempt, campaign, claims, instrument
+from .judge import attempt, claims, instrument, jobs, readings
 from .matrix import cells
 from .matrix import claims as matrixclaims
 from .paths import OUT
 
-CONFIG = next(c for c in campaign.CONFIGS if c.isolates)
-PLAIN = next(c for c in campaign.CONFIGS if not c.isolates)
+CONFIG = next(c for c in jobs.CONFIGS if c.isolates)
+PLAIN = next(c for c in jobs.CONFIGS if not c.isolates)
 SLICE_S = 5.0
 # Slices that end by themselves took up to 12 s, and 15 beside other work.
 KILL_S = 35.0
@@ -68,7 +68,7 @@ def _stress(rng: random.Random) -> Slice:
     user = rng.random() < 0.5 or any(name in stressors.UNPRIVILEGED for name in chosen)
     command = f"stress-ng --quiet --timeout {SLICE_S:g} --vm-bytes 48M --temp-path /tmp {words}"
     return Slice(f"stress-ng, class {cls}: {', '.join(chosen)}{' (user)' if user else ''}",
-                 campaign.as_user(command) if user else command)
+                 jobs.as_user(command) if user else command)
 
 
 def _selftest(rng: random.Random, of: Machine) -> Slice:
@@ -113,14 +113,14 @@ def slices(seed: int, of: Machine = machine.X86_64) -> Iterator[Slice]:
         )
 
 
-def _ready(config: campaign.Config) -> list[str]:
+def _ready(config: jobs.Config) -> list[str]:
     """What comes ahead of the slices, the task among it."""
     return [
-        f"cpus {campaign.HOUSEKEEPING}", f"env ISO_CPU {campaign.ISOLATED}",
-        f"env HK_CPU {campaign.HOUSEKEEPING}", f"run settings 5000 {config.settings}",
-        f"run expand 10000 {campaign.EXPAND}",
-        campaign.FACTS,
-        *campaign.spinner(config),
+        f"cpus {jobs.HOUSEKEEPING}", f"env ISO_CPU {jobs.ISOLATED}",
+        f"env HK_CPU {jobs.HOUSEKEEPING}", f"run settings 5000 {config.settings}",
+        f"run expand 10000 {jobs.EXPAND}",
+        jobs.FACTS,
+        *jobs.spinner(config),
     ]
 
 
@@ -135,19 +135,19 @@ def _job(batch: list[Slice], slower: float = 1.0) -> str:
     for i, part in enumerate(batch):
         lines += [
             f"run begin-causes.{i} 10000 exec causes begin",
-            *campaign.window(
-                campaign.TRIGGER + i,
+            *jobs.window(
+                jobs.TRIGGER + i,
                 str(i),
                 [
                     _slice(i, part.command, slower),
-                    f"sleep {campaign.AFTER_MS}",
+                    f"sleep {jobs.AFTER_MS}",
                 ],
             ),
             f"run causes.{i} 10000 exec causes end",
-            f"file deliveries.{i} {campaign.DELIVERIES}",
+            f"file deliveries.{i} {jobs.DELIVERIES}",
         ]
     lines += [
-        *campaign.DELIVERED, "file status /proc/isolator/status", "ctl probe 5000 probe",
+        *jobs.DELIVERED, "file status /proc/isolator/status", "ctl probe 5000 probe",
         "ctl quit 5000 quit", "kill spinner 5000",
     ]
     return "\n".join(lines) + "\n"
@@ -162,35 +162,35 @@ def _plain_job(commands: list[str]) -> str:
 
 def _new(outcome: Outcome, name: str, before: str) -> list[str]:
     """The deadline misses in one of the kernel's lists that were not in the one before."""
-    old = campaign.misses(outcome, before) or []
-    return [miss for miss in campaign.misses(outcome, name) or [] if miss not in old]
+    old = readings.misses(outcome, before) or []
+    return [miss for miss in readings.misses(outcome, name) or [] if miss not in old]
 
 
 def _after(outcome: Outcome, slices: int) -> list[str]:
     """What only a deadline delivered behind the last window; a list that was not read."""
     names = [*(f"deliveries.{i}" for i in range(slices)), "deliveries"]
     missed = _new(outcome, "deliveries", f"deliveries.{slices - 1}")
-    unread = any(campaign.misses(outcome, name) is None for name in names)
-    return [*(f"behind the last window: {line}" for line in missed), *[campaign.UNREAD] * unread]
+    unread = any(readings.misses(outcome, name) is None for name in names)
+    return [*(f"behind the last window: {line}" for line in missed), *[readings.UNREAD] * unread]
 
 
 def _read(part: Slice, i: int, outcome: Outcome, log: str) -> dict[str, Any] | None:
-    window = outcome.windows.get(campaign.TRIGGER + i)
+    window = outcome.windows.get(jobs.TRIGGER + i)
     said = outcome.event("run", f"causes.{i}")
     ran = outcome.event("run", f"slice.{i}")
     if window is None or said is None or ran is None:
         return None
     text = said["out"] or ""
-    page = campaign.page(outcome, str(i))
+    page = readings.page(outcome, str(i))
     return {
-        "about": part.about, "command": part.command, **campaign.counts(window),
+        "about": part.about, "command": part.command, **readings.counts(window),
         "control": instrument.control(outcome), "returned": back(ran), "exit": ran["exit"],
         "seconds": ran["seconds"], "refused": refused(ran),
         "killed": sorted(killed(ran)), "killed_without": None,
         "answers": answers(ran), "missed": page.get("missed"),
         "stood_still_s": round(window["stood_still_ns"] / 1e9, 3),
         "kicks_of_others": window["kicks_of_others"],
-        "longest_wait_s": campaign.longest(text), "causes": cells.causes(text),
+        "longest_wait_s": readings.longest(text), "causes": cells.causes(text),
         "unaccounted": cells.accounted(text),
         "deliveries": _new(outcome, f"deliveries.{i}", f"deliveries.{i - 1}"),
         "entry_log": window["log"][:10],
@@ -349,7 +349,7 @@ def _attempt(batch: list[Slice], outcome: Outcome) -> tuple[list[dict[str, Any]]
         if read := _read(part, i, outcome, judged.log):
             found.append(read)
             log = dmesg.outside(log, f"slice.{i}")
-            closed.add(campaign.TRIGGER + i)
+            closed.add(jobs.TRIGGER + i)
     if not judged.void and len(found) < len(batch):
         ended = judged.ended or "windows are missing"
         judged = replace(judged, ended=f"{ended}, in: {batch[len(found)].about}")
@@ -395,7 +395,7 @@ def _hunt(
         slower = attempt.slower(threads)
         if not again:
             batch = [next(source) for _ in range(max(1, int(min(left, BOOT_S) / (SLICE_S + 2))))]
-        guest = Guest(built, _job(batch, slower), append=campaign.common(built.machine),
+        guest = Guest(built, _job(batch, slower), append=jobs.common(built.machine),
                       memory="2G", extra=extra, boot_s=30 * slower,
                       silence_s=(SLICE_S + 100) * slower,
                       total_s=(60 + len(batch) * (KILL_S + 10)) * slower, threads=threads)
@@ -418,7 +418,7 @@ def _without(
         return
     term.say(f"{len(parts)} slices did not end by themselves: the same without isolation")
     guest = Guest(built, _plain_job([part["command"] for part in parts]),
-                  append=campaign.common(built.machine), memory="2G",
+                  append=jobs.common(built.machine), memory="2G",
                   extra=selftests.directory(built.machine), boot_s=30, silence_s=SLICE_S + 100,
                   total_s=60 + len(parts) * (KILL_S + 10))
     outcome = boot(guest, OUT / "hunt" / f"{built.machine.prefix}without", _over)

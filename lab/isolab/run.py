@@ -13,8 +13,8 @@ from .guests.guest import Event, Outcome, boot
 from .guests.kernel import Kernel
 from .guests.machine import Machine
 from .header import Trigger
-from .judge import attempt, campaign, claims
-from .judge.campaign import CONFIGS, Config
+from .judge import attempt, claims, jobs, readings
+from .judge.jobs import CONFIGS, Config
 from .paths import OUT, SCHEMAS
 
 # How long the task runs without a tick in a boot that makes some triggers once more.
@@ -37,18 +37,18 @@ def _boot(config: Config, built: Kernel, triggers: list[Trigger], no_tick_s: flo
     early = Outcome(ours=config.isolates)
 
     def on_event(event: Event) -> str | None:
-        text = campaign.progress(config, event)
+        text = readings.progress(config, event)
         if text:
             term.say(text)
         # What is void or over already need not run to its end.
         early.events.append(event)
         if event["event"] == "ctl" and event["name"] == "end.quiet":
             early.windows = observer.read(built, log)[0]
-        return campaign.judge(config, early).over
+        return readings.judge(config, early).over
 
     threads = attempt.threads(attempts)
-    outcome = boot(campaign.guest(config, built, triggers, no_tick_s, threads), where, on_event)
-    found = campaign.judge(config, outcome, campaign.closes(config, triggers))
+    outcome = boot(jobs.guest(config, built, triggers, no_tick_s, threads), where, on_event)
+    found = readings.judge(config, outcome, readings.closes(config, triggers))
     # Of a boot that counts the claims judge the windows, but not the control.
     judged = () if found.over else outcome.windows
     entered = attempt.entered(outcome, judged) if config.isolates else ()
@@ -82,7 +82,7 @@ def _measure(
                 f"the last: {last['void']} (see {OUT}/run)",
                 attempts,
             )
-    found = campaign.result(config, triggers, outcome, built.machine)
+    found = readings.result(config, triggers, outcome, built.machine)
     found["attempts"] = attempts
     found["kernel"] = {
         "name": built.name, "release": built.version, "build": built.path.name, "hz": built.hz,

@@ -18,7 +18,7 @@ from .guests import arm64, distro, kernel, machine, packaged, qemu
 from .guests.guest import Event, Guest, Outcome, boot
 from .header import GuestTest
 from .instants import ways
-from .judge import attempt, campaign, counted, coverage, verdict, windows
+from .judge import attempt, counted, coverage, jobs, verdict, windows
 from .judge.verdict import Result
 from .paths import OUT
 from .scope import generator as scopegenerator
@@ -139,7 +139,7 @@ def _job(
     if slower > 1:
         lines.append(f"env SLOWER {slower:.0f}")
     # Isolation starts only in high-resolution mode.
-    lines.append(campaign.FACTS)
+    lines.append(jobs.FACTS)
     if settle:
         lines.append("run settled 120000 udevadm settle; systemctl is-system-running --wait")
     lines += [

@@ -9,7 +9,7 @@ import pytest
 from isolab import hunt, run, suite
 from isolab.guests.guest import ENDED, Guest, Outcome
 from isolab.guests.kernel import Kernel
-from isolab.judge import campaign, instrument
+from isolab.judge import instrument, jobs
 from isolab.matrix import matrix
 from test_attempt import NO_CLOCKS, NOT_READY, event, oops, outcome, window
 
@@ -43,7 +43,7 @@ def of_job(job: str, **more: Any) -> Outcome:
         name = rest.split(" ")[0]
         if word == "ctl" and name.startswith("begin."):
             number = int(rest.split(" window ")[1].split(" ")[0])
-            ms = 31.0 if number == campaign.NO_TICK else 0.3
+            ms = 31.0 if number == jobs.NO_TICK else 0.3
             windows[number] = window(number, seconds=ms)
             numbers[name.removeprefix("begin.")] = number
             events.append(event("ctl", name, answer={"window": number}))

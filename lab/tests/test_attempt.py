@@ -9,9 +9,9 @@ from isolab import term
 from isolab.guests import observer, qemu
 from isolab.guests.guest import ENDED, Outcome
 from isolab.guests.kernel import Kernel
-from isolab.judge import attempt, campaign
+from isolab.judge import attempt, jobs, readings
 from isolab.judge.attempt import judge
-from isolab.judge.campaign import CONFIGS
+from isolab.judge.jobs import CONFIGS
 from isolab.paths import TOP
 
 STOCK, TUNED, ISOLATOR = CONFIGS
@@ -215,7 +215,7 @@ def test_what_an_excused_boot_complained_of_before_counts() -> None:
 )
 def test_which_boots_are_thrown_away(what: dict[str, Any], isolates: str, compared: str) -> None:
     for config, expected in ((ISOLATOR, isolates), (STOCK, compared), (TUNED, compared)):
-        found = campaign.judge(config, outcome(ours=config.isolates, **what))
+        found = readings.judge(config, outcome(ours=config.isolates, **what))
         said = "void" if found.void else "ended" if found.ended else "good"
         assert said == expected, config.name
         assert not found.excused
@@ -238,11 +238,11 @@ def test_only_what_may_leaves_processes_behind() -> None:
 
 @pytest.mark.parametrize(("ticks", "void"), [(101, True), (100, False)])
 def test_tuned_is_worth_something_with_its_tick_stopped(ticks: int, void: bool) -> None:
-    quiet = window(campaign.QUIET, ticks, entries_by_vector={attempt.TIMERS[0]: ticks})
-    windows = {campaign.QUIET: quiet}
-    assert bool(campaign.judge(TUNED, outcome(ours=False, windows=windows)).void) == void
-    assert not campaign.judge(STOCK, outcome(ours=False, windows=windows)).void
-    assert not campaign.judge(ISOLATOR, outcome(windows=windows)).void
+    quiet = window(jobs.QUIET, ticks, entries_by_vector={attempt.TIMERS[0]: ticks})
+    windows = {jobs.QUIET: quiet}
+    assert bool(readings.judge(TUNED, outcome(ours=False, windows=windows)).void) == void
+    assert not readings.judge(STOCK, outcome(ours=False, windows=windows)).void
+    assert not readings.judge(ISOLATOR, outcome(windows=windows)).void
 
 
 def test_more_than_one_excuse_concludes_nothing() -> None:
@@ -266,7 +266,7 @@ def test_closed_windows_are_judged_whatever_comes_after() -> None:
     """The constructions of a silent hang: four such boots of five were no failure once."""
     windows = {1: window(1, 7), 2: window(2), 100: window(100, 3)}
     hang = outcome(windows=windows, died="no report for 75 s")
-    said = attempt.record(campaign.judge(ISOLATOR, hang), attempt.entered(hang))
+    said = attempt.record(readings.judge(ISOLATOR, hang), attempt.entered(hang))
     texts = attempt.broken([said])
     assert "attempt 1: the guest ended: no report for 75 s" in texts
     assert any("window 1: 7 kernel entries" in t for t in texts)

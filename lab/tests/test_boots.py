@@ -33,7 +33,7 @@ from boots import (
 )
 from isolab import header, hunt, run, suite, term
 from isolab.guests.guest import ENDED, Guest, Outcome
-from isolab.judge import attempt, campaign, instrument
+from isolab.judge import attempt, instrument, jobs
 from isolab.matrix import matrix
 from test_attempt import NO_CLOCKS, oops, outcome, window
 from test_suite import DONE, LOG
@@ -260,7 +260,7 @@ def test_hunt_wants_every_window(boots: Any, monkeypatch: pytest.MonkeyPatch) ->
 
     def short(guest: Guest) -> Outcome:
         found = of_job(guest.job)
-        del found.windows[campaign.TRIGGER]
+        del found.windows[jobs.TRIGGER]
         return found
 
     boots([short])

@@ -10,7 +10,7 @@ import pytest
 from boots import CAUSES, PAGE, clockless, good, hangs, of_job, other, panics, unseen
 from isolab import header, hunt, term
 from isolab.guests.guest import ENDED, Guest, Outcome
-from isolab.judge import attempt, campaign, claims
+from isolab.judge import attempt, claims, jobs
 from isolab.matrix import cells as matrixcells
 from isolab.matrix import matrix
 from test_attempt import oops
@@ -130,7 +130,7 @@ def test_matrix_forgets_no_boot_of_a_kernel_whose_cells_it_keeps(
         ("causes.static-keys", "out", UNACCOUNTED),
         ("causes.static-keys", "out", CAUSES.replace("longest_ns 0", "longest_ns 1600000000")),
         ("causes.static-keys", "out", CAUSES.replace("longest_ns 0", "")),
-        ("end.static-keys", "answer", {**PAGE, "missed": 1, "window": campaign.TRIGGER}),
+        ("end.static-keys", "answer", {**PAGE, "missed": 1, "window": jobs.TRIGGER}),
     ],
 )
 def test_matrix_judges_what_an_excused_boot_did_before(boots: Any, told: Any) -> None:
@@ -208,10 +208,10 @@ def test_matrix_has_a_miss_once(boots: Any, tmp_path: Path, inside: bool) -> Non
 
 @pytest.mark.parametrize("command", ["run", "matrix", "hunt"])
 def test_what_was_asked_for_last_has_its_time_before_the_list_is_read(command: str) -> None:
-    config = campaign.CONFIGS[-1]
+    config = jobs.CONFIGS[-1]
     triggers = [t for t in header.triggers() if "run" in t.used_in][:2]
     job = {
-        "run": lambda: campaign.job(config, triggers, 30.0),
+        "run": lambda: jobs.job(config, triggers, 30.0),
         "matrix": lambda: matrixcells.job(config, triggers),
         "hunt": lambda: hunt._job([hunt.Slice("x", "true")] * 2),
     }[command]().splitlines()

@@ -11,7 +11,7 @@ import pytest
 from isolab import header, suite, term
 from isolab.guests import distro, observer
 from isolab.guests.kernel import Kernel
-from isolab.judge import campaign
+from isolab.judge import jobs
 from isolab.paths import LAB, TOP
 
 
@@ -219,8 +219,8 @@ def test_every_key_is_in_the_description() -> None:
 
 
 def test_a_job_closes_every_window() -> None:
-    for config in campaign.CONFIGS:
-        lines = campaign.job(config, header.triggers(), 30).splitlines()
+    for config in jobs.CONFIGS:
+        lines = jobs.job(config, header.triggers(), 30).splitlines()
         opened = [line.split()[1][6:] for line in lines if line.startswith("ctl begin.")]
         closed = [line.split()[1][4:] for line in lines if line.startswith("ctl end.")]
         assert opened == closed

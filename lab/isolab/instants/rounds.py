@@ -12,7 +12,7 @@ from .. import term
 from ..guests import observer, selftests
 from ..guests.guest import Guest, Outcome, boot, how
 from ..guests.kernel import Kernel
-from ..judge import attempt, campaign
+from ..judge import attempt, jobs
 from ..paths import BUILD, OUT
 from . import image, module
 from .plan import (
@@ -108,7 +108,7 @@ def _job(of: image.Image, limit_s: float) -> str:
     at = f"/{selftests.GUEST}"
     where = " ".join(f"{name}={of.symbols[name]:#x}" for name in module.SYMBOLS)
     steps = [
-        campaign.FACTS,
+        jobs.FACTS,
         f"run module 10000 insmod {at}/{module.NAME} {where}",
     ]
     steps.append(f"run instants {int(limit_s * 1000)} exec /lab/bin/instants {at}/plan")

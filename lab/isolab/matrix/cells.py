@@ -7,8 +7,8 @@ from typing import Any
 from ..guests.guest import Guest, Outcome
 from ..guests.kernel import Kernel
 from ..header import Trigger
-from ..judge import attempt, campaign, instrument
-from ..judge.campaign import HOUSEKEEPING, ISOLATED, Config
+from ..judge import attempt, instrument, jobs, readings
+from ..judge.jobs import HOUSEKEEPING, ISOLATED, Config
 
 Cell = dict[str, Any]
 QUIET_S = 2.0
@@ -23,30 +23,30 @@ def job(config: Config, triggers: list[Trigger]) -> str:
     """The guest's job: a quiet window, then each trigger in a window of its own."""
     lines = [
         f"cpus {HOUSEKEEPING}", f"env ISO_CPU {ISOLATED}", f"env HK_CPU {HOUSEKEEPING}",
-        f"run settings 5000 {config.settings}", f"run expand 10000 {campaign.EXPAND}",
-        f"{campaign.FACTS}; uname -a",
-        "run arm 10000 exec causes arm", *campaign.spinner(config),
-        *campaign.window(campaign.QUIET, "quiet", [f"sleep {int(QUIET_S * 1000)}"]),
+        f"run settings 5000 {config.settings}", f"run expand 10000 {jobs.EXPAND}",
+        f"{jobs.FACTS}; uname -a",
+        "run arm 10000 exec causes arm", *jobs.spinner(config),
+        *jobs.window(jobs.QUIET, "quiet", [f"sleep {int(QUIET_S * 1000)}"]),
     ]
     for i, trigger in enumerate(triggers):
         lines += [
             f"run begin-causes.{trigger.name} 10000 exec causes begin",
-            *campaign.window(campaign.TRIGGER + i, trigger.name,
-                             [campaign.fire(trigger), f"sleep {campaign.AFTER_MS}"]),
+            *jobs.window(jobs.TRIGGER + i, trigger.name,
+                             [jobs.fire(trigger), f"sleep {jobs.AFTER_MS}"]),
             f"run causes.{trigger.name} 10000 exec causes end",
         ]
     lines += ["ctl probe 5000 probe"]
     if config.isolates:
-        lines += campaign.DELIVERED
+        lines += jobs.DELIVERED
     lines += ["ctl quit 5000 quit", "kill spinner 5000"]
     return "\n".join(lines) + "\n"
 
 
 def guest(config: Config, kernel: Kernel, triggers: list[Trigger], threads: str = "") -> Guest:
     slower = attempt.slower(threads)
-    triggers = campaign.patient(triggers, threads)
+    triggers = jobs.patient(triggers, threads)
     longest = max(t.timeout_s for t in triggers)
-    common = campaign.common(kernel.machine)
+    common = jobs.common(kernel.machine)
     append = " ".join(a for a in (common, config.append, triggers[0].append) if a)
     return Guest(
         kernel,
@@ -130,14 +130,14 @@ def _deltas(text: str) -> dict[str, int]:
 
 def cell(config: Config, trigger: Trigger, i: int, outcome: Outcome) -> Cell | None:
     """The cell of the boot's @i-th trigger; None if the guest did not get that far."""
-    window = outcome.windows.get(campaign.TRIGGER + i)
+    window = outcome.windows.get(jobs.TRIGGER + i)
     said = outcome.event("run", f"causes.{trigger.name}")
     if window is None or said is None:
         return None
-    found: Cell = campaign.fired(outcome, trigger)
+    found: Cell = readings.fired(outcome, trigger)
     text = said["out"] or ""
-    counts = campaign.counts(window)
-    found.update(counts if config.isolates else campaign.asked(counts))
+    counts = readings.counts(window)
+    found.update(counts if config.isolates else readings.asked(counts))
     found["control"] = instrument.control(outcome)
     found["causes"] = causes(text)
     found["misses"] = found["queued"] = None
@@ -146,12 +146,12 @@ def cell(config: Config, trigger: Trigger, i: int, outcome: Outcome) -> Cell | N
         found["outcome"] = "missing"
     found["unaccounted"] = []
     if config.isolates:
-        page = campaign.page(outcome, trigger.name)
+        page = readings.page(outcome, trigger.name)
         deltas = _deltas(text)
         found.update(deltas)
         found["misses"] = page.get("missed")
-        found["longest_wait_s"] = campaign.longest(text)
-        found["longest_call_s"] = campaign.longest(text, "call")
+        found["longest_wait_s"] = readings.longest(text)
+        found["longest_call_s"] = readings.longest(text, "call")
         found["unaccounted"] = accounted(text)
         if found["outcome"] == "done" and deltas["queued"]:
             found["outcome"] = "waited"
@@ -160,7 +160,7 @@ def cell(config: Config, trigger: Trigger, i: int, outcome: Outcome) -> Cell | N
 
 def entered(batch: list[Trigger], got: list[Trigger], outcome: Outcome) -> list[str]:
     """What closed windows show that no cell is judged by: the quiet one, and of lost cells."""
-    judged = {campaign.TRIGGER + i for i, t in enumerate(batch) if t in got or t.cls == "immediate"}
+    judged = {jobs.TRIGGER + i for i, t in enumerate(batch) if t in got or t.cls == "immediate"}
     return attempt.entered(outcome, judged)
 
 
@@ -171,14 +171,14 @@ def delivered(batch: list[Trigger], outcome: Outcome, over: bool, inside: int) -
     guest came so far; it is not where one ended ahead of that, for a reason of its own (@over) or
     as a trigger did not come back.
     """
-    found = campaign.misses(outcome)
+    found = readings.misses(outcome)
     if found is not None:
         between = len(found) - inside
         if between <= 0:
             return []
         return [f"between windows {between} of {len(found)}: {line}" for line in found]
-    whole = all(campaign.fired(outcome, trigger)["returned"] for trigger in batch)
-    return [campaign.UNREAD] if whole and not over else []
+    whole = all(readings.fired(outcome, trigger)["returned"] for trigger in batch)
+    return [readings.UNREAD] if whole and not over else []
 
 
 def _exit(trigger: Trigger, outcome: Outcome) -> int | None:

@@ -12,9 +12,9 @@ from typing import Any
 from .. import catalogue, table
 from ..guests import machine
 from ..header import Trigger
-from ..judge import campaign
+from ..judge import jobs
 
-CONFIGS = tuple(config.name for config in campaign.CONFIGS)
+CONFIGS = tuple(config.name for config in jobs.CONFIGS)
 FLAVOURS = ("rt", "nort")
 # Beside a figure of stock: it proves nothing.
 NOBODY = "†"

@@ -18,7 +18,7 @@ from ..guests.guest import Event, Outcome, back, boot
 from ..guests.kernel import Kernel
 from ..guests.machine import Machine
 from ..header import Trigger
-from ..judge import attempt, campaign
+from ..judge import attempt, jobs, readings
 from ..paths import LAB, OUT, SCHEMAS, TOP, digest
 from . import cells, markdown
 from . import claims as matrixclaims
@@ -34,7 +34,7 @@ PAGE = TOP / "docs" / "catalogue.md"
 class Column:
     """A configuration on a preemption model, and the kernel that it boots."""
 
-    config: campaign.Config
+    config: jobs.Config
     flavour: str
     of: Machine = machine.X86_64
 
@@ -57,12 +57,12 @@ def columns(configs: list[str] | None, flavours: list[str] | None,
         Column(config, flavour, of)
         for flavour in FLAVOURS
         if not flavours or flavour in flavours
-        for config in campaign.CONFIGS
+        for config in jobs.CONFIGS
         if not configs or config.name in configs
     ]
 
 
-READERS = ("judge/campaign.py", "guests/observer.py", "matrix/cells.py")
+READERS = ("judge/jobs.py", "judge/readings.py", "guests/observer.py", "matrix/cells.py")
 
 
 def _source(trigger: Trigger) -> str:
@@ -129,7 +129,7 @@ class Matrix:
 
 
 def _progress(column: Column, event: Event) -> None:
-    text = campaign.progress(column.config, event)
+    text = readings.progress(column.config, event)
     if text and not event["name"].startswith(("arm", "begin-causes", "causes")):
         term.say(text.replace(column.config.name, column.name, 1))
 
@@ -159,14 +159,14 @@ def _not_back(name: str) -> str:
 
 
 def _judge(
-    config: campaign.Config, batch: list[Trigger], outcome: Outcome, lost: str | None
+    config: jobs.Config, batch: list[Trigger], outcome: Outcome, lost: str | None
 ) -> attempt.Attempt:
     """What a boot is good for; @lost: what did not come back first.
 
     Its cell says so itself, and the guest was ended for it alone.  But where an isolated core
     hangs, its window is never closed: that leaves no cell, and has to be said of the guest.
     """
-    found = campaign.judge(config, outcome)
+    found = readings.judge(config, outcome)
     made = {t.name for i, t in enumerate(batch) if cells.cell(config, t, i, outcome)}
     due = [t.name for t in batch]
     if lost and found.over == _not_back(lost) and (lost in made or not config.isolates):
@@ -220,9 +220,9 @@ def _measure_batch(matrix: Matrix, column: Column, built: Kernel, batch: list[Tr
             }
         )
         attempts.append(mine[-1])
-        quiet = outcome.windows.get(campaign.QUIET)
+        quiet = outcome.windows.get(jobs.QUIET)
         if quiet and got:
-            matrix.columns.setdefault(column.name, {})["quiet"] = campaign.counts(quiet)
+            matrix.columns.setdefault(column.name, {})["quiet"] = readings.counts(quiet)
         left = [t for t in left if t not in got]
         # A run that is ended early is not lost, nor what it has shown.
         save()

@@ -12,7 +12,7 @@ from .. import record, term
 from ..guests import kernel, observer, packed
 from ..guests.guest import Event, Guest, Outcome, boot
 from ..guests.kernel import Kernel
-from ..judge import attempt, campaign
+from ..judge import attempt, jobs, readings
 from ..paths import OUT
 from . import naming, schedule
 from .causes import BY_NAME, CAUSES
@@ -42,7 +42,7 @@ WORST = 20000
 # It is ended when the windows are over; what it costs is measured for some seconds before,
 # without causes and without a result.
 MEASURE = (
-    f"taskset 3 /lab/bin/isolator measure noise -c {campaign.ISOLATED} -t 3600 "
+    f"taskset 3 /lab/bin/isolator measure noise -c {jobs.ISOLATED} -t 3600 "
     f"--threshold {THRESHOLD_US}us --why {THRESHOLD_US}us --worst {WORST} --output {RESULT}"
 )
 STARTS_MS = 50000
@@ -71,10 +71,10 @@ def _line(window: schedule.Window) -> str:
 
 def job(windows: list[schedule.Window]) -> str:
     lines = [
-        f"cpus {campaign.HOUSEKEEPING}",
-        campaign.FACTS,
+        f"cpus {jobs.HOUSEKEEPING}",
+        jobs.FACTS,
         f"run group 5000 mkdir {GROUP} && echo +cpu >/sys/fs/cgroup/cgroup.subtree_control",
-        f"run target 5000 taskset {1 << campaign.ISOLATED:x} /lab/bin/mark target",
+        f"run target 5000 taskset {1 << jobs.ISOLATED:x} /lab/bin/mark target",
         f"start measure echo 0 >{GROUP}/cgroup.procs; exec {MEASURE}",
         f"run started {STARTS_MS} {STARTED}", *map(_line, windows), "kill measure 30000",
         *packed.lines("measure", RESULT),
@@ -89,7 +89,7 @@ def progress(event: Event) -> str | None:
     elif event["event"] == "died":
         return f"isolator measure ended before its time: {event['out']}"
     elif event["event"] == "run" and name.startswith("window."):
-        said = campaign.last_json(event["out"])
+        said = readings.last_json(event["out"])
         made = [i["cause"] for i in said.get("injected", [])]
         term.say(f"{name}: {', '.join(made) or 'quiet'}")
     return attempt.no_clocks(Outcome(events=[event]))
@@ -102,7 +102,7 @@ def read_windows(
     found = []
     for window in windows:
         event = outcome.event("run", f"window.{window.number}") or {}
-        said = campaign.last_json(event.get("out"))
+        said = readings.last_json(event.get("out"))
         if [i["cause"] for i in said.get("injected", [])] != list(window.causes) or not said:
             raise term.LabError(
                 f"window {window.number} ({', '.join(window.causes) or 'quiet'}) was not made: "
@@ -139,7 +139,7 @@ def _guest(
     """One boot; without a part it is void."""
     where = OUT / "attribution" / f"boot-{number}"
     slower = attempt.slower(threads)
-    guest = Guest(built, job(windows), append=campaign.TUNED, undisturbed=True, spare_port=True,
+    guest = Guest(built, job(windows), append=jobs.TUNED, undisturbed=True, spare_port=True,
                   boot_s=30 * slower, silence_s=60 * slower,
                   total_s=(60 + 3 * len(windows)) * slower, threads=threads)
     outcome = boot(guest, where, progress)

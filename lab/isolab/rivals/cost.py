@@ -9,7 +9,7 @@ from typing import Any
 from .. import record, term
 from ..guests import kernel, qemu
 from ..guests.guest import Guest, Outcome
-from ..judge import attempt, campaign
+from ..judge import attempt, jobs
 from ..judge.sound import boot_sound
 from ..paths import OUT
 
@@ -76,7 +76,7 @@ def plan(rounds: int = ROUNDS) -> list[Run]:
 
 def job(runs: list[Run]) -> str:
     lines = [
-        campaign.FACTS,
+        jobs.FACTS,
         "run target 5000 /lab/bin/mark target",
     ]
     for run in runs:

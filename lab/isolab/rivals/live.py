@@ -7,7 +7,7 @@ from typing import Any
 from .. import record, term
 from ..guests import kernel, packed, qemu
 from ..guests.guest import Event, Guest, Outcome
-from ..judge import attempt, campaign
+from ..judge import attempt, jobs
 from ..judge.sound import boot_sound
 from ..paths import OUT
 from . import cost
@@ -44,7 +44,7 @@ def plan(rounds: int = ROUNDS) -> list[Run]:
 
 
 def job(runs: list[Run]) -> str:
-    lines = [campaign.FACTS]
+    lines = [jobs.FACTS]
     for run in runs:
         command = COMMANDS[run.program].format(samples=SAMPLES)
         lines += [f"run {run.name} {RUN_MS} {command}", *packed.lines(run.name, SAID)]

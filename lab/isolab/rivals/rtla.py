@@ -9,7 +9,7 @@ from typing import Any
 from .. import record, term
 from ..guests import distro, initramfs
 from ..guests.guest import Event, Guest, Outcome, boot
-from ..judge import attempt, campaign
+from ..judge import attempt, jobs
 from ..paths import BUILD, LAB, OUT
 
 SCRIPT = LAB / "host" / "rtla"
@@ -34,7 +34,7 @@ def _programs() -> dict[str, bytes]:
 def job() -> str:
     return "\n".join(
         [
-            campaign.FACTS,
+            jobs.FACTS,
             "run settled 120000 udevadm settle; systemctl is-system-running --wait",
             f"run rtla {SECONDS * 1000} exec python3 /lab/tests/rtla.py {RESULT}",
             f"whole rtla {RESULT}", "",

@@ -23,7 +23,7 @@ from .. import term
 from ..guests import guest, qemu
 from ..guests.guest import Event, Guest, Outcome
 from ..guests.kernel import Kernel
-from ..judge import attempt, campaign
+from ..judge import attempt, jobs
 from ..paths import OUT
 from . import generator
 
@@ -124,7 +124,7 @@ class ScopeGuest:
         self._port = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._stack.callback(self._port.close)
         self._port.connect(str(self._orders))
-        facts = self.do(f"{campaign.SETTLED}; {campaign.HRES}", 60)
+        facts = self.do(f"{jobs.SETTLED}; {jobs.HRES}", 60)
         if lost := attempt.clocks(facts, self.kernel.ours):
             code = term.INCONCLUSIVE if lost.void else term.ERROR
             raise term.LabError(f"{lost.over}; try again", code)

@@ -9,7 +9,7 @@ from boots import Boot, clockless, excused
 from isolab import cost, term
 from isolab.guests.guest import Guest, Outcome
 from isolab.guests.kernel import Kernel
-from isolab.judge import campaign, sound
+from isolab.judge import jobs, sound
 from test_attempt import outcome
 
 KERNEL = Kernel("isolator-rt", Path("/nowhere/rt-1"))
@@ -69,7 +69,7 @@ def test_costs_tell_which_boot_it_was(boots: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(cost, "_costs", lambda *_: {})
     attempts: list[Any] = []
     for which in cost.BOOTS[:2]:
-        assert campaign.FACTS in cost._job(which).splitlines()
+        assert jobs.FACTS in cost._job(which).splitlines()
         boots(clockless, fine)
         cost._measure(which, KERNEL, attempts)
     names = [which.name for which in cost.BOOTS[:2]]

@@ -10,8 +10,8 @@ from boots import of_job, ready
 from isolab import header, term
 from isolab.guests import kernel, observer
 from isolab.guests.guest import Outcome
-from isolab.judge import attempt, campaign, claims, instrument
-from isolab.judge.campaign import CONFIGS
+from isolab.judge import attempt, claims, instrument, jobs, readings
+from isolab.judge.jobs import CONFIGS
 from isolab.matrix import cells
 from test_attempt import event, outcome, window
 
@@ -19,20 +19,20 @@ STOCK, TUNED, ISOLATOR = CONFIGS
 TRIGGERS = [t for t in header.triggers() if "run" in t.used_in]
 
 
-def _outcome(config: campaign.Config = ISOLATOR) -> Outcome:
-    return of_job(campaign.job(config, TRIGGERS, 30.0), ours=config.isolates)
+def _outcome(config: jobs.Config = ISOLATOR) -> Outcome:
+    return of_job(jobs.job(config, TRIGGERS, 30.0), ours=config.isolates)
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda c: c.name)
-def test_the_sums_are_those_of_all_windows(config: campaign.Config) -> None:
+def test_the_sums_are_those_of_all_windows(config: jobs.Config) -> None:
     found = _outcome(config)
     numbers = [n for n in found.windows if n not in instrument.CONTROLS]
-    assert {campaign.QUIET, campaign.LOAD} <= set(numbers)
-    assert (campaign.NO_TICK in numbers) == config.isolates
+    assert {jobs.QUIET, jobs.LOAD} <= set(numbers)
+    assert (jobs.NO_TICK in numbers) == config.isolates
     for i, n in enumerate(numbers):
         entries = {"sysvec_call_function": 1 << i}
         found.windows[n].update(kernel_entries=1 << i, entries_by_vector=entries)
-    said = campaign.result(config, TRIGGERS, found)
+    said = readings.result(config, TRIGGERS, found)
     assert said["kernel_entries"] == (1 << len(numbers)) - 1
     assert said["entries_by_vector"] == {"sysvec_call_function": (1 << len(numbers)) - 1}
     assert said["control"] == instrument.BREAKPOINTS
@@ -50,10 +50,10 @@ def test_neither_task_lends_the_other_its_control(start: int, seen: int | None) 
     found.windows[number]["entries_by_vector"] = {instrument.BREAKPOINT[0]: seen}
     if seen is None:
         del found.windows[number]
-    said = campaign.result(ISOLATOR, TRIGGERS, found)
+    said = readings.result(ISOLATOR, TRIGGERS, found)
     assert said["control"] == seen and instrument.blind(said)
     # Stock has one.
-    assert not instrument.blind(campaign.result(STOCK, TRIGGERS, _outcome(STOCK)))
+    assert not instrument.blind(readings.result(STOCK, TRIGGERS, _outcome(STOCK)))
 
 
 def test_breaches_of_each_window_are_summed() -> None:
@@ -63,7 +63,7 @@ def test_breaches_of_each_window_are_summed() -> None:
             e["answer"] = {**e["answer"], "missed": 1}
         if e["name"] == "deliveries-no-tick":
             e["text"] = "cpu 1 deadline_miss kind call\n"
-    said = campaign.result(ISOLATOR, TRIGGERS, found)
+    said = readings.result(ISOLATOR, TRIGGERS, found)
     assert said["missed"] == 4 and said["deliveries"] == ["cpu 1 deadline_miss kind call"]
 
 
@@ -71,9 +71,9 @@ def test_breaches_of_each_window_are_summed() -> None:
     ("deliveries", "cpu 1 immediate kind nmi\n", []),
     ("deliveries", "cpu 1 deadline_miss kind irq\n  f+0x1/0x2\n",
      ["cpu 1 deadline_miss kind irq; f+0x1/0x2"]),
-    ("deliveries", None, [campaign.UNREAD]),
+    ("deliveries", None, [readings.UNREAD]),
     ("deliveries-no-tick", "cpu 1 immediate kind nmi\n", ["cpu 1 immediate kind nmi"]),
-    ("deliveries-no-tick", None, [campaign.UNREAD]),
+    ("deliveries-no-tick", None, [readings.UNREAD]),
 ])
 def test_a_miss_between_the_windows_of_either_task_is_told(
     name: str, text: str | None, said: list[str]
@@ -84,13 +84,13 @@ def test_a_miss_between_the_windows_of_either_task_is_told(
         {**e, "text": text} if e["name"] == name else e
         for e in found.events if e["name"] != name or text is not None
     ]
-    assert campaign.result(ISOLATOR, TRIGGERS, found)["deliveries"] == said
+    assert readings.result(ISOLATOR, TRIGGERS, found)["deliveries"] == said
 
 
 def test_the_worst_second_of_all_windows_counts() -> None:
     found = _outcome()
-    found.windows[campaign.LOAD]["user_instructions_per_second_min"] = 7
-    said = campaign.result(ISOLATOR, TRIGGERS, found)
+    found.windows[jobs.LOAD]["user_instructions_per_second_min"] = 7
+    said = readings.result(ISOLATOR, TRIGGERS, found)
     assert said["user_instructions_per_second_min"] == 7
     assert said["load"]["user_per_s"] == 7
 
@@ -108,24 +108,24 @@ def test_the_worst_second_of_all_windows_counts() -> None:
 )
 def test_a_trigger_by_its_own_word(returned: bool, out: str | None, expected: Any) -> None:
     trigger = next(t for t in TRIGGERS if t.kind != "self")
-    said = campaign.fired(outcome(events=[event("run", trigger.name, returned=returned, out=out)]),
+    said = readings.fired(outcome(events=[event("run", trigger.name, returned=returned, out=out)]),
                           trigger)
     assert (said["worked"], said["returned"]) == expected
     own = next(t for t in TRIGGERS if t.kind == "self")
     error = event("ctl", own.name, answer={"error": "the spinning thread does not answer"})
-    assert not campaign.fired(outcome(events=[error]), own)["returned"]
-    nothing = campaign.fired(outcome(), trigger)
+    assert not readings.fired(outcome(events=[error]), own)["returned"]
+    nothing = readings.fired(outcome(), trigger)
     assert not nothing["worked"] and not nothing["returned"]
 
 
 def test_a_handlers_return_is_no_interruption_without_ticks_either() -> None:
     """In a tick of the isolated task it is the task's own, so it is on stock and tuned."""
     by_vector = {"entry_SYSCALL_64": 5, "sysvec_reschedule_ipi": 2}
-    number = campaign.TRIGGER
+    number = jobs.TRIGGER
     for config, entries, own in ((STOCK, 2, 5), (TUNED, 2, 5), (ISOLATOR, 7, 0)):
         found = _outcome(config)
         found.windows[number].update(kernel_entries=7, entries_by_vector=dict(by_vector))
-        (item, *_) = campaign.result(config, TRIGGERS, found)["triggers"]
+        (item, *_) = readings.result(config, TRIGGERS, found)["triggers"]
         assert (item["kernel_entries"], item["tick_entries"]) == (entries, own), config.name
         of_cell = of_job(cells.job(config, TRIGGERS[:1]), ours=config.isolates)
         of_cell.windows[number].update(kernel_entries=7, entries_by_vector=dict(by_vector))
@@ -154,15 +154,15 @@ def test_the_recipe_is_audited(out: str | None, expected: list[str]) -> None:
     found = _outcome(TUNED)
     (said,) = (e for e in found.events if e["name"] == "audit")
     said["out"] = out
-    assert campaign.result(TUNED, TRIGGERS, found)["audit"] == expected
-    assert "audit" not in campaign.result(STOCK, TRIGGERS, _outcome(STOCK))
+    assert readings.result(TUNED, TRIGGERS, found)["audit"] == expected
+    assert "audit" not in readings.result(STOCK, TRIGGERS, _outcome(STOCK))
 
 
 def test_held_is_waited() -> None:
-    items = campaign.result(ISOLATOR, TRIGGERS, _outcome())["triggers"]
+    items = readings.result(ISOLATOR, TRIGGERS, _outcome())["triggers"]
     assert {i["outcome"] for i in items} == {"waited"}
     assert all(i["queued"] == i["deferred"] == i["excluded"] == 1 for i in items)
-    items = campaign.result(STOCK, TRIGGERS, _outcome(STOCK))["triggers"]
+    items = readings.result(STOCK, TRIGGERS, _outcome(STOCK))["triggers"]
     assert {i["outcome"] for i in items} == {"done"}
 
 
@@ -178,9 +178,9 @@ def test_held_is_waited() -> None:
     ],
 )
 def test_the_longest_hold_of_the_isolated_cpu(text: str | None, expected: float | None) -> None:
-    assert campaign.longest(text) == expected
-    assert campaign.longest(text, "call") == (0.005 if expected else expected)
-    assert campaign.longest(text, "signal") is None
+    assert readings.longest(text) == expected
+    assert readings.longest(text, "call") == (0.005 if expected else expected)
+    assert readings.longest(text, "signal") is None
 
 
 def test_a_cell_says_what_it_was_measured_with() -> None:
@@ -255,11 +255,11 @@ def test_tick_per_s() -> None:
 def test_a_load_that_died_is_none() -> None:
     died = event("died", "load-stress", returned=True, exit=127, out="sh: nice: not found\n")
     ended = event("killed", "load-stress", returned=True)
-    quiet = {campaign.QUIET: window(campaign.QUIET, 0)}
+    quiet = {jobs.QUIET: window(jobs.QUIET, 0)}
 
-    def judged(config: campaign.Config, load: dict[str, Any]) -> attempt.Attempt:
+    def judged(config: jobs.Config, load: dict[str, Any]) -> attempt.Attempt:
         of = outcome(events=[*ready(), load], windows=quiet, ours=config.isolates)
-        return campaign.judge(config, of)
+        return readings.judge(config, of)
 
     assert judged(STOCK, died).void == "load-stress died: sh: nice: not found"
     assert judged(ISOLATOR, died).ended == "load-stress died: sh: nice: not found"
@@ -267,7 +267,7 @@ def test_a_load_that_died_is_none() -> None:
 
 
 def test_the_task_ticks_and_yields_as_its_limits_say() -> None:
-    job = campaign.job(ISOLATOR, TRIGGERS, 30.0).splitlines()
+    job = jobs.job(ISOLATOR, TRIGGERS, 30.0).splitlines()
     started = [line.split() for line in job if line.startswith("start spinner")]
     assert len(started) == 2
     for words in started:
