@@ -21,7 +21,7 @@ run() {
 echo >/proc/isolator/cpus
 run -t 1
 exits 1 "a CPU that may not be isolated"
-says 'echo N > /proc/isolator/cpus' "and what to do about it"
+says 'echo LIST > /proc/isolator/cpus' "and what to do about it"
 
 echo 1 >/proc/isolator/cpus
 run -t 5
