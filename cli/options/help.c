@@ -147,7 +147,7 @@ static bool print_options(FILE *out, const struct command *command,
 	char term[WORD];
 
 	fprintf(out, "\noptions%s%s:\n", command->kinds && !kind ? " of each" : "",
-		any_time(spec) ? "; TIME is a number with its unit, such as 500us, 20ms, 5s, 5min, 1h" : "");
+		any_time(spec) ? "; TIME is a number with its unit: 500us, 20ms, 5s, 1h" : "");
 	for (spec = help_of(command, kind, spec); spec->name;
 	     spec = help_of(command, kind, spec + 1)) {
 		char letter[] = { '-', spec->letter, ',', ' ', '\0' };
