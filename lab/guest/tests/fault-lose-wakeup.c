@@ -23,23 +23,25 @@ static void enter(struct worker *w)
 static bool check(void)
 {
 	struct worker *w = worker_new(1);
-	uint64_t shortest = UINT64_MAX;
+	int quick = 0, rounds = 5;
 
 	w->each = enter;
 	w->spin_ns = SEC;
 	w->deadline_ns = 5 * SEC;
 	need_worker(worker_thread(w));
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < rounds; i++) {
 		uint64_t start = now_ns();
 
 		ask_flush();
-		if (now_ns() - start < shortest)
-			shortest = now_ns() - start;
+		quick += now_ns() - start < 800 * MS;
 	}
-	diag("shortest flush %lu ms, %llu deadline misses", shortest / MS, w->iso.page->missed);
+	diag("%d of %d flushes were quick, %llu deadline misses", quick, rounds, w->iso.page->missed);
 	worker_end(w);
-	/* With the fault each waits for its bound; without it a busy host may hold one. */
-	return shortest < 800 * MS;
+	/*
+	 * With the fault each waits for its bound, but for one that meets an entry of another
+	 * cause; without it a busy host may hold one.
+	 */
+	return quick > rounds / 2;
 }
 
 int main(void)
