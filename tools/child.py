@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
 from processes import runs
+from waiting import comes
 
 
 @contextlib.contextmanager
@@ -73,9 +73,6 @@ class Child:
         # It is not waited for before all of its group has ended: till then the number is theirs.
         for number in (signal.SIGTERM, signal.SIGKILL):
             os.killpg(group, number)
-            limit = time.monotonic() + patience_s
-            while runs(group) and time.monotonic() < limit:
-                time.sleep(0.05)
-            if not runs(group):
+            if comes(lambda: not runs(group), patience_s):
                 break
         self.running()

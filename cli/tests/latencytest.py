@@ -20,16 +20,21 @@ def packed(values: list[int]) -> bytes:
     return struct.pack(f"={len(values)}Q", *values)
 
 
+def document_of(code: int, out: str, error: str, codes: tuple[int, ...]) -> dict[str, Any]:
+    """What a run printed that ended by one of @codes, which is in there, too."""
+    assert code in codes, (code, out, error)
+    document: dict[str, Any] = valid("measure", out)
+    assert document["exit"] == code
+    return document
+
+
 def measured(isolator: Path, *arguments: str | Path, codes: tuple[int, ...] = (0,),
              environment: dict[str, str] | None = None) -> dict[str, Any]:
     """The document; one CPU, unless told otherwise."""
     done = subprocess.run([isolator, "measure", "latency", "-c", str(CPU), "--json", *arguments],
                           capture_output=True, text=True, check=False,
                           env={**os.environ, **(environment or {})}, timeout=PATIENCE_S)
-    assert done.returncode in codes, (done.returncode, done.stdout, done.stderr)
-    document = valid("measure", done.stdout)
-    assert document["exit"] == done.returncode
-    return document
+    return document_of(done.returncode, done.stdout, done.stderr, codes)
 
 
 def feed(isolator: Path, where: Path, values: list[int], *arguments: str,

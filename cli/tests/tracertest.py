@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
-from clitest import PATIENCE_S, valid, waits
+from clitest import PATIENCE_S, waits
+from latencytest import CPU, document_of
 from waiting import until
 
-CPU = max(os.sched_getaffinity(0))
 TRACING = "sys/kernel/tracing"
 NOISE = ("noise", "--method", "osnoise")
 # When a line is of: they are written once the command looks.
@@ -50,10 +49,7 @@ def look(isolator: Path, root: Path, lines: list[str], what: str, *arguments: st
     until(lambda: _place(run.pid, pipe) == pipe.stat().st_size, run.poll)
     run.send_signal(signal.SIGINT)
     out, error = run.communicate(timeout=PATIENCE_S)
-    assert run.returncode in codes, (run.returncode, out, error)
-    document: dict[str, Any] = valid("measure", out)
-    assert document["exit"] == run.returncode
-    return document
+    return document_of(run.returncode, out, error, codes)
 
 
 def _place(pid: int, file: Path) -> int:

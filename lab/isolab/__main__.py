@@ -126,9 +126,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="each cause once, as make check does: out/attribution-sample.json",
     )
-    add(
-        "rtla", help="planted causes, named by isolator measure --why and by rtla: out/rtla.json"
-    )
+    add("rtla", help="planted causes, named by isolator measure --why and by rtla: out/rtla.json")
     scope = add(
         "scope", help="the scope's driver and generator: rates, account, order, planted delays"
     )
@@ -136,9 +134,7 @@ def _parser() -> argparse.ArgumentParser:
     scope.add_argument("--seed", type=int, help="repeat the times of the triggers")
     scope.add_argument("--sample", action="store_true",
                        help="shorter, as make check does: out/scope-rt-sample.json")
-    live = add(
-        "scope-live", help="a guest, a generator and isolator-scope's page, until Ctrl-C"
-    )
+    live = add("scope-live", help="a guest, a generator and isolator-scope's page, until Ctrl-C")
     live.add_argument("--kernel", default="rt", help="rt (default), nort, stock-rt, stock-nort")
     live.add_argument("--port", type=int, default=8350, help="of the page (8350); 0: any")
     live.add_argument("--seconds", type=float, help="end by itself after so many")
@@ -175,9 +171,7 @@ def _parser() -> argparse.ArgumentParser:
                       help="of the guests (x86_64), for kernel; arm64: out/bench-arm64.json")
     cost.add_argument("--preemption", default="rt", choices=("rt", "nort"),
                       help=f"for kernel; {PREEMPTION} (rt)")
-    add(
-        "live", help="isolator measure latency and cyclictest in turn: out/measure-live.json"
-    )
+    add("live", help="isolator measure latency and cyclictest in turn: out/measure-live.json")
     return parser
 
 

@@ -10,7 +10,6 @@ from .guests import kernel, machine
 from .guests.guest import Guest, Outcome
 from .guests.kernel import Kernel
 from .judge import attempt, jobs
-from .judge.jobs import TUNED
 from .judge.sound import boot_sound
 from .paths import OUT
 
@@ -62,7 +61,7 @@ BOOTS = (
     Boot("stock-path", True, _ONE_CPU, _PATHS, icount=True),
     Boot("isolator-path", False, _ONE_CPU, _PATHS, icount=True),
     Boot("stock", True, "", (*_COMMON, Case("flip", "flip", 0, 40, 1, spinner=""))),
-    Boot("tuned", True, TUNED, (*_COMMON, Case("flip", "flip", 0, 40, 1, spinner=""))),
+    Boot("tuned", True, jobs.TUNED, (*_COMMON, Case("flip", "flip", 0, 40, 1, spinner=""))),
     Boot(
         "isolator",
         False,

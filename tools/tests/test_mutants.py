@@ -113,7 +113,7 @@ def test_a_fault_is_planted_and_taken_back(
         (tmp_path / "tools/venv").write_text(f"#!/bin/sh\nexit {code}\n")
         assert mutants.planted(one).startswith("broken")
     pid = tmp_path / "pid"
-    (tmp_path / "tools/venv").write_text(f"#!/bin/sh\nsleep 60 & echo $! >{pid}\nwait\n")
+    (tmp_path / "tools/venv").write_text(f"#!/bin/sh\nsleep 600 & echo $! >{pid}\nwait\n")
     monkeypatch.setattr(mutants, "LIMIT_S", 30.0)
     assert mutants.planted(one).startswith("broken: tools/venv")
     assert gone(int(pid.read_text()), PATIENCE_S)

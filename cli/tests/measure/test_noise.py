@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from clitest import PATIENCE_S, flat, valid
-from latencytest import setting
-from tracertest import AFTER, BEFORE, CPU, NOISE, TRACING, begin, line, look
+from latencytest import CPU, document_of, setting
+from tracertest import AFTER, BEFORE, NOISE, TRACING, begin, line, look
 from waiting import until
 
 SETTINGS = {
@@ -74,10 +74,7 @@ def _measure(isolator: Path, what: str, *arguments: str | Path, codes: tuple[int
     done = subprocess.run([isolator, "measure", what, "-c", str(CPU), "--json", *arguments],
                           capture_output=True, text=True, check=False, timeout=PATIENCE_S,
                           env={**os.environ, **(environment or {})})
-    assert done.returncode in codes, (done.returncode, done.stdout, done.stderr)
-    document = valid("measure", done.stdout)
-    assert document["exit"] == done.returncode
-    return document
+    return document_of(done.returncode, done.stdout, done.stderr, codes)
 
 
 def _series(document: dict[str, Any]) -> dict[str, dict[str, Any]]:

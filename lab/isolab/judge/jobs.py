@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a guest is told to do, in each of the configurations that are compared."""
+"""The jobs of guests, in each of the configurations that are compared."""
 
 import shlex
 from dataclasses import dataclass, replace
@@ -47,9 +47,9 @@ SETTLED = (
     "do sleep 0.1; n=$((n + 1)); done; echo waited_for_clocks $n; "
     f"dmesg | grep -i 'apic timer'; cat {_CLOCKSOURCE}"
 )
-HRES = "grep -h hres_active /proc/timer_list"
 # Without it attempt.clocks() cannot tell a boot that lost its clocks.
-FACTS = f"run facts 60000 {SETTLED}; {HRES}"
+CLOCKS = f"{SETTLED}; grep -h hres_active /proc/timer_list"
+FACTS = f"run facts 60000 {CLOCKS}"
 # What only a deadline delivers is seen in no window, or in that of another.  All that was asked for
 # by the end of the last one is in the kernel's list after D and a little.
 DELIVERIES = "/proc/isolator/deliveries"

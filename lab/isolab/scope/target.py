@@ -124,7 +124,7 @@ class ScopeGuest:
         self._port = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._stack.callback(self._port.close)
         self._port.connect(str(self._orders))
-        facts = self.do(f"{jobs.SETTLED}; {jobs.HRES}", 60)
+        facts = self.do(jobs.CLOCKS, 60)
         if lost := attempt.clocks(facts, self.kernel.ours):
             code = term.INCONCLUSIVE if lost.void else term.ERROR
             raise term.LabError(f"{lost.over}; try again", code)
