@@ -13,7 +13,7 @@ from ..guests import dmesg, kernel
 from ..guests.guest import Outcome
 from ..guests.kernel import Kernel
 from ..judge import attempt
-from . import parts
+from . import delays, parts
 from .claims import Claim
 from .host import Host
 from .parts import Bench, Size
@@ -51,7 +51,7 @@ def _rates(bench: Bench, done: Parts) -> None:
 
 
 def _mechanisms(bench: Bench, done: Parts) -> None:
-    done["planted"] = parts.planted(bench)
+    done["planted"] = delays.planted(bench)
     done["alone"] = parts.alone(bench, _half(done))
 
 
@@ -224,7 +224,7 @@ def document(
         "seed": seed,
         "sample": sample,
         "host_cpus": {"guest": list(ours), "generator": generator},
-        "error_ns": parts.ERROR_NS,
+        "error_ns": delays.ERROR_NS,
         "guests": report.guests,
         "attempts": attempts,
         "parts": report.done,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a run of triggers has to be: accounted for, rightly attributed, in order."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -226,11 +226,11 @@ def hops(run: Run, names: Mapping[str, int], table: Mapping[str, Place]) -> Iter
 
 
 def named(
-    run: Run, names: Mapping[str, int], table: Mapping[str, Place], known: Mapping[str, Usual]
+    chains: Iterable[list[Hop]], table: Mapping[str, Place], known: Mapping[str, Usual]
 ) -> dict[str, int]:
     """Which hop the chain view names, trigger by trigger, where one is unusual."""
     found: dict[str, int] = {}
-    for one in hops(run, names, table):
+    for one in chains:
         hop = culprit(one, table, known)
         if hop:
             found[hop.name] = found.get(hop.name, 0) + 1

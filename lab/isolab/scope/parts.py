@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What isolab scope does with a guest and its generator, part by part."""
 
-import statistics
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from isolator_scope.chain import Hop, Place, aside, downstream, usual
+from isolator_scope.chain import Place
 from isolator_scope.protocol import Start, Status
 
 from .. import term
@@ -18,10 +17,6 @@ from .lines import Lines
 from .target import ScopeGuest
 
 DELAY_US = 5000
-# So far may a median be from what was planted, and one that nothing was planted for from before.
-ERROR_NS = 1_000_000
-# So many triggers at least say what is usual.
-KNOWN = 20
 # A rate is sustained if of no mechanism more is late or missing.
 LACK = 0.02
 BAR_HZ = 200
@@ -140,93 +135,8 @@ def overload(bench: Bench, sustained: float) -> dict[str, Any]:
     }
 
 
-def _median(run: Run, line: int) -> float | None:
-    values = [ns for ns in run.ns.get(line, ()) if ns != MISSING]
-    return statistics.median(values) if values else None
-
-
-def judge_delay(
-    name: str, before: Mapping[str, float], after: Mapping[str, float], table: Mapping[str, Place]
-) -> tuple[list[str], dict[str, int]]:
-    """What a delay planted in @name did to medians, and what of that should not be."""
-    planted = DELAY_US * 1000
-    must, may = {name} | downstream(name, table), aside(name, table)
-    moved = {one: round(after[one] - before[one]) for one in before if one in after}
-    wrong = []
-    for one, ns in moved.items():
-        full, none = abs(ns - planted) <= ERROR_NS, abs(ns) <= ERROR_NS
-        if one in must and not full:
-            wrong.append(f"{one} should be late by {planted / 1e6:g} ms, is by {ns / 1e6:.2f}")
-        elif one in may and not -ERROR_NS <= ns <= planted + ERROR_NS:
-            wrong.append(f"{one} may be late by {planted / 1e6:g} ms at most, is by {ns / 1e6:.2f}")
-        elif one not in must | may and not none:
-            wrong.append(f"{one} should not be late, is by {ns / 1e6:.2f} ms")
-    wrong += [f"{one} has no answer" for one in before if one not in after]
-    return wrong, moved
-
-
-def judge_named(
-    name: str, hops: Mapping[str, int], table: Mapping[str, Place]
-) -> tuple[bool, str]:
-    """Whether of all hops the chain view blames @name for its own delay, and the figures.
-
-    An ordinary thread shares its CPU with others: the scheduler may have one of them answer in
-    the middle of the delay, and the larger step is that one's then.  How often is the scheduler's
-    choice; together they are blamed most often.
-    """
-    own, all_of = hops.get(name, 0), sum(hops.values())
-    shared = sum(hops.get(one, 0) for one in aside(name, table))
-    said = f"{own} of {all_of} triggers" + (f", what shares its CPU {shared}" if shared else "")
-    return own > 0 and own + shared > all_of / 2, said
-
-
-def undisturbed(chains: Iterable[list[Hop]]) -> list[list[Hop]]:
-    """Those of a run without a delay in which nothing took half as long as one.
-
-    Otherwise the host stood still, and by such a hop the delay would be a usual one.
-    """
-    return [chain for chain in chains
-            if all((hop.after_ns or 0) < DELAY_US * 1000 // 2 for hop in chain)]
-
-
-def _medians(bench: Bench, run: Run) -> dict[str, float]:
-    found = {name: _median(run, line) for name, line in bench.names.items()}
-    return {name: median for name, median in found.items() if median is not None}
-
-
-def planted(bench: Bench) -> list[dict[str, Any]]:
-    """A delay in each mechanism, after a run without one."""
-    rows = []
-    size = bench.size.slow
-    for name in [name for name in bench.table if name in bench.names]:
-        free = bench.host.quick(size, SLOW_HZ, bench.seed)
-        before = _medians(bench, free)
-        chains = list(claims.hops(free, bench.names, bench.table))
-        quiet = undisturbed(chains)
-        if len(quiet) < len(chains):
-            term.say(f"without a delay: {len(chains) - len(quiet)} of {len(chains)} triggers met "
-                     "a pause of the host, and do not say what is usual")
-        known = usual(quiet, KNOWN)
-        _plant(bench, name, DELAY_US)
-        run = bench.host.quick(size, SLOW_HZ, bench.seed)
-        _plant(bench, name, 0)
-        wrong, moved = judge_delay(name, before, _medians(bench, run), bench.table)
-        least = _own(bench, run, name)
-        hops = claims.named(run, bench.names, bench.table, known)
-        if least < DELAY_US * 1000:
-            wrong.append(f"an answer of {name} came after {least / 1e6:.2f} ms")
-        bench.claim("planted", f"5 ms in {name} show there and in what follows, and nowhere else",
-                    not wrong, "; ".join(wrong) or f"{moved[name] / 1e6:.2f} ms")
-        one_of = f"{name} or what shares its CPU" if aside(name, bench.table) else name
-        bench.claim("planted", f"the chain view names {one_of} most often",
-                    *judge_named(name, hops, bench.table))
-        rows.append({"in": name, "moved_ns": moved, "least_ns": least, "named": hops})
-        term.say(f"5 ms in {name}: {'; '.join(wrong) or 'as the chain has it'}")
-    return rows
-
-
-def _own(bench: Bench, run: Run, name: str) -> int:
-    """Its least value; 0: there is none."""
+def least_of(bench: Bench, run: Run, name: str) -> int:
+    """A mechanism's least value; 0: there is none."""
     return min((ns for ns in run.ns[bench.names[name]] if ns != MISSING), default=0)
 
 
@@ -237,17 +147,18 @@ def polled(bench: Bench, name: str) -> dict[str, Any]:
     then only what was planted in it is looked for.
     """
     before = bench.measured(name, bench.size.slow, SLOW_HZ)
-    _plant(bench, name, DELAY_US)
+    plant(bench, name, DELAY_US)
     run = bench.measured(name, bench.size.slow, SLOW_HZ)
-    _plant(bench, name, 0)
-    least = _own(bench, run, name)
+    plant(bench, name, 0)
+    least = least_of(bench, run, name)
     bench.claim(name, f"5 ms planted in {name} show in each of its answers",
                 least >= DELAY_US * 1000,
-                f"{_own(bench, before, name) / 1e3:.1f} us before, {least / 1e3:.1f} us after")
+                f"{least_of(bench, before, name) / 1e3:.1f} us before, {least / 1e3:.1f} us after")
     return {"before": bench.figures(before), "planted": bench.figures(run)}
 
 
-def _plant(bench: Bench, name: str, us: int) -> None:
+def plant(bench: Bench, name: str, us: int) -> None:
+    """A delay in a mechanism; 0: none any more."""
     if name == "poll":
         bench.guest.stop_tasks()
         bench.guest.start_tasks(us)

@@ -20,6 +20,9 @@ from isolab.scope import (
     lines as scopelines,
 )
 from isolab.scope import (
+    delays,
+)
+from isolab.scope import (
     parts as scopeparts,
 )
 from isolab.scope.claims import Claim
@@ -27,7 +30,7 @@ from isolab.scope.host import Run
 from isolab.scope.lines import PART, RING, RING_AT, SIZE, TRIGGER, Follower, Lines
 from isolator_report import schemafile
 from isolator_scope.account import Account
-from isolator_scope.chain import PLAIN, RT, Usual
+from isolator_scope.chain import PLAIN, RT, Usual, aside, downstream
 from isolator_scope.protocol import (
     ANSWER_LATE,
     ANSWER_UNSURE,
@@ -218,8 +221,8 @@ def test_the_hop_that_is_named() -> None:
     late = [trigger(n, (0, 5000, 0), (1, 500_000, 0)) for n in range(2, 5)]
     run = run_of(trigger(1, (0, 5000, 0), (1, 9000, 0)), *late)
     usual = {"irq": Usual(5000, 6000), "softirq": Usual(4000, 5000)}
-    assert scopeclaims.named(run, NAMES, PLAIN, usual) == {"softirq": 3}
-    assert len(list(scopeclaims.hops(run, NAMES, PLAIN))) == 3
+    chains = list(scopeclaims.hops(run, NAMES, PLAIN))
+    assert scopeclaims.named(chains, PLAIN, usual) == {"softirq": 3} and len(chains) == 3
 
 
 BASE = dict.fromkeys(PLAIN, 100000.0)
@@ -228,11 +231,11 @@ MS5 = 5_000_000
 
 def moved(table: Any, name: str, **others: int) -> list[str]:
     """What is wrong if a delay in @name moved medians as the table has it, and @others so."""
-    after = {one: ns + (MS5 if one == name or one in scopeparts.downstream(name, table) else 0)
+    after = {one: ns + (MS5 if one == name or one in downstream(name, table) else 0)
              for one, ns in BASE.items()}
     after.update({one.replace("_", "-"): BASE[one.replace("_", "-")] + ns
                   for one, ns in others.items()})
-    return scopeparts.judge_delay(name, BASE, after, table)[0]
+    return delays.judge_delay(name, BASE, after, table)[0]
 
 
 @pytest.mark.parametrize("table", [PLAIN, RT])
@@ -241,8 +244,8 @@ def test_a_delay_shows_in_what_follows_and_only_there(table: Any, name: str) -> 
     assert not moved(table, name)
     for one in PLAIN:
         key = one.replace("-", "_")
-        must = one == name or one in scopeparts.downstream(name, table)
-        may = one in scopeparts.aside(name, table)
+        must = one == name or one in downstream(name, table)
+        may = one in aside(name, table)
         assert bool(moved(table, name, **{key: 0})) == must
         assert bool(moved(table, name, **{key: 2_500_000})) == (not may)
         assert bool(moved(table, name, **{key: MS5})) == (not must and not may)
@@ -253,7 +256,7 @@ def test_a_delay_shows_in_what_follows_and_only_there(table: Any, name: str) -> 
 def test_a_mechanism_that_fell_silent_is_wrong() -> None:
     apart = {name: ns for name, ns in BASE.items() if "poll" in name}
     after = {name: ns + MS5 for name, ns in BASE.items() if name != "work"} | apart
-    wrong, _ = scopeparts.judge_delay("irq", BASE, after, RT)
+    wrong, _ = delays.judge_delay("irq", BASE, after, RT)
     assert wrong == ["work has no answer"]
 
 

@@ -4,6 +4,7 @@
 from typing import Any
 
 import pytest
+from isolab.scope import delays
 from isolab.scope import parts as scopeparts
 from isolab.scope.host import Run
 from isolab.scope.parts import Bench
@@ -15,15 +16,15 @@ NAMES = {name: line for line, name in enumerate(RT) if "poll" not in name}
 
 def run_of(
     count: int, missing: int = 0, late_by: dict[str, int] | None = None, none_of: str = "",
-    pause: int = 0,
+    paused: int = 0,
 ) -> Run:
     """Answers 10 us apart in the table's order; the last @missing triggers have none.
 
-    At the second one the host stands still for @pause.
+    At the last @paused ones the host stands still for 3 ms.
     """
     run = Run()
     for n in range(1, count + 1):
-        answers, ns = [], pause if n == 2 else 0
+        answers, ns = [], 3_000_000 if n > count - paused else 0
         for name, line in NAMES.items():
             ns += 10_000 + (late_by or {}).get(name, 0)
             if name != none_of and n <= count - missing:
@@ -102,17 +103,20 @@ def test_a_ramp_of_nothing_sustains_nothing() -> None:
     assert scopeparts.ramp(bench)["sustained_hz"] == 0 and faults(bench)
 
 
-def planted(elsewhere: str = "", least: int = 5_000_000, pause: int = 0) -> Bench:
-    """A machine in which a delay shows, in @elsewhere if that is given."""
+def planted(elsewhere: str = "", least: int = 5_000_000, paused: int = 0) -> Bench:
+    """A machine in which a delay shows, in @elsewhere if that is given.
+
+    At so many of the 40 triggers of a run the host stands still.
+    """
     guest = Guest()
 
     def make(triggers: int, hertz: float) -> Run:
         name = elsewhere if guest.planted and elsewhere else guest.planted
-        return run_of(40, late_by={name: least} if name else {}, pause=0 if name else pause)
+        return run_of(40, late_by={name: least} if name else {}, paused=paused)
 
     bench = bench_of(make, guest)
     bench.names = {"irq": 0, "user": 1, "kthread": 2}
-    scopeparts.planted(bench)
+    delays.planted(bench)
     return bench
 
 
@@ -120,13 +124,26 @@ def test_planted_delays_are_found_and_named() -> None:
     assert not faults(planted())
 
 
-def test_a_pause_of_the_host_makes_no_delay_a_usual_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert not faults(planted(pause=6_000_000))
-    assert "1 of 39 triggers met a pause of the host" in "".join(capsys.readouterr())
+def test_pauses_of_the_host_are_no_delays(capsys: pytest.CaptureFixture[str]) -> None:
+    """By medians of all triggers every mechanism would be late, and the delay a usual one.
+
+    Of 40 triggers 3 are left: the first has none before it whose end is known.
+    """
+    assert not faults(planted(paused=36))
+    assert "irq: as the chain has it (21 of 280 triggers before, 21 of 280 with it met no pause" \
+        in "".join(capsys.readouterr())
+
+
+def test_a_host_that_never_rests_shows_nothing() -> None:
+    bench = planted(paused=40)
+    assert len(faults(bench)) == 6
+    assert "without it no more than 0 of 400 triggers" in bench.claims[0].said
 
 
 def test_a_delay_that_shows_elsewhere_is_seen() -> None:
-    wrong = faults(planted(elsewhere="kthread"))
+    bench = planted(elsewhere="kthread")
+    wrong = faults(bench)
+    assert "irq should be late by 5 ms, is by 0.00; " in bench.claims[0].said
     assert "5 ms in irq show there and in what follows, and nowhere else" in wrong
     assert "the chain view names irq most often" in wrong
     assert not [claim for claim in wrong if "names kthread" in claim]
@@ -143,7 +160,7 @@ def test_a_delay_that_shows_elsewhere_is_seen() -> None:
     ("irq", {}, False),
 ])
 def test_an_ordinary_thread_shares_the_blame(name: str, hops: dict[str, int], held: bool) -> None:
-    assert scopeparts.judge_named(name, hops, RT)[0] == held
+    assert delays.judge_named(name, hops, RT)[0] == held
 
 
 def test_a_delay_that_is_too_short_is_seen() -> None:
