@@ -39,24 +39,24 @@ class Session:
     debug: bool = False
 
 
-def _half(done: Parts) -> float:
+def _half(bench: Bench, done: Parts) -> float:
     """Half of the rate that is sustained; of the bar where none is."""
-    return (done["ramp"]["sustained_hz"] or parts.BAR_HZ) / 2
+    return (done["ramp"]["sustained_hz"] or bench.size.bar_hz) / 2
 
 
 def _rates(bench: Bench, done: Parts) -> None:
     done["ramp"] = parts.ramp(bench)
-    done["steady"] = parts.steady(bench, _half(done))
-    done["overload"] = parts.overload(bench, 2 * _half(done))
+    done["steady"] = parts.steady(bench, _half(bench, done))
+    done["overload"] = parts.overload(bench, 2 * _half(bench, done))
 
 
 def _mechanisms(bench: Bench, done: Parts) -> None:
     done["planted"] = delays.planted(bench)
-    done["alone"] = parts.alone(bench, _half(done))
+    done["alone"] = parts.alone(bench, _half(bench, done))
 
 
 def _ends(bench: Bench, done: Parts) -> None:
-    hertz = _half(done)
+    hertz = _half(bench, done)
     done["unloaded"] = parts.unloaded(bench, hertz, unbind=False)
     done["unbound"] = parts.unloaded(bench, hertz, unbind=True)
     done["killed"] = parts.killed(bench, hertz)

@@ -83,7 +83,8 @@ def judge_delay(
         if one in must and not full:
             wrong.append(f"{one} should be late by {DELAY_NS / 1e6:g} ms, is by {ns / 1e6:.2f}")
         elif one in may and not -ERROR_NS <= ns <= DELAY_NS + ERROR_NS:
-            wrong.append(f"{one} may be late by {DELAY_NS / 1e6:g} ms at most, is by {ns / 1e6:.2f}")
+            wrong.append(
+                f"{one} may be late by {DELAY_NS / 1e6:g} ms at most, is by {ns / 1e6:.2f}")
         elif one not in must | may and not none:
             wrong.append(f"{one} should not be late, is by {ns / 1e6:.2f} ms")
     wrong += [f"{one} has no answer" for one in before if one not in after]

@@ -17,10 +17,10 @@ from isolab.scope import (
     claims as scopeclaims,
 )
 from isolab.scope import (
-    lines as scopelines,
+    delays,
 )
 from isolab.scope import (
-    delays,
+    lines as scopelines,
 )
 from isolab.scope import (
     parts as scopeparts,

@@ -14,7 +14,7 @@ from isolator_scope.chain import PLAIN
 from scope_virtual import build
 
 # Long enough that a host that takes the CPU for half a second leaves some answers.
-SIZE = Size(0.5, 400, 400, 50, 50, 400, 1)
+SIZE = Size(200, 0.5, 400, 400, 50, 50, 400, 1)
 HZ = 200.0
 
 

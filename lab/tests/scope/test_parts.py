@@ -72,13 +72,20 @@ def faults(bench: Bench) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("limit", "best", "holds"), [(400, 400, True), (200, 200, True), (150, 141, False)]
+    ("size", "limit", "best", "holds"), [
+        (scopeparts.WHOLE, 400, 400, True), (scopeparts.WHOLE, 200, 200, True),
+        (scopeparts.WHOLE, 150, 141, False), (scopeparts.SAMPLE, 60, 50, True),
+        (scopeparts.SAMPLE, 40, 0, False),
+    ]
 )
-def test_the_ramp_ends_at_a_rate_that_is_too_high(limit: float, best: float, holds: bool) -> None:
+def test_the_ramp_ends_at_a_rate_that_is_too_high(
+    size: scopeparts.Size, limit: float, best: float, holds: bool
+) -> None:
     def make(triggers: int, hertz: float) -> Run:
         return run_of(100, missing=0 if hertz <= limit else 5)
 
     bench = bench_of(make)
+    bench.size = size
     found = scopeparts.ramp(bench)
     assert found["sustained_hz"] == best and bool(faults(bench)) != holds
     last = found["steps"][-scopeparts.GOES :]
