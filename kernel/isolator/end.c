@@ -125,7 +125,7 @@ void isolator_restore(struct isolator_cpu *ic)
 	lockdep_assert_held(&ic->mutex);
 	if (!ic->ending)
 		return;
-	isolator_elect_timekeeper(-1);
+	isolator_elect_timekeeper();
 	isolator_clock_restore(ic->cpu);
 	isolator_move_irqs(ic->cpu);
 	rcu_isolator_threads(ic->cpu);

@@ -393,7 +393,9 @@ void isolator_quarantine_init(void);
 
 /* timekeeper.c */
 int isolator_timekeeper_beside(int cpu);
-void isolator_elect_timekeeper(int leaving);
+void isolator_elect_timekeeper(void);
+int isolator_timekeeper_leaves(int cpu);
+void isolator_timekeeper_left(void);
 
 /* system.c */
 bool isolator_in_transition(void);

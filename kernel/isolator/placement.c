@@ -93,7 +93,7 @@ bool isolator_accepts_task(struct task_struct *p, const struct cpumask *cpus)
  * inherited, so the child would wait behind its parent for ever.  The mask that
  * the parent asked for with sched_setaffinity() is forgotten too, or a later
  * cpuset change would pin the child again.  What isolcpus= keeps free is for those
- * that ask for it: a child gets it only if its cpuset has nothing else.
+ * that ask for it: a child gets it only if it could run nowhere else now.
  *
  * Context: process context, the parent, may sleep, no lock held.  @p runs
  * nowhere yet, so only a cpuset change can race: both end in a mask that the
@@ -104,6 +104,7 @@ void isolator_reset_child_affinity(struct task_struct *p)
 {
 	cpumask_var_t mask;
 	unsigned long flags;
+	int cpu;
 
 	if (p->flags & PF_NO_SETAFFINITY || !alloc_cpumask_var(&mask, GFP_KERNEL))
 		return;
@@ -113,8 +114,12 @@ void isolator_reset_child_affinity(struct task_struct *p)
 	raw_spin_unlock_irqrestore(&p->pi_lock, flags);
 
 	cpuset_cpus_allowed(p, mask);
-	if (cpumask_intersects(mask, housekeeping_cpumask(HK_TYPE_DOMAIN)))
-		cpumask_and(mask, mask, housekeeping_cpumask(HK_TYPE_DOMAIN));
+	for_each_cpu_and(cpu, mask, housekeeping_cpumask(HK_TYPE_DOMAIN)) {
+		if (cpu_active(cpu) && !isolator_cpu(cpu)) {
+			cpumask_and(mask, mask, housekeeping_cpumask(HK_TYPE_DOMAIN));
+			break;
+		}
+	}
 	set_cpus_allowed_ptr(p, mask);
 	free_cpumask_var(mask);
 }

@@ -208,7 +208,7 @@ static int isolator_take_cpu(struct isolator_cpu *ic, struct isolator_shared *sh
  */
 static void isolator_clear_cpu(struct isolator_cpu *ic, u32 mask)
 {
-	isolator_elect_timekeeper(-1);
+	isolator_elect_timekeeper();
 	ic->got |= ISOLATOR_GOT_TIMEKEEPER;
 	/*
 	 * Senders that looked at isolator_cpumask before this CPU was in it have

@@ -59,6 +59,7 @@ void isolator_hotplug_begin(void)
 /** isolator_hotplug_end - the reverse */
 void isolator_hotplug_end(void)
 {
+	isolator_timekeeper_left();
 	smp_mb__before_atomic(); /* the mask of active CPUs, then this: see isolator_take_cpu() */
 	atomic_dec(&isolator_hotplugs);
 }
@@ -110,15 +111,19 @@ unlock:
 /**
  * isolator_cpu_down - @cpu goes offline; its hot-plug thread was not woken yet
  *
+ * Returns 0, or -EBUSY, with nothing done, if it cannot.
  * Context: process, cpus_write_lock() held.
  */
-void isolator_cpu_down(unsigned int cpu)
+int isolator_cpu_down(unsigned int cpu)
 {
 	bool ending;
-	int other;
+	int other, ret;
 
 	if (!isolator_enabled())
-		return;
+		return 0;
+	ret = isolator_timekeeper_leaves(cpu);
+	if (ret)
+		return ret;
 	isolator_end_async(cpu, NULL, ISOLATOR_END_HOTPLUG);
 	/* An end leaves the mask within D_spin, of a quiet section; it needs none of our locks. */
 	while ((other = isolator_other_than(cpu, &ending)) >= nr_cpu_ids && ending)
@@ -128,7 +133,8 @@ void isolator_cpu_down(unsigned int cpu)
 		for_each_cpu(other, &isolator_cpumask)
 			isolator_end_async(other, NULL, ISOLATOR_END_HOTPLUG);
 	}
-	isolator_elect_timekeeper(cpu);
+	isolator_elect_timekeeper();
+	return 0;
 }
 
 static int isolator_pm_notify(struct notifier_block *nb, unsigned long action,

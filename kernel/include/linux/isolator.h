@@ -401,7 +401,7 @@ static inline void isolator_task_exec(const struct linux_binprm *bprm)
 
 void isolator_hotplug_begin(void);
 void isolator_hotplug_end(void);
-void isolator_cpu_down(unsigned int cpu);
+int isolator_cpu_down(unsigned int cpu);
 
 /* A stop of the machine: kernel/isolator/gate.c */
 const struct cpumask *isolator_gate_choose(const struct cpumask *all,
@@ -479,7 +479,7 @@ static inline void isolator_armed_exit(void) { }
 static inline void isolator_task_exec(const struct linux_binprm *bprm) { }
 static inline void isolator_hotplug_begin(void) { }
 static inline void isolator_hotplug_end(void) { }
-static inline void isolator_cpu_down(unsigned int cpu) { }
+static inline int isolator_cpu_down(unsigned int cpu) { return 0; }
 static inline const struct cpumask *isolator_gate_choose(const struct cpumask *all,
 							 const struct cpumask *needed,
 							 unsigned int try)

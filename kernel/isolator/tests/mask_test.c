@@ -115,10 +115,10 @@ static void isolator_test_keeper(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(thread));
 	while (!smp_load_acquire(&there)) /* pairs with the release above */
 		cpu_relax();
-	isolator_elect_timekeeper(-1);
+	isolator_elect_timekeeper();
 	kthread_stop(thread);
 	KUNIT_EXPECT_EQ(test, isolator_timekeeper(), isolator_housekeeping_any(-1));
-	isolator_elect_timekeeper(-1);
+	isolator_elect_timekeeper();
 }
 
 static struct kunit_case isolator_mask_cases[] = {

@@ -42,7 +42,7 @@ static void *wanderer(void *unused)
 	return NULL;
 }
 
-static _Atomic int child_has;
+static _Atomic int child_has;	/* 0: to be asked; 1: CPU 1 too; 2: not that one */
 
 /* A child of the isolated task's: has it CPU 1, which its parent was not bound to? */
 static void forks(struct worker *w)
@@ -66,7 +66,7 @@ static void forks(struct worker *w)
 
 int main(void)
 {
-	struct worker *w = worker_new(2);
+	struct worker *w = worker_new(2), *others[] = { worker_new(0), worker_new(3) };
 	pthread_t hogs[2 * HOGS], thread;
 	int i;
 
@@ -94,6 +94,20 @@ int main(void)
 	until(child_has);
 	ok(child_has == 2, "nor may a child of the isolated task run there (%d)", child_has);
 	over = true;
+	for (i = 0; i < 2 * HOGS; i++)
+		pthread_join(hogs[i], NULL);
+	/* No other CPU is left: it would wait behind its parent. */
+	if (iso_pin(1))
+		bail_out("affinity");
+	for (i = 0; i < 2; i++) {
+		others[i]->tick_ms = 10;
+		need_worker(worker_thread(others[i]));
+	}
+	child_has = 0;
+	until(child_has);
+	ok(child_has == 1, "it may if all others are isolated (%d)", child_has);
+	worker_end(others[0]);
+	worker_end(others[1]);
 	worker_end(w);
 	return done_testing();
 }
