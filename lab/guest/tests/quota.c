@@ -14,17 +14,37 @@
 #define OWN	TOP "lab-quota-own"
 
 /* A busy host takes CPUs of the guest for longer than this allows: then another window. */
-enum { WINDOWS = 5, PERIODS = 20, PERIOD_MS = 100, PERCENT = 2 };
+enum { WINDOWS = 5, PERIODS = 20, PERIOD_MS = 100, QUOTA_US = 20000, PERCENT = 2 };
+/* A moment is late by as much as the host takes then: two periods of twenty. */
+enum { LATE_PERCENT = 10, WINDOW_MS = 3000 };
 
-static uint64_t stat_of(const char *group, const char *key)
+/* What a group has had, of one moment, and when: its statistics may take long to add up. */
+struct sample {
+	uint64_t at_us, usage, periods, throttled_times, throttled;
+};
+
+static uint64_t value_of(const char *text, const char *key)
 {
-	char path[128], text[1024], *at;
+	const char *at = strstr(text, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+static struct sample sample(const char *group)
+{
+	uint64_t before = now_ns();
+	char path[128], text[1024];
 
 	snprintf(path, sizeof(path), "%s/cpu.stat", group);
 	if (get_file(path, text, sizeof(text)))
 		bail_out("cpu.stat");
-	at = strstr(text, key);
-	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+	return (struct sample){
+		.at_us = (before + now_ns()) / 2 / 1000,
+		.usage = value_of(text, "usage_usec "),
+		.periods = value_of(text, "nr_periods "),
+		.throttled_times = value_of(text, "nr_throttled "),
+		.throttled = value_of(text, "throttled_usec "),
+	};
 }
 
 static bool set(const char *group, const char *file, const char *text)
@@ -66,19 +86,19 @@ static void end(pid_t pid, const char *group)
 /* Waits for the next time the quota is refilled, 2 s at most. */
 static bool refilled(const char *group)
 {
-	uint64_t first = stat_of(group, "nr_periods ");
+	uint64_t first = sample(group).periods;
 
-	return comes(stat_of(group, "nr_periods ") > first, 2000);
+	return comes(sample(group).periods > first, 2000);
 }
 
 /* Until the timer of a group without tasks has stopped: what sets a quota starts it. */
 static void rest(const char *group)
 {
-	uint64_t last = stat_of(group, "nr_periods "), now;
+	uint64_t last = sample(group).periods, now;
 
 	for (int still = 0; still < 5; still++, last = now) {
 		sleep_ms(PERIOD_MS);	/* sleep: another period would come */
-		now = stat_of(group, "nr_periods ");
+		now = sample(group).periods;
 		if (now != last)
 			still = 0;
 	}
@@ -90,44 +110,52 @@ static bool timer_on(int cpu)
 	return timer_active("sched_cfs_period_timer", cpu);
 }
 
-static bool within(uint64_t is, uint64_t want)
+static bool within(uint64_t is, uint64_t want, unsigned int percent)
 {
-	return is * 100 >= want * (100 - PERCENT) && is * 100 <= want * (100 + PERCENT);
+	return is * 100 >= want * (100 - percent) && is * 100 <= want * (100 + percent);
+}
+
+/* As the group has used up what it has in a period: until the next one it uses nothing. */
+static bool used_up(const char *group, struct sample *now)
+{
+	uint64_t times = sample(group).throttled_times;
+
+	return comes((*now = sample(group)).throttled_times > times, 2000);
 }
 
 enum share { RIGHT, WRONG, STOPPED };
 
-/* From refill to refill: @per_mille of a CPU, whatever it wants. */
-static enum share gets(const char *group, unsigned int per_mille)
+/* @quota_us in each period, whatever it wants, and the periods come in time. */
+static enum share gets(const char *group, unsigned int quota_us)
 {
-	uint64_t start, used, took;
+	struct sample first, last;
+	uint64_t periods, used, took;
 
-	if (!refilled(group)) {
+	if (!used_up(group, &first)) {
 		diag("%s: no period in 2 s", group);
 		return STOPPED;
 	}
-	start = now_ns();
-	used = stat_of(group, "usage_usec ");
 	for (int i = 0; i < PERIODS; i++) {
-		if (!refilled(group)) {
+		if (!used_up(group, &last)) {
 			diag("%s: %d periods, then none in 2 s", group, i);
 			return STOPPED;
 		}
 	}
-	took = (now_ns() - start) / 1000;
-	used = stat_of(group, "usage_usec ") - used;
-	diag("%s: %lu us of %lu us", group, used, took);
-	return within(used, took * per_mille / 1000) &&
-	       within(took, PERIODS * PERIOD_MS * 1000) ? RIGHT : WRONG;
+	periods = last.periods - first.periods;
+	used = last.usage - first.usage;
+	took = last.at_us - first.at_us;
+	diag("%s: %lu us in %lu periods, which took %lu us", group, used, periods, took);
+	return within(used, periods * quota_us, PERCENT) &&
+	       within(took, periods * PERIOD_MS * 1000, LATE_PERCENT) ? RIGHT : WRONG;
 }
 
 /* A host that takes time from the guest spoils a share; it does not stop the refills. */
-static bool gets_once(const char *group, unsigned int per_mille)
+static bool gets_once(const char *group, unsigned int quota_us)
 {
 	enum share share = WRONG;
 
 	for (int i = 0; i < WINDOWS && share == WRONG; i++)
-		share = gets(group, per_mille);
+		share = gets(group, quota_us);
 	return share == RIGHT;
 }
 
@@ -149,7 +177,7 @@ static void others(void)
 	w->deadline_ns = 60 * SEC;
 	if (ok(worker_process(w), "CPU 1 is isolated and never ticks")) {
 		ok(!timer_on(1), "the timer is elsewhere");
-		ok(gets_once(OTHERS, 200), "an unrelated group gets its 20 %%");
+		ok(gets_once(OTHERS, QUOTA_US), "an unrelated group gets its 20 %%");
 		if (!ok(!w->missed, "no deadline miss"))
 			show_deliveries();
 		worker_end(w);
@@ -160,20 +188,21 @@ static void others(void)
 /* What the group ran without being throttled; else 0. */
 static uint64_t unthrottled(struct worker *w, uint64_t *took)
 {
-	uint64_t start = now_ns(), used = stat_of(OWN, "usage_usec "), was, now;
+	struct sample first = sample(OWN), last;
+	uint64_t now;
 
-	was = stat_of(OWN, "throttled_usec ");
-	sleep_ms(2000);	/* sleep: what it runs in this time is asked */
-	used = stat_of(OWN, "usage_usec ") - used;
-	*took = (now_ns() - start) / 1000;
+	sleep_ms(WINDOW_MS);	/* sleep: what it runs in this time is asked */
+	last = sample(OWN);
+	*took = last.at_us - first.at_us;
 	/* Now it would be due at once. */
 	if (!worker_tick(w, 5000))
 		diag("no tick");
 	for (int i = 0; i < 3; i++)
 		refilled(OWN);
-	now = stat_of(OWN, "throttled_usec ");
-	diag("%lu us in %lu us, throttled for %lu us", used, *took, now - was);
-	return now == was ? used : 0;
+	now = sample(OWN).throttled;
+	diag("%lu us in %lu us, throttled for %lu us", last.usage - first.usage, *took,
+	     now - first.throttled);
+	return now == first.throttled ? last.usage - first.usage : 0;
 }
 
 /* Two of three CPUs' worth: the isolated task's share is charged while it does not tick. */
@@ -194,11 +223,11 @@ static void own(void)
 	if (!set(TOP, "cgroup.procs", "0"))
 		bail_out("cgroup.procs of the root");
 	if (ok(isolated, "a task of the group is isolated")) {
-		for (int i = 0; i < WINDOWS && !(used && within(used, 2 * took)); i++)
+		for (int i = 0; i < WINDOWS && !(used && within(used, 2 * took, PERCENT)); i++)
 			used = unthrottled(w, &took);
 		ok(!timer_on(1), "its timer is elsewhere");
 		ok(used, "within its quota the group is not throttled");
-		ok(within(used, 2 * took), "and is charged for it while it does not tick");
+		ok(within(used, 2 * took, PERCENT), "and is charged for it while it does not tick");
 		if (!ok(!w->missed, "no deadline miss"))
 			show_deliveries();
 		worker_end(w);
