@@ -227,7 +227,7 @@ def isolated(program: Program, those: list[Trigger]) -> None:
         # An entry takes calls and signals itself, and is a tick for threads and timers only,
         # of which a slow host may leave none.  What it takes no batch is due for any more.
         check(set(told["ticked_by"]) <= {"entries", program.ticked_by}, ticked)
-        got = total.get("queued", 0)
+        got = total.get("queued", 0) + total.get("deferred", 0)
         check(got > 0, f"{program.name}: {got} requests waited in the window", total)
     else:
         check(program.ticked_by in told["ticked_by"], ticked)
