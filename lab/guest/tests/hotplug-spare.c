@@ -5,7 +5,7 @@
  * kernel: isolator
  * timeout: 90
  * about: a CPU that goes offline is not chosen to keep the time, though it would be the better one
- * append: isolcpus=0 nohz_full=1
+ * append: isolcpus=1 nohz_full=2
  */
 #include "../test.h"
 
@@ -36,18 +36,18 @@ static int goes_offline(void)
 
 int main(void)
 {
-	struct worker *stays = worker_new(2);
+	struct worker *stays = worker_new(0);
 	int error = 0, i;
 
 	iso_require(4);
-	put_file("/proc/isolator/cpus", "2-3");
-	if (!file_has("/sys/devices/system/cpu/isolated", "0", NULL) ||
-	    !file_has("/sys/devices/system/cpu/nohz_full", "1", NULL))
-		bail_out("isolcpus=0 nohz_full=1 did not take");
+	put_file("/proc/isolator/cpus", "0,3");
+	if (!file_has("/sys/devices/system/cpu/isolated", "1", NULL) ||
+	    !file_has("/sys/devices/system/cpu/nohz_full", "2", NULL))
+		bail_out("isolcpus=1 nohz_full=2 did not take");
 	/* What restores a CPU does not wait behind its task. */
-	if (iso_pin(1) || put_file("/sys/devices/virtual/workqueue/cpumask", "3"))
+	if (iso_pin(2) || put_file("/sys/devices/virtual/workqueue/cpumask", "6"))
 		bail_out("affinity");
-	/* CPU 0 keeps the time while both are isolated: it is kept free, and there is no other. */
+	/* CPU 1 keeps the time while both are isolated: it is kept free, and there is no other. */
 	stays->tick_ms = 10;
 	need_worker(worker_process(stays));
 	for (i = 0; i < TRIES && !error; i++)
