@@ -11,7 +11,10 @@
 
 #define CPU3 "/sys/devices/system/cpu/cpu3/online"
 
-/* Who ends the isolation elects too, at once or a moment later: of ten times three on old kernels. */
+/*
+ * The hot-plug chooses a timekeeper, and so does the end of the isolation.  Only if the end is
+ * second does a wrong choice last: three of ten times on a kernel that made it.
+ */
 enum { TRIES = 6 };
 
 static int goes_offline(void)

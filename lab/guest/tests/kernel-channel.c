@@ -71,11 +71,8 @@ static int make(uint32_t slots)
 	return fd;
 }
 
-/*
- * All come back, in order, each once.  Returns how many did.  Ticks for @iso, if there is one,
- * and counts them.
- */
-static uint64_t echo(struct ears *ears, uint64_t count, const struct iso *iso, uint64_t *ticks)
+/* All come back, in order, each once.  Returns how many did.  Ticks for @iso, if there is one. */
+static uint64_t echo(struct ears *ears, uint64_t count, const struct iso *iso)
 {
 	uint64_t out = 0, end = now_ns() + SETTLE_MS * 2 * MS;
 
@@ -84,10 +81,8 @@ static uint64_t echo(struct ears *ears, uint64_t count, const struct iso *iso, u
 		if (out < count && !say(ears, out))
 			out++;
 		isolator_poll(ears->channel, 4);
-		if (iso && iso->page->due) {
+		if (iso && iso->page->due)
 			iso_tick(iso, NULL);
-			++*ticks;
-		}
 	}
 	return ears->next;
 }
@@ -102,13 +97,11 @@ struct run {
 	int error;
 };
 
-static void await(struct run *run, const struct iso *iso, enum phase phase)
+static void await(const struct run *run, const struct iso *iso, enum phase phase)
 {
 	while (run->phase != phase) {
-		if (iso->page->due) {
+		if (iso->page->due)
 			iso_tick(iso, NULL);
-			run->ticks++;
-		}
 	}
 }
 
@@ -126,11 +119,12 @@ static void *isolated(void *context)
 	run->phase = ISOLATED;
 	if (!run->error) {
 		await(run, &iso, GOES);
-		run->came = echo(&ears, run->count, &iso, &run->ticks);
+		run->came = echo(&ears, run->count, &iso);
 		run->wrong = ears.wrong;
 		run->gaps = ears.gaps;
 		run->phase = DONE;
 		await(run, &iso, COUNTED);
+		run->ticks = iso.page->ticks;
 		iso_stop(&iso);
 		iso_close(&iso);
 	}
@@ -239,7 +233,7 @@ static void with_a_liar(int fd)
 	for (end = now_ns() + QUIET_MS * MS; now_ns() < end;)
 		if (isolator_poll(ears.channel, 4) > 0)
 			end = now_ns() + QUIET_MS * MS;
-	ok(echo(&ears, STRICT, NULL, NULL) == STRICT && !ears.wrong && !ears.gaps,
+	ok(echo(&ears, STRICT, NULL) == STRICT && !ears.wrong && !ears.gaps,
 	   "and are all there: %llu, %llu in disorder, %llu gaps", (unsigned long long)ears.next,
 	   (unsigned long long)ears.wrong, (unsigned long long)ears.gaps);
 	/* Pages that go from the file stay the kernel's. */
@@ -273,7 +267,7 @@ static void peer_dies(void)
 	listen(&ears, fd);
 	/* What the dead one did not take comes first. */
 	ok(comes(isolator_poll(ears.channel, 1) == 1, 10000), "the next one goes on there");
-	ok(echo(&ears, STRICT, NULL, NULL) == STRICT && !ears.gaps, "and the kernel answers it");
+	ok(echo(&ears, STRICT, NULL) == STRICT && !ears.gaps, "and the kernel answers it");
 	isolator_channel_close(ears.channel);
 	close(fd);
 }

@@ -10,9 +10,9 @@ from isolator_scope.chain import Hop, Place, aside, downstream, usual
 
 from .. import term
 from . import claims
-from .parts import DELAY_US, SLOW_HZ, Bench, least_of, plant
+from .host import Run
+from .parts import DELAY_NS, DELAY_US, SLOW_HZ, Bench, least_of, plant
 
-DELAY_NS = DELAY_US * 1000
 # So far may a median be from what was planted, and one that nothing was planted for from before.
 ERROR_NS = 1_000_000
 # A hop that takes so much longer than it may has met a pause of the host: none takes a tenth of it.
@@ -58,17 +58,17 @@ class Found:
 
 def _measure(bench: Bench, name: str, delayed: frozenset[str]) -> Found:
     """Runs until enough triggers met no pause of the host; all of them are counted."""
-    found = Found([], [], 0, 0)
-    least: list[int] = []
-    for _ in range(RUNS):
+    runs: list[Run] = []
+    every: list[list[Hop]] = []
+    chains: list[list[Hop]] = []
+    while len(runs) < RUNS and len(chains) < KNOWN:
         run = bench.host.quick(bench.size.slow, SLOW_HZ, bench.seed)
-        every = list(claims.hops(run, bench.names, bench.table))
-        least.append(least_of(bench, run, name))
-        found = Found(found.every + every, found.chains + undisturbed(every, delayed),
-                      min(least), found.triggers + len(run))
-        if found.enough:
-            break
-    return found
+        runs.append(run)
+        answered = list(claims.hops(run, bench.names, bench.table))
+        every += answered
+        chains += undisturbed(answered, delayed)
+    return Found(every, chains, min(least_of(bench, run, name) for run in runs),
+                 sum(len(run) for run in runs))
 
 
 def judge_delay(

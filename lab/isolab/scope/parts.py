@@ -17,6 +17,7 @@ from .lines import Lines
 from .target import ScopeGuest
 
 DELAY_US = 5000
+DELAY_NS = DELAY_US * 1000
 # A rate is sustained if of no mechanism more is late or missing.
 LACK = 0.02
 GOES = 3
@@ -153,7 +154,7 @@ def polled(bench: Bench, name: str) -> dict[str, Any]:
     plant(bench, name, 0)
     least = least_of(bench, run, name)
     bench.claim(name, f"5 ms planted in {name} show in each of its answers",
-                least >= DELAY_US * 1000,
+                least >= DELAY_NS,
                 f"{least_of(bench, before, name) / 1e3:.1f} us before, {least / 1e3:.1f} us after")
     return {"before": bench.figures(before), "planted": bench.figures(run)}
 
