@@ -147,7 +147,7 @@ static void in_peace(int fd)
 		own = interrupts_all(2);
 		run.phase = GOES;
 		while (run.phase != DONE)
-			sleep_ms(1);
+			sleep_ms(1);	/* sleep: between two looks */
 		own = interrupts_all(2) - own;
 		run.phase = COUNTED;
 	}
