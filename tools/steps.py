@@ -383,9 +383,9 @@ def run_steps(steps: list[Step], results_dir: Path, minutes: float,
         limit = step.minutes * 60 if state else min(step.minutes * 60, max(remaining, 1.0))
         result = run_step(step, results_dir / f"{step.name}.log", limit, out)
         results.append(result)
-        done[step.name] = result
         if state is not None:
-            save(state, list(done.values()))
+            # Read anew: a second sitting beside this one has its own steps to tell of.
+            save(state, list({**load_done(state), step.name: result}.values()))
     if left:
         out.write(f"{left} steps left: run the same command again to go on\n")
     if old:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import child
@@ -219,6 +220,16 @@ def test_campaign_goes_on_where_it_ended(results: Path) -> None:
     state.write_text(json.dumps({**document, "version": steps.VERSION - 1}))
     assert run_steps(todo, results, 5.0, state=state, out=io.StringIO()) == 0
     assert log.read_text().split() == ["one", "two", "two", "one", "two"]
+
+
+def test_campaign_keeps_what_another_sitting_says(results: Path) -> None:
+    """Two at once share a state: none forgets the other's step, which ended meanwhile."""
+    state = results / "state.json"
+    other = json.dumps({"schema": "isolator-steps", "version": steps.VERSION,
+                        "steps": [asdict(steps.Result("theirs", 3))]})
+    todo = [Step("ours", "", ["sh", "-c", f"printf %s '{other}' > {state}"], "t")]
+    assert run_steps(todo, results, 5.0, state=state, out=io.StringIO()) == 0
+    assert list(steps.load_done(state)) == ["theirs", "ours"]
 
 
 def test_campaign_takes_no_skip_for_done(results: Path) -> None:
