@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""kernel/build: who wants the source tree waits for who builds in it."""
+"""kernel/build: who wants a source tree waits for who may write in it."""
 
 import fcntl
 import hashlib
@@ -9,6 +9,7 @@ import signal
 import subprocess
 
 import pytest
+from waiting import PATIENCE_S
 
 TOP = pathlib.Path(__file__).parents[2]
 CACHE = pathlib.Path(os.environ.get("ISOLATOR_CACHE") or pathlib.Path.home() / ".cache/isolator")
@@ -34,3 +35,23 @@ def test_the_source_waits_for_a_build(tmp_path: pathlib.Path) -> None:
             os.killpg(build.pid, signal.SIGKILL)  # the shell, and what it waits for
     assert "waiting for another build in this tree" in said
     assert not (cache / "tree").exists()
+
+
+def test_the_stock_source_waits_for_nobody(tmp_path: pathlib.Path) -> None:
+    """It stays as it was unpacked, beside builds too."""
+    sources = CACHE / "kernel" / "src"
+    if not any(sources.glob("*/.unpacked")):
+        pytest.skip("no kernel source in the cache: kernel/build unpacks it")
+    cache = tmp_path / "kernel"
+    cache.mkdir()
+    (cache / "src").symlink_to(sources)
+    with (cache / "stock-yes.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        got = subprocess.run(
+            [TOP / "kernel" / "build", "--flavour", "rt", "--stock", "--source"],
+            capture_output=True, text=True, timeout=PATIENCE_S,
+            env={**os.environ, "ISOLATOR_CACHE": str(tmp_path)},
+        )
+    assert got.returncode == 0, got.stderr
+    assert "waiting" not in got.stderr
+    assert (pathlib.Path(got.stdout.splitlines()[-1]) / "Makefile").exists()
