@@ -15,20 +15,26 @@ TOP = pathlib.Path(__file__).parents[2]
 CACHE = pathlib.Path(os.environ.get("ISOLATOR_CACHE") or pathlib.Path.home() / ".cache/isolator")
 
 
-def test_the_source_waits_for_a_build(tmp_path: pathlib.Path) -> None:
+@pytest.fixture
+def cache(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A cache of its own: nobody builds in it, and the kernel's source is there."""
     sources = CACHE / "kernel" / "src"
     if not any(sources.glob("*/.unpacked")):
         pytest.skip("no kernel source in the cache: kernel/build unpacks it")
     cache = tmp_path / "kernel"
     cache.mkdir()
     (cache / "src").symlink_to(sources)
+    return cache
+
+
+def test_the_source_waits_for_a_build(cache: pathlib.Path) -> None:
     checkout = hashlib.sha256(f"{TOP / 'kernel'}\n".encode()).hexdigest()[:8]
     with (cache / f"{checkout}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with subprocess.Popen(
             [TOP / "kernel" / "build", "--flavour", "rt", "--source"],
             stderr=subprocess.PIPE, text=True, start_new_session=True,
-            env={**os.environ, "ISOLATOR_CACHE": str(tmp_path)},
+            env={**os.environ, "ISOLATOR_CACHE": str(cache.parent)},
         ) as build:
             assert build.stderr
             said = build.stderr.readline()
@@ -37,20 +43,14 @@ def test_the_source_waits_for_a_build(tmp_path: pathlib.Path) -> None:
     assert not (cache / "tree").exists()
 
 
-def test_the_stock_source_waits_for_nobody(tmp_path: pathlib.Path) -> None:
+def test_the_stock_source_waits_for_nobody(cache: pathlib.Path) -> None:
     """It stays as it was unpacked, beside builds too."""
-    sources = CACHE / "kernel" / "src"
-    if not any(sources.glob("*/.unpacked")):
-        pytest.skip("no kernel source in the cache: kernel/build unpacks it")
-    cache = tmp_path / "kernel"
-    cache.mkdir()
-    (cache / "src").symlink_to(sources)
     with (cache / "stock-yes.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         got = subprocess.run(
             [TOP / "kernel" / "build", "--flavour", "rt", "--stock", "--source"],
             capture_output=True, text=True, timeout=PATIENCE_S,
-            env={**os.environ, "ISOLATOR_CACHE": str(tmp_path)},
+            env={**os.environ, "ISOLATOR_CACHE": str(cache.parent)},
         )
     assert got.returncode == 0, got.stderr
     assert "waiting" not in got.stderr
