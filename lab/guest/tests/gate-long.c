@@ -5,7 +5,7 @@
  * kernel: isolator
  * timeout: 1200
  * long: yes
- * about: as gate, a thousand times; on a kernel with checks as often as takes that long
+ * about: as gate, a thousand times; less often on a kernel with checks, by how much that is slower
  */
 #include "gate.h"
 
