@@ -246,9 +246,14 @@ def _done(outcome: Outcome) -> dict[str, Event]:
     return {e["name"]: e for e in outcome.events if e["event"] == "run"}
 
 
-def _parted(now: list[GuestTest], outcome: Outcome) -> tuple[list[GuestTest], GuestTest | None]:
-    """Those that a guest has behind it, also if it lost what one reported; the one it ended in."""
-    done = _done(outcome)
+def _parted(now: list[GuestTest], outcome: Outcome, found: attempt.Attempt
+            ) -> tuple[list[GuestTest], GuestTest | None]:
+    """Those that a guest has behind it, also if it lost what one reported; the one it ended in.
+
+    Nothing that ran beyond what is excused shows anything, where the guest lived on.
+    """
+    done = [name for name in _done(outcome)
+            if not found.excused or f"isolab: end {name}\n" in found.log + "\n"]
     behind = max((i for i, test in enumerate(now, 1) if test.name in done), default=0)
     return now[:behind], next(iter(now[behind:]), None)
 
@@ -268,8 +273,8 @@ def _run_batch(which: kernel.Kernel, batch: list[GuestTest], slower: float, wher
         with _doorbell(now[0]) as guest.doorbell:
             outcome = boot(guest, where / f"boot-{len(attempts) + 1}",
                            lambda e: attempt.no_clocks(Outcome(events=[e])))
-        ran, unfinished = _parted(now, outcome)
         found = attempt.judge(outcome, [t.name for t in now if t.leaves])
+        ran, unfinished = _parted(now, outcome, found)
         again = found.void and len(mine) + 1 < attempt.MAX_BOOTS
         # What it closed ahead of its end counts, however that came.
         shown = counted.shown(unfinished, outcome.windows) if unfinished and again else []

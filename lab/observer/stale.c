@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stale: tells when a virtual CPU executes a breakpoint of the kernel that memory
- * no longer holds.  A QEMU TCG plugin.
+ * Stale: tells when a virtual CPU executes patched text of the kernel that memory
+ * no longer holds: on x86-64 a breakpoint, on arm64 what a static key switches.
+ * A QEMU TCG plugin.
  *
  *	-plugin stale.so,out=FILE
  *
- * The kernel patches its text with breakpoints.  QEMU drops the translations of a place
- * before it writes there; another of its threads can translate the old byte in between
- * and keep that.  No machine does this, and the kernel then dies of an int3 that it does
- * not know.  A CPU that was wrongly not synchronised dies with the same message, but the
+ * QEMU drops the translations of a place before it writes there; another of its threads
+ * can translate the old text in between and keep that.  No machine does this.
+ *
+ * The kernel for x86-64 patches its text with breakpoints, and then dies of an int3 that it
+ * does not know.  A CPU that was wrongly not synchronised dies with the same message, but the
  * breakpoint that it executes is in memory still: so memory is read right before.
  *
  * For each one a JSON line is written to FILE at once, as the guest may end by it, and one
@@ -19,10 +21,19 @@
  * its block and the look is reported, too; where the CPUs are synchronised as they should be,
  * the kernel knows that one, and nothing dies.  One in place of an instruction of a single
  * byte, as a kprobe may set, is not seen if that was put back amid the translation.
+ *
+ * The kernel for arm64 writes the one instruction over the other, and nothing tells of a stale
+ * one but what the kernel does next: it goes on as if the key were not switched.  So memory is
+ * read as a block begins that has a nop or a branch, at first each time, then ever less often.
+ * What memory does not hold as the same CPU begins the same translation a second time is stale:
+ * a write ends a translation, and the CPU was in that at most once.  For each CPU and place
+ * one JSON line is written.  A stale branch at a nop that was put back amid the translation is
+ * not seen.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"
@@ -34,7 +45,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
 #define INT3	0xcc
 #define KERNEL	(1ULL << 63)
 #define MAX_VCPUS	64
-/* Places of one virtual CPU whose last breakpoint was stale; more prove nothing. */
+/* Places of one virtual CPU whose last instruction was stale; more prove nothing. */
 #define MAX_PLACES	256
 
 static struct {
@@ -95,6 +106,15 @@ static bool breakpoint(const struct qemu_plugin_insn *insn)
 	       qemu_plugin_insn_data(insn, &byte, 1) == 1 && !whole(byte);
 }
 
+/* @memory: what it holds there, @digits of it. */
+static void tell(unsigned int vcpu, void *place, uint32_t memory, int digits)
+{
+	fprintf(conf.out, "{\"schema\": \"isolator.observer.stale\", \"version\": 1"
+		", \"vcpu\": %u, \"pc\": \"%#" PRIxPTR "\", \"memory\": \"%0*" PRIx32 "\"}\n",
+		vcpu, (uintptr_t)place, digits, memory);
+	fflush(conf.out);
+}
+
 static void on_breakpoint(unsigned int vcpu, void *place)
 {
 	uint8_t memory;
@@ -102,15 +122,11 @@ static void on_breakpoint(unsigned int vcpu, void *place)
 	/* What cannot be read proves nothing. */
 	if (!memory_read(&memory, (uintptr_t)place, sizeof(memory)))
 		memory = INT3;
-	if (vcpu >= MAX_VCPUS || !note(&vcpus[vcpu], place, memory != INT3))
-		return;
-	fprintf(conf.out, "{\"schema\": \"isolator.observer.stale\", \"version\": 1"
-		", \"vcpu\": %u, \"pc\": \"%#" PRIxPTR "\", \"memory\": \"%02x\"}\n",
-		vcpu, (uintptr_t)place, memory);
-	fflush(conf.out);
+	if (vcpu < MAX_VCPUS && note(&vcpus[vcpu], place, memory != INT3))
+		tell(vcpu, place, memory, 2);
 }
 
-static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+static void on_translate_x86_64(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	uint64_t pc = qemu_plugin_tb_vaddr(tb);
 	size_t i, n = qemu_plugin_tb_n_insns(tb);
@@ -129,11 +145,103 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	}
 }
 
+#define NOP		0xd503201f
+#define WORD		4
+/* So often a translation is looked at each time that it begins; then with each doubling. */
+#define EACH_TIME	64
+
+/* One translation of a block; never freed, as QEMU does not tell when it drops one. */
+struct block {
+	uint64_t pc, begun, next;	/* begun: by all CPUs; how often, about */
+	uint64_t before;		/* CPUs that found other text in memory before */
+	size_t insns, sites;
+	struct {
+		uint32_t offset, word;
+	} site[];
+};
+
+static bool branch(uint32_t word)
+{
+	return word >> 26 == 0x5;
+}
+
+/*
+ * Is @word, as it was translated, another one than memory's, by what a static key switches?
+ * Here, too, QEMU may have copied the word out of memory only after it had translated the
+ * one before: a branch ends a block, so where memory has one amid a block, that was a nop.
+ */
+static bool switched(uint32_t word, uint32_t memory, bool last)
+{
+	if (branch(memory))
+		return word == NOP || !last;
+	return memory == NOP && branch(word);
+}
+
+static void on_block(unsigned int vcpu, void *data)
+{
+	struct block *block = data;
+	bool found = false, again;
+	uint32_t memory;
+
+	if (vcpu >= MAX_VCPUS || ++block->begun < block->next)
+		return;
+	block->next = block->begun + (block->begun < EACH_TIME ? 1 : block->begun);
+	again = __atomic_load_n(&block->before, __ATOMIC_RELAXED) >> vcpu & 1;
+	for (size_t i = 0; i < block->sites; i++) {
+		uint64_t place = block->pc + block->site[i].offset;
+		bool last = block->site[i].offset / WORD == block->insns - 1;
+
+		if (!memory_read(&memory, place, WORD) ||
+		    !switched(block->site[i].word, memory, last))
+			continue;
+		found = true;
+		if (again && note(&vcpus[vcpu], (void *)(uintptr_t)place, true))
+			tell(vcpu, (void *)(uintptr_t)place, memory, 2 * WORD);
+	}
+	if (!found || again)
+		return;
+	__atomic_fetch_or(&block->before, 1ULL << vcpu, __ATOMIC_RELAXED);
+	block->next = block->begun + 1;
+}
+
+static void on_translate_aarch64(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	uint64_t pc = qemu_plugin_tb_vaddr(tb);
+	size_t n = qemu_plugin_tb_n_insns(tb);
+	struct block *block;
+	uint32_t word;
+
+	(void)id;
+	if (!(pc & KERNEL))
+		return;
+	block = calloc(1, sizeof(*block) + n * sizeof(block->site[0]));
+	if (!block)
+		return;
+	block->pc = pc;
+	block->insns = n;
+	for (size_t i = 0; i < n; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+		if (qemu_plugin_insn_data(insn, &word, WORD) != WORD ||
+		    !(word == NOP || branch(word)))
+			continue;
+		block->site[block->sites].offset = (uint32_t)i * WORD;
+		block->site[block->sites++].word = word;
+	}
+	if (block->sites)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS,
+						     block);
+	else
+		free(block);
+}
+
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
 					   const qemu_info_t *info, int argc,
 					   char **argv)
 {
-	if (plugin_wants_x86_64("stale", info))
+	bool arm64 = info->system_emulation && !strcmp(info->target_name, "aarch64");
+
+	if (!arm64 && plugin_wants_x86_64("stale", info))
 		return -1;
 	if (argc != 1 || strncmp(argv[0], "out=", 4)) {
 		fprintf(stderr, "stale: out=FILE is needed, and nothing else\n");
@@ -148,6 +256,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
 		perror(argv[0]);
 		return -1;
 	}
-	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, arm64 ? on_translate_aarch64 :
+					      on_translate_x86_64);
 	return 0;
 }

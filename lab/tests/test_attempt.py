@@ -102,6 +102,56 @@ def test_an_end_is_excused_by_proof_only(log: str, more: dict[str, Any], excused
     assert bool(found.void) == excused and (found.ended != ENDED) == excused
 
 
+ASTRAY = frozenset({(1, "el0_svc+0x14"), (0, "el0_da+0x20")})
+# As arm64's kernel prints it where the CPU went on as if it were still in user mode.
+SPLAT = """[   20.0] isolab: begin x
+[    4.4] ------------[ cut here ]------------
+[    4.4] WARNING: CPU: {cpu} PID: 52 at ct_isolator+0x50/0x60
+[    4.4] CPU: {cpu} UID: 0 PID: 52 Comm: x Not tainted 6.12.117 #1
+[    4.4] lr : isolator_local_off+0xa8/0xe8
+[    4.4] Call trace:
+[    4.4]  ct_isolator+0x50/0x60
+[    4.4]  do_el0_svc+0x70/0x100
+[    4.4]  {entry}+0x28/0x1c0
+[    4.4] ---[ end trace 0000000000000000 ]---
+"""
+
+
+def splat(cpu: int = 1, entry: str = "el0_svc") -> str:
+    return SPLAT.format(cpu=cpu, entry=entry)
+
+
+@pytest.mark.parametrize(
+    ("log", "more", "excused"),
+    [
+        (splat(), {}, True),
+        (splat(0, "el0_da"), {}, True),
+        (splat() + splat(0), {}, True),
+        (splat(0), {}, False),
+        (splat(entry="el0_da"), {}, False),
+        (splat(entry="el0_svc_compat"), {}, False),
+        (splat(0) + splat(), {}, False),  # only the first may be no consequence of another
+        (splat(entry="el0_ia") + splat(), {}, False),
+        (splat().replace("[    4.4]  el0_svc", "[    4.4] lr : el0_svc"), {}, False),
+        (splat().replace("CPU: 1 ", ""), {}, False),
+        (splat(), {"stale": frozenset()}, False),
+        (splat(), {"stale": frozenset({(1, "el0_svc_common+0x14")})}, False),
+        (splat(), {"arm": False}, False),
+        ("", {}, False),  # executed, and without a consequence
+        ("", {"qemu_log": QEMU_SAYS}, True),
+    ],
+)
+def test_on_arm64_a_splat_is_excused_by_proof_only(log: str, more: dict[str, Any], excused: bool
+                                                   ) -> None:
+    found = judge(outcome(log, **{"arm": True, "stale": ASTRAY, **more}))
+    assert found.excused == excused == bool(found.void)
+
+
+def test_what_comes_before_an_excused_splat_counts() -> None:
+    seen = judge(outcome("[ 1.0] fine\n" + splat(), arm=True, stale=ASTRAY))
+    assert "fine" in seen.log and "WARNING" not in seen.log and "el0_svc+0x14" in str(seen.void)
+
+
 def test_what_was_left_ahead_of_an_excused_end_is_not() -> None:
     events = [event("run", "a", left=True)]
     found = judge(outcome(oops(), died=ENDED, events=events))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import boots
 import jsonschema
 import pytest
 from isolab import suite, term
@@ -15,6 +16,7 @@ from isolab.judge import verdict
 from isolab.judge.attempt import Attempt, record
 from isolab.paths import SCHEMAS
 from isolator_report import schemafile
+from test_attempt import ASTRAY, outcome, splat
 
 LOG = "[1] isolab: begin t\n[2] quiet\n[3] isolab: end t\n[3] reboot: Power down\n"
 DONE = {
@@ -291,6 +293,38 @@ def test_log_between_the_tests_is_a_failure_of_its_own() -> None:
     assert verdict.stray("k", other, [_test(), other], log + of_u)
     after = LOG + of_u + "[9] WARNING: CPU: 0 at late.c:1\n"
     assert verdict.stray("k", allows, [allows, _test(name="u")], after)
+
+
+@pytest.mark.parametrize(("at", "jobs"), [
+    (0, ["tuv", "t", "uv"]),
+    (1, ["tuv", "u", "v"]),
+    (2, ["tuv", "v"]),
+    (3, ["tuv"]),  # behind the last one: all have their verdicts
+])
+def test_what_ran_beyond_an_excused_splat_runs_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at: int, jobs: list[str]
+) -> None:
+    """On arm64 the guest lives on."""
+    def of(guest: Any) -> str:
+        return "".join(n for n in "tuv" if f"run {n} " in guest.job)
+
+    def boot(guest: Any) -> Outcome:
+        names = of(guest)
+        quiet, end = "[2] quiet\n", "[3] reboot: Power down\n"
+        parts = [LOG.replace(" t\n", f" {n}\n").replace(end, "") for n in names] + [quiet + end]
+        if len(booted) == 1:
+            parts[at] = parts[at].replace(quiet, splat())
+        return outcome("".join(parts), arm=True, stale=ASTRAY if len(booted) == 1 else frozenset(),
+                       events=[{**DONE, "name": n} for n in names])
+
+    booted = boots.planner(monkeypatch, tmp_path)([boot])
+    attempts: list[Any] = []
+    batch = [_test(name=n) for n in "tuv"]
+    results = suite._run_batch(boots.KERNEL, batch, 1.0, Path("/nowhere"), attempts)
+    assert [(r.test.name, r.status) for r in results] == [(n, "passed") for n in "tuv"]
+    assert [of(guest) for guest in booted] == jobs
+    assert [guest.threads for guest in booted] == ["", "single", ""][: len(jobs)]
+    assert [a["excused"] for a in attempts] == [True, False, False][: len(jobs)]
 
 
 def test_faults_keep_to_themselves() -> None:

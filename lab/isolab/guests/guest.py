@@ -77,8 +77,9 @@ class Outcome:
     whole: bool = False  # the guest is over: more of its console does not come
     died: str | None = None  # why the guest did not come to its end
     ours: bool = False  # its kernel has Isolator
+    arm: bool = False  # its machine is arm64
     late: bool = False  # its kernel leaves printing to a thread: what it said last may be missing
-    # Which CPU executed a breakpoint of the kernel that memory did not hold, and where: name+0xN.
+    # Which CPU executed text of the kernel that memory did not hold, and where: name+0xN.
     stale: frozenset[tuple[int, str]] = frozenset()
     covered: list[tuple[int, int]] = field(default_factory=list)  # observer.covered()
     dropped: int | None = None  # of those; None: it has not told
@@ -224,7 +225,7 @@ def _command(guest: Guest, where: Path) -> tuple[list[str], str]:
         command += ["-d", "cpu_reset"]
     how = "single,icount" if guest.icount else threads
     accel = "kvm" if use_kvm else f"tcg,thread={how}"
-    if accel == "tcg,thread=multi" and emulator.tells_stale and not arm:
+    if accel == "tcg,thread=multi" and emulator.tells_stale:
         command += observer.stale_arguments(where / "stale.json")
     return command, f"QEMU {emulator.version} {accel}"
 
@@ -358,7 +359,8 @@ def _boot(guest: Guest, where: Path, on_event: Callable[[Event], str | None]) ->
                  "blocks.json", "park.json"):
         (where / name).unlink(missing_ok=True)
     ours = guest.kernel.ours
-    outcome = Outcome(ours=ours, late=ours and guest.kernel.has("CONFIG_PREEMPT_RT"))
+    outcome = Outcome(ours=ours, arm=guest.kernel.machine is ARM64,
+                      late=ours and guest.kernel.has("CONFIG_PREEMPT_RT"))
     command, outcome.accel = _command(guest, where)
     (where / "command").write_text(" ".join(command) + "\n")
     # Two would disturb each other's clocks; what is built before disturbs them less.

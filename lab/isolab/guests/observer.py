@@ -77,7 +77,10 @@ def _items(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def stale(kernel: Kernel, path: Path) -> frozenset[tuple[int, str]]:
-    """Which CPU executed a breakpoint, its last at that place, that memory did not hold; where."""
+    """Which CPU executed text that memory did not hold, and where.
+
+    On x86-64 a breakpoint, its last at that place; on arm64 what a static key switches.
+    """
     last = {(item["vcpu"], item["pc"]): item["memory"] for item in _items(path)}
     return frozenset(
         (vcpu, name)

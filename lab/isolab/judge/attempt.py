@@ -43,6 +43,9 @@ _UNCALIBRATED = re.compile(
 # The last word of a kernel that powers the machine off, which waits until the console has it.
 POWER_DOWN = "reboot: Power down"
 _ASSERTION = re.compile(r"^qemu-system-\S+ .*: Assertion `.*' failed\.$", re.MULTILINE)
+# Of arm64's traces a line, and what ends them.
+_CALLED = re.compile(r"^\[[ .\d]+\]  (\w[\w.]*)\+0x[\da-f]+/0x[\da-f]+")
+_END = re.compile(r"end trace [\da-f]+ \]---$")
 # So many lines of an Oops come before its trace ends.
 _OOPS_LINES = 80
 
@@ -86,15 +89,38 @@ def _stale(oops: Sequence[str], outcome: Outcome) -> str | None:
     return f"{oops[0].strip()}; but memory held no int3 as QEMU executed {at}"
 
 
+def _astray(outcome: Outcome) -> tuple[str, int] | None:
+    """The same on arm64, where no breakpoint tells: the kernel goes on as if a key had not changed.
+
+    The first that its log shows is a splat of a CPU on whose way there, by its trace, lies a
+    function of which that CPU executed what memory did not hold.
+    """
+    findings = dmesg.scan(outcome.console)
+    if not findings or not outcome.stale:
+        return None
+    first = findings[0].line - 1
+    splat = outcome.console.splitlines()[first : first + _OOPS_LINES]
+    end = next((i for i, line in enumerate(splat) if _END.search(line)), len(splat))
+    cpu = _first(_CPU, splat[:end])
+    way = {m[1] for line in splat[:end] if (m := _CALLED.search(line))}
+    for vcpu, place in sorted(outcome.stale):
+        if cpu and vcpu == int(cpu[1]) and place.partition("+")[0] in way:
+            return (f"{splat[0].strip()}; but QEMU executed at {place} on CPU {vcpu} what memory "
+                    "did not hold"), first
+    return None
+
+
 def emulator_fault(outcome: Outcome) -> tuple[str, int] | None:
     """The evidence that the emulator is to blame, and how many lines of the log precede it.
 
     QEMU says that an assertion of its own failed; or the first int3 Oops is one of a breakpoint
-    that memory did not hold: observer/stale.c.
+    that memory did not hold; or the first splat follows such text: observer/stale.c.
     """
     lines = outcome.console.splitlines()
     if said := _ASSERTION.search(outcome.qemu_log):
         return said[0], len(lines)
+    if outcome.arm:
+        return _astray(outcome)
     at = [i for i, line in enumerate(lines) if _INT3.search(line)]
     if not at:
         return None
