@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "iso.h"
 #include "tap.h"
+#include "worker.h"
 
 #endif
