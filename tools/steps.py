@@ -13,6 +13,7 @@ and so does one that counts nothing: silence is not success.
 """
 
 import argparse
+import fcntl
 import json
 import os
 import re
@@ -344,9 +345,17 @@ def save(path: Path, results: list[Result]) -> None:
     document = {"schema": "isolator-steps", "version": VERSION,
                 "steps": [asdict(result) for result in results]}
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".tmp")
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
     temporary.write_text(json.dumps(document, indent=2) + "\n")
     temporary.replace(path)
+
+
+def add(state: Path, result: Result) -> None:
+    """To what others have in it, of whom another sitting may be at work right now."""
+    state.parent.mkdir(parents=True, exist_ok=True)
+    with open(state.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        save(state, list({**load_done(state), result.name: result}.values()))
 
 
 def run_steps(steps: list[Step], results_dir: Path, minutes: float,
@@ -384,8 +393,7 @@ def run_steps(steps: list[Step], results_dir: Path, minutes: float,
         result = run_step(step, results_dir / f"{step.name}.log", limit, out)
         results.append(result)
         if state is not None:
-            # Read anew: a second sitting beside this one has its own steps to tell of.
-            save(state, list({**load_done(state), step.name: result}.values()))
+            add(state, result)
     if left:
         out.write(f"{left} steps left: run the same command again to go on\n")
     if old:

@@ -204,35 +204,38 @@ static void on_block(unsigned int vcpu, void *data)
 	block->next = block->begun + 1;
 }
 
+static bool site(struct qemu_plugin_tb *tb, size_t i, uint32_t *word)
+{
+	struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+	return qemu_plugin_insn_data(insn, word, WORD) == WORD && (*word == NOP || branch(*word));
+}
+
 static void on_translate_aarch64(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	uint64_t pc = qemu_plugin_tb_vaddr(tb);
-	size_t n = qemu_plugin_tb_n_insns(tb);
+	size_t n = qemu_plugin_tb_n_insns(tb), sites = 0;
 	struct block *block;
 	uint32_t word;
 
 	(void)id;
 	if (!(pc & KERNEL))
 		return;
-	block = calloc(1, sizeof(*block) + n * sizeof(block->site[0]));
+	for (size_t i = 0; i < n; i++)
+		sites += site(tb, i, &word);
+	block = sites ? calloc(1, sizeof(*block) + sites * sizeof(block->site[0])) : NULL;
 	if (!block)
 		return;
 	block->pc = pc;
 	block->insns = n;
-	for (size_t i = 0; i < n; i++) {
-		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-
-		if (qemu_plugin_insn_data(insn, &word, WORD) != WORD ||
-		    !(word == NOP || branch(word)))
+	/* One that was written meanwhile is none any more, or has become one: for those found. */
+	for (size_t i = 0; i < n && block->sites < sites; i++) {
+		if (!site(tb, i, &word))
 			continue;
 		block->site[block->sites].offset = (uint32_t)i * WORD;
 		block->site[block->sites++].word = word;
 	}
-	if (block->sites)
-		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS,
-						     block);
-	else
-		free(block);
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, QEMU_PLUGIN_CB_NO_REGS, block);
 }
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,

@@ -134,6 +134,12 @@ def splat(cpu: int = 1, entry: str = "el0_svc") -> str:
         (splat(entry="el0_ia") + splat(), {}, False),
         (splat().replace("[    4.4]  el0_svc", "[    4.4] lr : el0_svc"), {}, False),
         (splat().replace("CPU: 1 ", ""), {}, False),
+        # What no wrong way through an entry explains.
+        (splat().replace("ct_isolator", "isolator_ioctl"), {}, False),
+        (splat().replace("WARNING: CPU: 1 PID: 52 at ct_isolator",
+                         "BUG: KASAN: slab-use-after-free in ct_isolator"), {}, False),
+        ("[    4.3] BUG: KASAN: slab-use-after-free in isolator_ioctl\n" + splat(), {}, False),
+        (splat().replace("ct_isolator", "rcu_is_cpu_rrupt_from_idle"), {}, True),
         (splat(), {"stale": frozenset()}, False),
         (splat(), {"stale": frozenset({(1, "el0_svc_common+0x14")})}, False),
         (splat(), {"arm": False}, False),
@@ -159,6 +165,12 @@ def test_what_was_left_ahead_of_an_excused_end_is_not() -> None:
     assert attempt.broken([attempt.record(found)])
     assert attempt.judge(outcome(oops(), died=ENDED, events=events), ["a"]).ended is None
     assert judge(outcome(oops(), died=ENDED, events=events, ours=False)).ended is None
+
+
+def test_what_the_agent_cannot_do_is_a_failure() -> None:
+    events = [{"event": "problem", "name": "agent", "text": "cannot run on CPUs 7"}]
+    assert "CPUs 7" in (judge(outcome(events=events)).ended or "")
+    assert judge(outcome(events=events, ours=False)).ended is None
 
 
 def test_only_the_last_breakpoint_of_a_place_is_told_of(tmp_path: Path) -> None:

@@ -171,6 +171,21 @@ def test_no_other_report_passes_as_the_rcu_threads_own(of: Callable[[str], str])
         assert [f.line for f in dmesg.scan(of(log))] == lines, log
 
 
+@pytest.mark.parametrize("said", [
+    "isolator: CPU 3 is overdue", "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
+    "Oops: general protection fault, probably for address", "unreferenced object 0xffff888",
+    "Call Trace:",
+])
+@pytest.mark.parametrize("splat", [
+    _splat("locking_selftest+0x1ee2/0x2380"), _sleeping(INVOKER), _slept(100, INVOKER),
+    _offloaded("rcu_cpu_kthread+0xe4/0x1e0"),
+])
+def test_a_known_splat_hides_nothing_that_another_cpu_says(splat: str, said: str) -> None:
+    head, end = splat.rstrip("\n").rsplit("\n", 1)
+    found = dmesg.scan(f"{head}\n[    9.0] {said}\n{end}\n")
+    assert [f.text for f in found] == [f"[    9.0] {said}"]
+
+
 def _race(first: str, caller: str) -> str:
     line = "[    9.0] " + "=" * 66 + "\n"
     return (

@@ -232,6 +232,16 @@ def test_campaign_keeps_what_another_sitting_says(results: Path) -> None:
     assert list(steps.load_done(state)) == ["theirs", "ours"]
 
 
+def test_sittings_at_once_lose_no_step(results: Path) -> None:
+    state = results / "state.json"
+    say = ("import sys; sys.path.insert(0, sys.argv[1]); import steps; from pathlib import Path\n"
+           "for i in range(40): steps.add(Path(sys.argv[2]), steps.Result(sys.argv[3] + str(i), 1))")
+    sittings = [subprocess.Popen([sys.executable, "-c", say, Path(steps.__file__).parent, state,
+                                  name]) for name in ("a", "b", "c")]
+    assert not any(sitting.wait(60) for sitting in sittings)
+    assert len(steps.load_done(state)) == 120
+
+
 def test_campaign_takes_no_skip_for_done(results: Path) -> None:
     """What a step lacked may be there in the next run; one that skipped a part has passed."""
     state = results / "state.json"

@@ -41,7 +41,7 @@ _SPLAT = re.compile(r"^[^\n]*\[ cut here \]-+\n(?:(?!\[ cut here \]).)*?end trac
 _SELFTEST = ("rt_mutex_pre_schedule", "locking_selftest+")
 # The last line of a kernel thread's trace; arm64 has no mark behind it.
 _END = r"(?:</TASK>|ret_from_fork\+0x[\da-f]+/0x[\da-f]+)$"
-# Up to there, and nothing of what another CPU says meanwhile.
+# Up to there, and no other splat; what else another CPU says meanwhile stays, see _blank().
 _SAME = rf"(?:(?!WARNING: |BUG: |{_END}).)*?"
 # On PREEMPT_RT scftorture itself allocates and frees with preemption disabled (mended in
 # Linux 6.13).  Passed over only where scftorture is what had disabled it.
@@ -110,35 +110,46 @@ def _bad(log: str) -> list[Finding]:
     ]
 
 
+def _blank(splat: re.Match[str]) -> str:
+    """Without what is its own: its head, and its trace, once each.  Other CPUs may say more."""
+    lines = splat.group().split("\n")
+    bad = [i for i, line in enumerate(lines) if BAD.search(line)]
+    own = ["Call Trace:", "BUG: " if bad and "BUG: " in lines[bad[0]] else "WARNING: "]
+    kept = [""] * len(lines)
+    for i in bad:
+        if found := next((word for word in own if word.lower() in lines[i].lower()), None):
+            own.remove(found)
+        elif _MISCOUNTED.strip() not in lines[i]:
+            kept[i] = lines[i]
+    return "\n".join(kept)
+
+
 def scan(log: str) -> list[Finding]:
     """The lines that must not be there."""
-
-    def blank(splat: re.Match[str]) -> str:
-        return "\n" * splat.group().count("\n")
 
     def blank_known(splat: re.Match[str]) -> str:
         """Of a self-test; or of scftorture's count, whose sleep is in the log still."""
         if all(s in splat.group() for s in _SELFTEST):
-            return blank(splat)
+            return _blank(splat)
         thread = re.search(r" PID: (\d+) Comm: scftorture_", splat.group())
         slept = _SLEPT.findall(splat.string[: splat.start()])
         caller = _CALLER.search(splat.group())
         good = (_MISCOUNTED in splat.group() and thread and thread[1] in slept
                 and caller and caller[1] == "scftorture_invoker")
-        return blank(splat) if good else splat.group()
+        return _blank(splat) if good else splat.group()
 
     def blank_stock_race(report: re.Match[str]) -> str:
         more = len(_bad(report.group())) > 1
-        return report.group() if more or races.ours(report.group()) else blank(report)
+        return report.group() if more or races.ours(report.group()) else _blank(report)
 
     def blank_asked(backtrace: re.Match[str]) -> str:
         before = backtrace.string[: backtrace.start()]
         _, asked, since = before.rpartition(_ASKED)
         good = asked and backtrace[1] not in since and "isolab: " not in since
-        return blank(backtrace) if good else backtrace.group()
+        return _blank(backtrace) if good else backtrace.group()
 
-    log = _NOCB.sub(blank, _INTERRUPTED.sub(blank, log))
-    log = _SCFTORTURE.sub(blank, _SPLAT.sub(blank_known, log))
+    log = _NOCB.sub(_blank, _INTERRUPTED.sub(_blank, log))
+    log = _SCFTORTURE.sub(_blank, _SPLAT.sub(blank_known, log))
     log = _KCSAN.sub(blank_stock_race, _BACKTRACE.sub(blank_asked, log))
     return _bad(log)
 

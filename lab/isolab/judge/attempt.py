@@ -43,6 +43,8 @@ _UNCALIBRATED = re.compile(
 # The last word of a kernel that powers the machine off, which waits until the console has it.
 POWER_DOWN = "reboot: Power down"
 _ASSERTION = re.compile(r"^qemu-system-\S+ .*: Assertion `.*' failed\.$", re.MULTILINE)
+# What looks at the state of a CPU, user mode or kernel, and whether RCU watches it.
+_ASTRAY = re.compile(r"WARNING: CPU: \d+ PID: \d+ at (?:__)?(?:ct|rcu)_\w+\+0x")
 # Of arm64's traces a line, and what ends them.
 _CALLED = re.compile(r"^\[[ .\d]+\]  (\w[\w.]*)\+0x[\da-f]+/0x[\da-f]+")
 _END = re.compile(r"end trace [\da-f]+ \]---$")
@@ -92,11 +94,12 @@ def _stale(oops: Sequence[str], outcome: Outcome) -> str | None:
 def _astray(outcome: Outcome) -> tuple[str, int] | None:
     """The same on arm64, where no breakpoint tells: the kernel goes on as if a key had not changed.
 
-    The first that its log shows is a splat of a CPU on whose way there, by its trace, lies a
-    function of which that CPU executed what memory did not hold.
+    The first that its log shows is a warning about the state of a CPU, which an entry or exit that
+    takes the wrong way leaves wrong; and on the way there, by its trace, lies a function of which
+    that CPU executed what memory did not hold.
     """
     findings = dmesg.scan(outcome.console)
-    if not findings or not outcome.stale:
+    if not findings or not outcome.stale or not _ASTRAY.search(findings[0].text):
         return None
     first = findings[0].line - 1
     splat = outcome.console.splitlines()[first : first + _OOPS_LINES]
@@ -187,6 +190,12 @@ def left(outcome: Outcome, may: Collection[str] = ()) -> str | None:
     return None
 
 
+def _problem(outcome: Outcome) -> str | None:
+    """The agent could not do a line of its job, or what it reports cannot be read."""
+    said = next((e for e in outcome.events if e["event"] == "problem"), None)
+    return f"the agent has a problem: {said.get('text')}" if said else None
+
+
 def _silenced(outcome: Outcome) -> str | None:
     """The log of a guest that came to its end does not reach there: what it lacks nobody judges."""
     if not outcome.whole or POWER_DOWN in outcome.console:
@@ -205,7 +214,8 @@ def judge(outcome: Outcome, leave: Collection[str] = ()) -> Attempt:
         return spoilt
     ended = not_ready(outcome) or outcome.died
     if outcome.ours:
-        ended = ended or hung(outcome) or left(outcome, leave) or _silenced(outcome)
+        ended = ended or hung(outcome) or left(outcome, leave)
+        ended = ended or _problem(outcome) or _silenced(outcome)
     return Attempt(ended=ended, log=outcome.console)
 
 

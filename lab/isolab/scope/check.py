@@ -41,7 +41,7 @@ class Session:
 
 def _half(bench: Bench, done: Parts) -> float:
     """Half of the rate that is sustained; of the bar where none is."""
-    return (done["ramp"]["sustained_hz"] or bench.size.bar_hz) / 2
+    return (done.get("ramp", {}).get("sustained_hz") or bench.size.bar_hz) / 2
 
 
 def _rates(bench: Bench, done: Parts) -> None:

@@ -102,6 +102,12 @@ class ScopeGuest:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self._end(orderly=kind is None)
+        if kind is not None:
+            return
+        # Of one that was not read to its end the outcome says nothing, good or bad.
+        if self.running or self._failed:
+            why = self._failed or "it does not end"
+            raise term.LabError(f"the guest was not read to its end: {why}; see {self.where}")
 
     def _begin(self) -> None:
         self.where.mkdir(parents=True, exist_ok=True)

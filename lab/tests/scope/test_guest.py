@@ -121,6 +121,19 @@ def test_threads_are_handed_on(tmp_path: Path) -> None:
         assert (guest.asked().threads, guest.asked().boot_s) == (threads, boot_s)
 
 
+def test_a_guest_that_was_not_read_is_not_taken_for_a_good_one(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("")
+    guest = scopeguest.ScopeGuest(Kernel("rt", tmp_path), "x")
+    with pytest.raises(term.LabError, match="does not end"):
+        guest.__exit__(None, None, None)
+    guest._over = True
+    guest.__exit__(None, None, None)
+    guest._failed = OSError("no space left")
+    with pytest.raises(term.LabError, match="no space left"):
+        guest.__exit__(None, None, None)
+    guest.__exit__(OSError, OSError("another"), None)  # that one is told of
+
+
 def test_a_kernel_that_cannot_isolate_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config").write_text("CONFIG_PREEMPT_RT=y\n")
     with pytest.raises(term.LabError, match="cannot isolate"):
