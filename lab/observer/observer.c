@@ -195,7 +195,7 @@ static void on_block(unsigned int vcpu, void *userdata)
 	uint64_t tb = (uint64_t)(uintptr_t)userdata;
 	uint64_t n = tb & ((1u << TB_INSNS_BITS) - 1);
 	uint64_t pc = tb >> TB_ADDR_SHIFT;
-	bool of_other, entered;
+	bool kicked, ours, entered;
 
 	if ((int)vcpu != atomic_load_explicit(&target, memory_order_relaxed))
 		return;
@@ -218,7 +218,8 @@ static void on_block(unsigned int vcpu, void *userdata)
 		return;
 	}
 	pc |= ~0ULL << ADDR_BITS;
-	of_other = pc == conf.kick && !atomic_exchange(&delivered, false);
+	kicked = pc == conf.kick;
+	ours = kicked && atomic_exchange(&delivered, false);
 	entered = (tb & TB_SLOT) && enters_by_slot(pc);
 	if (!cpu.in_kernel && machine->slots && !entered) {
 		cpu.misplaced++;
@@ -233,7 +234,9 @@ static void on_block(unsigned int vcpu, void *userdata)
 	}
 	if (tb & TB_CAUSE)
 		entered |= reached(pc);
-	win.kicks_of_others += of_other && entered;
+	if (ours && entered)
+		note_delivery();
+	win.kicks_of_others += kicked && !ours && entered;
 	if (tb & TB_SWAPGS)
 		cpu.user_gs = !cpu.user_gs;
 	cpu.returning = (tb & TB_RETURNS) && cpu.user_gs;

@@ -12,7 +12,7 @@ struct entry entry_log[MAX_LOG];
 
 struct second second;
 
-/* How long the observed vCPU ran, was idle, or stood still because it was asked to.  In its thread. */
+/* How long the observed vCPU ran, was idle, or stood still as it was asked to.  In its thread. */
 static uint64_t own_ns(void)
 {
 	struct timespec ran;
@@ -34,6 +34,7 @@ static int64_t taken_ns(void)
 static struct {
 	uint64_t at_ns;
 	int64_t taken_ns;
+	int64_t before_ns;	/* what had been taken since the one before it */
 } last_look;
 
 /* What a tick does in the kernel is the vCPU's own time. */
@@ -45,8 +46,20 @@ static void look_for_standstill(uint64_t now)
 		return;
 	last_look.at_ns = now;
 	last_look.taken_ns = taken_ns();
-	if (last_look.taken_ns - before > win.stood_still_ns)
-		win.stood_still_ns = last_look.taken_ns - before;
+	last_look.before_ns = last_look.taken_ns - before;
+	if (last_look.before_ns > win.stood_still_ns)
+		win.stood_still_ns = last_look.before_ns;
+}
+
+/* A request is delivered; there may have been a look between a standstill and that. */
+void note_delivery(void)
+{
+	int64_t stood_ns = taken_ns() - last_look.taken_ns;
+
+	if (now_ns() < last_look.at_ns + LOOK_EVERY_NS)
+		stood_ns += last_look.before_ns;
+	if (!win.deliveries++ || stood_ns < win.delivered_after_ns)
+		win.delivered_after_ns = stood_ns;
 }
 
 void second_restart(void)
@@ -109,6 +122,10 @@ static void write_window(void)
 		fputs(", \"user_instructions_per_second_min\": null", f);
 	fprintf(f, ", \"taken_ns\": %" PRId64, taken_ns() - win.begin_taken_ns);
 	fprintf(f, ", \"stood_still_ns\": %" PRId64, win.stood_still_ns);
+	if (win.deliveries)
+		fprintf(f, ", \"delivered_after_ns\": %" PRId64, win.delivered_after_ns);
+	else
+		fputs(", \"delivered_after_ns\": null", f);
 	fprintf(f, ", \"probes\": %" PRIu64 ", \"probes_seen\": %" PRIu64
 		", \"misplaced\": %" PRIu64,
 		cpu.probes, cpu.probes_seen, win.misplaced);
@@ -170,6 +187,7 @@ void begin_window(uint32_t id)
 	win.begin_taken_ns = taken_ns();
 	last_look.at_ns = win.begin_ns;
 	last_look.taken_ns = win.begin_taken_ns;
+	last_look.before_ns = 0;
 	win_open = true;
 	cpu.entry = NULL;
 }

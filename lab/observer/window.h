@@ -37,6 +37,8 @@ struct window {
 	uint64_t begin_ns;
 	int64_t begin_taken_ns;
 	int64_t stood_still_ns;		/* the longest that was taken at a stretch */
+	uint64_t deliveries;		/* entries by conf.kick that conf.deliver did send */
+	int64_t delivered_after_ns;	/* the least that was taken right before one of these */
 	uint64_t seconds, second_min;	/* those that ended in this window */
 	struct {
 		uint64_t pc, n, insns;
@@ -98,6 +100,7 @@ extern struct entry entry_log[MAX_LOG];
 void second_restart(void);
 /* Ends the current second if it is over; notes if the vCPU has stood still. */
 void look_at_clock(void);
+void note_delivery(void);
 
 void begin_window(uint32_t id);
 /*

@@ -46,7 +46,8 @@ def window(number: int, entries: int = 0, **more: Any) -> dict[str, Any]:
         "window": number, "seconds": 2.0, "kernel_entries": entries, "tick_entries": 0,
         "kernel_instructions": 0, "tick_kernel_instructions": 0, "tick_kernel_instructions_max": 0,
         "user_instructions": 10**9, "user_instructions_per_second_min": 4 * 10**8, "ticks": 0,
-        "taken_ns": 0, "stood_still_ns": 0, "probes": 6, "probes_seen": 6, "kicks_of_others": 0,
+        "taken_ns": 0, "stood_still_ns": 0, "delivered_after_ns": None, "probes": 6,
+        "probes_seen": 6, "kicks_of_others": 0,
         "entries_by_vector": {"sysvec_call_function": entries} if entries else {}, "log": [],
         **more,
     }

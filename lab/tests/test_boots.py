@@ -443,6 +443,7 @@ def test_suite_with_more_than_one_excuse_is_inconclusive(
 
 def test_a_guest_that_is_over_is_ended(boots: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ticking(monkeypatch, 10.0)
+    monkeypatch.setattr(hunt, "slices", lambda *_: iter([hunt.Slice("s", "true")] * 999))
     seen: list[Outcome] = []
 
     def spoilt(guest: Guest) -> Outcome:

@@ -61,7 +61,7 @@ def _part(**changes: Any) -> dict[str, Any]:
         "exit": 0, "seconds": 5.0, "refused": False, "killed": [],
         "killed_without": None, "answers": [],
         "longest_wait_s": 1.5,
-        "stood_still_s": 0.2, "deliveries": [], "unaccounted": [],
+        "stood_still_s": 0.2, "delivered_after_s": None, "deliveries": [], "unaccounted": [],
         "kernel_log": [], "causes": [], "probes": 2, "probes_seen": 2, "user_per_s": 4 * 10**8,
         "control": 5, "kicks_of_others": 0, "ticks": 3, "tick_kernel_instructions_max": 10**6,
         "window_s": 5.0,
@@ -99,11 +99,12 @@ def test_each_fault_is_named(changes: dict[str, Any]) -> None:
 
 # As it was: one request waited 1.02 s, and its deadline delivered it.
 KEPT = {"missed": 1, "kernel_entries": 1, "longest_wait_s": 1.02, "stood_still_s": 1.01,
+        "delivered_after_s": 1.01,
         "entries_by_vector": {"sysvec_call_function_single": 1},
         "deliveries": ["cpu 1 deadline_miss kind call"]}
 # And on arm64, beside builds, where the sender span for D_spin.
 KEPT_SPINNING = KEPT | {
-    "longest_wait_s": 0.100106512, "stood_still_s": 0.685,
+    "longest_wait_s": 0.100106512, "stood_still_s": 0.685, "delivered_after_s": 0.685,
     "entries_by_vector": {"generic_smp_call_function_single_interrupt": 1},
 }
 
@@ -111,7 +112,8 @@ KEPT_SPINNING = KEPT | {
 @pytest.mark.parametrize(
     "changes",
     [
-        {"stood_still_s": 0.98},
+        {"delivered_after_s": 0.06},  # it stood still, and not right before that
+        {"delivered_after_s": None},
         {"kernel_entries": 2},
         {"longest_wait_s": None},
         {"missed": 0},
@@ -279,7 +281,12 @@ def test_the_guest_without_isolation_is_judged_as_any_other(
 
 def test_what_the_triggers_of_a_slice_said() -> None:
     out = '{"worked":true,"outcome":"done"}\nx\n{"worked":false,"outcome":"done"}\n'
-    assert hunt.answers({"out": out}) == [True, False] and hunt.answers({"out": None}) == []
+    ran = {"out": out, "exit": 0, "seconds": 5.0}
+    assert hunt.answers(ran, 2) == [True, False]
+    assert hunt.answers(ran, 4) == [True, False, False, False]  # the others crashed
+    assert hunt.answers({**ran, "out": None}, 0) == []
+    assert hunt.answers({**ran, "exit": hunt.KILLED}, 4) == [True, False]
+    assert hunt.answers({**ran, "exit": 127, "out": None}, 4) == []
 
 
 @pytest.mark.parametrize(("worked", "bad"), [(8, False), (6, False), (5, True), (0, True)])
