@@ -327,6 +327,29 @@ def test_what_others_do_not_find_is_made_again_and_stays_where_it_shows_each_tim
     assert again[1:] == [[3], [3]] and check._disagree(report(run)) == []
 
 
+@pytest.mark.parametrize("shows", [True, False])
+def test_a_planted_fault_that_shows_nothing_is_planted_once_more(shows: bool) -> None:
+    """Somebody else's call may have done what it lost; not twice."""
+    run = a_run()
+    fault = run.planted[0][1]
+    first = {**run.seen, fault.number: judge.Verdict("done", True, ())}
+    then = {fault.number: judge.Verdict("done", True, ("wrong",) if shows else ())}
+    tried: list[list[int]] = []
+
+    def until_tried(wanted: list[Trial], *_: Any) -> Any:
+        tried.append([t.number for t in wanted])
+        return (first, {}) if len(tried) == 1 else (then, {})
+
+    run.lab.until_tried = until_tried  # type: ignore[method-assign, assignment]
+    run.lab.kernel.has = lambda _: True  # type: ignore[method-assign]
+    run.run(1)
+    assert tried[1:] == [[fault.number]]
+    made = report(run)
+    assert [one["what"] for one in made["doubts"]] == [
+        [f"nothing of the planted fault {fault.fault}"]]
+    assert any("is missed at" in text for text in check.broken(made)) is not shows
+
+
 def test_a_fault_that_is_found_nowhere_fails() -> None:
     made = report(a_run())
     assert any("queue_excluded is not found" in text for text in check.broken(made))

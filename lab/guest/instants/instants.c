@@ -24,10 +24,10 @@
 #include <unistd.h>
 
 #include "instants.h"
-#include "iso.h"
 #include "marker.h"
 #include "park.h"
 #include "tap.h"
+#include "worker.h"
 
 #define PARK(what)	MARK(MARK_PARK, what)
 #define NOT_SEEN	0xffffffffu

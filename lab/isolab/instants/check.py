@@ -110,9 +110,27 @@ class Run:
             odd = self.odd()
             if not odd:
                 break
-            seen, voids = self.lab.until_tried(odd, self.shows_nothing, self.judged)
+            self.once_more(odd)
+        self.once_more(self.covered())
+
+    def once_more(self, trials: list[Trial]) -> None:
+        if trials:
+            seen, voids = self.lab.until_tried(trials, self.shows_nothing, self.judged)
             self.seen |= seen
             self.voids |= voids
+
+    def covered(self) -> list[Trial]:
+        """Trials with a fault planted that show nothing of it.
+
+        A call that somebody else sends to that CPU meanwhile does what the fault lost.
+        """
+        found = [
+            t for sound, t in self.planted
+            if t.number in self.seen and sound.number in self.seen
+            and _place(self.seen[t.number], self.seen[sound.number]) == "missed"
+        ]
+        self.doubts |= {t.number: f"nothing of the planted fault {t.fault}" for t in found}
+        return found
 
     def odd(self) -> list[Trial]:
         """Trials that were counted as queued where kinds that are avoided find the kernel.
@@ -280,7 +298,7 @@ def report_of(run: Run, sample: bool) -> dict[str, Any]:
         ],
         "doubts": [
             {**run.place(t), "what": [run.doubts[t.number]]}
-            for t in run.trials if t.number in run.doubts
+            for t in (*run.trials, *(again for _, again in run.planted)) if t.number in run.doubts
         ],
         "late": [
             {**run.place(t), "what": run.late[t.number]}
