@@ -30,8 +30,7 @@ static void find_not_allowed(struct audit *audit)
 
 	if (!file || cpulist_within(&audit->cpus, &allowed))
 		return;
-	for (int cpu = -1; (cpu = cpulist_next(&audit->cpus, cpu)) >= 0;)
-		cpulist_add(&allowed, cpu);
+	cpulist_union(&allowed, &audit->cpus);
 	both = cpulist_text(&allowed);
 	audit_set(audit_find(audit, file->path, file->value), SETTING_ADDED, "%s", both);
 	free(both);
@@ -146,8 +145,7 @@ static void find_balanced(struct audit *audit)
 		return;
 	file = audit_list(audit, &have, CPU "/isolated");
 	if (file && audit_list(audit, &partitions, "/sys/fs/cgroup/cpuset.cpus.isolated"))
-		for (int cpu = -1; (cpu = cpulist_next(&partitions, cpu)) >= 0;)
-			cpulist_add(&have, cpu);
+		cpulist_union(&have, &partitions);
 	find_missing(audit, file, &have, "isolcpus=domain,managed_irq,");
 }
 

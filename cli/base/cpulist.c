@@ -137,6 +137,12 @@ void cpulist_add(struct cpulist *list, int cpu)
 	list->bits[cpu / 64] |= UINT64_C(1) << cpu % 64;
 }
 
+void cpulist_union(struct cpulist *list, const struct cpulist *more)
+{
+	for (int cpu = -1; (cpu = cpulist_next(more, cpu)) >= 0;)
+		cpulist_add(list, cpu);
+}
+
 bool cpulist_within(const struct cpulist *list, const struct cpulist *other)
 {
 	struct cpulist left = *list;

@@ -47,6 +47,9 @@ void cpulist_minus(struct cpulist *list, const struct cpulist *without);
 
 void cpulist_add(struct cpulist *list, int cpu);
 
+/* Adds all CPUs of @more; where there are none, @list is unchanged. */
+void cpulist_union(struct cpulist *list, const struct cpulist *more);
+
 /* As the kernel writes them, "" for none; to be freed. */
 char *cpulist_text(const struct cpulist *list);
 char *cpulist_mask(const struct cpulist *list);

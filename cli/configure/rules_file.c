@@ -163,15 +163,6 @@ static void take(struct reading *reading, const char *text)
 	free(before);
 }
 
-static unsigned int count(const struct cpulist *list)
-{
-	unsigned int n = 0;
-
-	for (int cpu = cpulist_next(list, -1); cpu >= 0; cpu = cpulist_next(list, cpu))
-		n++;
-	return n;
-}
-
 /* What /sys lists; false: it is not mounted, and nothing can be compared with it. */
 static bool machine(const char *root, const char *path, char **text, struct cpulist *list)
 {
@@ -186,12 +177,13 @@ static bool machine(const char *root, const char *path, char **text, struct cpul
 static void check_cpus(struct reading *reading, const char *root)
 {
 	const struct cpulist *cpus = &reading->rules->cpus;
-	unsigned int line = reading->rules->line[RULE_CPUS], n = count(cpus);
+	unsigned int line = reading->rules->line[RULE_CPUS];
+	size_t n = cpulist_count(cpus);
 	struct cpulist list;
 	char *text;
 
 	if (reading->max_line && n > reading->max_cpus)
-		complain(reading, line, "cpus has %u CPUs, and max-cpus in line %u is %u", n,
+		complain(reading, line, "cpus has %zu CPUs, and max-cpus in line %u is %u", n,
 			 reading->max_line, reading->max_cpus);
 	if (machine(root, POSSIBLE, &text, &list)) {
 		if (!cpulist_within(cpus, &list))
@@ -201,9 +193,9 @@ static void check_cpus(struct reading *reading, const char *root)
 	}
 	if (n && machine(root, ONLINE_PATH, &text, &list)) {
 		cpulist_minus(&list, cpus);
-		if (count(&list) < reading->housekeeping)
-			complain(reading, line, "cpus leaves %u of the online CPUs %s for everything else, but %u must stay%s: take some out of cpus",
-				 count(&list), text, reading->housekeeping,
+		if (cpulist_count(&list) < reading->housekeeping)
+			complain(reading, line, "cpus leaves %zu of the online CPUs %s for everything else, but %u must stay%s: take some out of cpus",
+				 cpulist_count(&list), text, reading->housekeeping,
 				 reading->housekeeping_line ? " (housekeeping)" : "");
 		free(text);
 	}

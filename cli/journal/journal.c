@@ -187,8 +187,7 @@ static bool add_cpus(const char *text, const char *attached, void *data)
 
 	(void)attached;
 	if (line && cpulist_read(fields[JOURNAL_VALUE], &cpus))
-		for (int cpu = -1; (cpu = cpulist_next(&cpus, cpu)) >= 0;)
-			cpulist_add(taken, cpu);
+		cpulist_union(taken, &cpus);
 	free(line);
 	return false;
 }

@@ -86,8 +86,8 @@ static int check_options(struct run *run)
 		return -1;
 	}
 	run->own = run->cpus;
-	for (int cpu = -1; run->rest.given && (cpu = cpulist_next(&run->rest, cpu)) >= 0;)
-		cpulist_add(&run->own, cpu);
+	if (run->rest.given)
+		cpulist_union(&run->own, &run->rest);
 	return 0;
 }
 

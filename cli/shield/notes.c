@@ -42,8 +42,7 @@ struct cpulist shield_masks_any(const struct shield_masks *masks)
 	struct cpulist any = { .given = true };
 
 	for (size_t i = 0; i < SHIELD_KINDS; i++)
-		for (int cpu = -1; (cpu = cpulist_next(&masks->of[i], cpu)) >= 0;)
-			cpulist_add(&any, cpu);
+		cpulist_union(&any, &masks->of[i]);
 	return any;
 }
 

@@ -22,12 +22,6 @@ const char *const guard_reasons[GUARD_REASONS] = {
 	[GUARD_SHIELD] = "shield",
 };
 
-static void add(struct cpulist *list, const struct cpulist *more)
-{
-	for (int cpu = -1; (cpu = cpulist_next(more, cpu)) >= 0;)
-		cpulist_add(list, cpu);
-}
-
 static void keep(struct cpulist *list, const struct cpulist *these)
 {
 	struct cpulist others = *list;
@@ -44,7 +38,7 @@ static bool add_file(struct cpulist *list, struct capture *capture, const char *
 
 	if (file->error || !cpulist_read(file->value, &cpus))
 		return false;
-	add(list, &cpus);
+	cpulist_union(list, &cpus);
 	return true;
 }
 
@@ -62,7 +56,7 @@ static void read_isolated(struct cpulist *list, struct capture *capture)
 	at += strlen(key);
 	text = text_format("%.*s", (int)strcspn(at, "\n"), at);
 	if (cpulist_read(text, &cpus))
-		add(list, &cpus);
+		cpulist_union(list, &cpus);
 	free(text);
 }
 
@@ -113,7 +107,7 @@ bool guard_parameter(struct cpulist *list, struct capture *capture, const char *
 			while (isalpha((unsigned char)*at) && strchr(at, ','))
 				at = strchr(at, ',') + 1;
 			if (cpulist_parse(at, &cpus))
-				add(list, &cpus);
+				cpulist_union(list, &cpus);
 			else
 				good = false;
 			free(value);
@@ -142,7 +136,7 @@ static void read_shield(struct cpulist *list, struct capture *capture)
 	if (file->error)
 		return;
 	shield_notes_read(&notes, file->text);
-	add(list, &notes.masks.of[SHIELD_INTERRUPTS]);
+	cpulist_union(list, &notes.masks.of[SHIELD_INTERRUPTS]);
 	shield_notes_free(&notes);
 }
 
@@ -159,7 +153,7 @@ void guard_read(struct guard *guard, struct capture *capture, const struct cpuli
 	read_parameter(guard, GUARD_NOHZ_FULL, capture, CPU "/nohz_full");
 	read_shield(&guard->of[GUARD_SHIELD], capture);
 	for (size_t i = 0; i < GUARD_REASONS; i++)
-		add(&guard->cpus, &guard->of[i]);
+		cpulist_union(&guard->cpus, &guard->of[i]);
 	if (!named->given)
 		return;
 	guard->of[GUARD_NAMED] = guard->cpus = *named;

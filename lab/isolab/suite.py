@@ -27,8 +27,6 @@ RECAP_LINES = 30
 # Of a test that others came behind, or the end of the job.
 LOST = "what the guest reported of it is lost"
 SANITIZERS = ("kasan", "kcsan")
-# How much slower a kernel with all its checks is under emulation.
-SLOWER = {"debug": 4.0, "kasan": 6.0, "kcsan": 10.0}
 
 
 @dataclass(frozen=True)
@@ -408,7 +406,7 @@ def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) ->
                 _show(results[-1])
             continue
         _say_emulator(built.arch)
-        slower = max((f for name, f in SLOWER.items() if name in spec), default=1.0)
+        slower = max((f for name, f in attempt.SLOWER.items() if name in spec), default=1.0)
         for batch in _batches(tests):
             results += _run_batch(
                 built, batch, slower, OUT / "test" / spec, attempts, SUITES[suite_name].window_s

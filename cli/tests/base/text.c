@@ -139,6 +139,30 @@ static void cpulists(void)
 	CHECK(cpulist_has(&list, 3));
 }
 
+static bool cpulist_is(const struct cpulist *list, const char *text)
+{
+	struct cpulist other;
+
+	return list->given && cpulist_parse(text, &other) && cpulist_same(list, &other);
+}
+
+static void cpulist_unions(void)
+{
+	struct cpulist list = { 0 }, none = { .given = true }, more;
+
+	CHECK(cpulist_parse("1,63-64,8191", &more));
+	cpulist_union(&list, &none);
+	CHECK(!list.given && !cpulist_count(&list));
+	cpulist_union(&list, &more);
+	CHECK(cpulist_is(&list, "1,63-64,8191") && cpulist_count(&list) == 4);
+	CHECK(cpulist_parse("0-1,64-65", &list));
+	cpulist_union(&list, &more);
+	CHECK(cpulist_is(&list, "0-1,63-65,8191") && cpulist_count(&list) == 6);
+	CHECK(cpulist_is(&more, "1,63-64,8191"));
+	cpulist_union(&list, &none);
+	CHECK(cpulist_count(&list) == 6);
+}
+
 static const char *quoted(const char *text)
 {
 	FILE *out = begin();
@@ -260,6 +284,7 @@ static void folds(void)
 
 static const struct test tests[] = {
 	{ "lists of CPUs", cpulists },
+	{ "unions of lists of CPUs", cpulist_unions },
 	{ "JSON strings", json_strings },
 	{ "JSON values", json_values },
 	{ "times with units", times },

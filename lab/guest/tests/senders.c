@@ -9,6 +9,7 @@
 #include <linux/perf_event.h>
 #include <sys/prctl.h>
 #include "../test.h"
+#include "counted.h"
 
 #define SENDERS	"/proc/isolator/senders"
 enum { NAMES = 2000, LATE = 10 };
@@ -37,26 +38,9 @@ static bool want(void)
 	return sched_setaffinity(0, sizeof(set), &set) && errno == EBUSY;
 }
 
-/* What the lines of @path that begin with @head add up to, of the refused ones. */
-static unsigned long refusals(const char *path, const char *head)
-{
-	FILE *f = fopen(path, "r");
-	unsigned long sum = 0;
-	char line[512], *at;
-
-	while (f && fgets(line, sizeof(line), f)) {
-		at = strstr(line, " refused ");
-		if (at && !strncmp(line, head, strlen(head)))
-			sum += strtoul(at + 9, NULL, 10);
-	}
-	if (f)
-		fclose(f);
-	return sum;
-}
-
 int main(void)
 {
-	unsigned long rows, total;
+	unsigned long long rows, total;
 	struct worker *w;
 	char name[16];
 	int refused = 0;
@@ -82,9 +66,10 @@ int main(void)
 	ok(file_has(SENDERS, " comm late", NULL),
 	   "another request of a late comer has a row of its own");
 	ok(file_has(SENDERS, " kind others ", NULL), "the names that found no place are others");
-	rows = refusals(SENDERS, "cpu 1 sender");
-	total = refusals("/proc/isolator/stats", "cpu 1 total");
-	ok(total == NAMES + LATE && rows == total, "the rows add up to %lu, the total is %lu", rows, total);
+	rows = counted_in(SENDERS, "cpu 1 sender", " refused ");
+	total = counted("cpu 1 total", " refused ");
+	ok(total == NAMES + LATE && rows == total,
+	   "the rows add up to %llu, the total is %llu", rows, total);
 	worker_end(w);
 	return done_testing();
 }

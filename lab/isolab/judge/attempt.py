@@ -27,6 +27,8 @@ MAX_EXCUSED = 1
 MAX_EXCUSED_OF_SUITE = 2
 # How much slower a guest is whose CPUs take turns.
 SINGLE_SLOWER = 5.0
+# How much slower a kernel with all its checks is under emulation.
+SLOWER = {"debug": 4.0, "kasan": 6.0, "kcsan": 10.0}
 TIMERS = machine.KINDS["timers"]
 # A stopped tick leaves no timer interrupt but those of timers that are due.
 STOPPED_TICK_PER_S = 50

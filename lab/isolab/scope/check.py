@@ -20,8 +20,6 @@ from .parts import Bench, Size
 from .target import ScopeGuest, host_cpus
 
 MAX_BOOTS = 3
-# How much slower a kernel with all its checks is under emulation.
-SLOWER = 4.0
 DEBUG_HZ = 20.0
 CONSOLE_LINES = 60  # of a stall in boot: the traces of its CPUs
 Parts = dict[str, Any]
@@ -132,7 +130,7 @@ def _guest(built: Kernel, session: Session, name: str, seed: int, size: Size, re
     """One guest; why it is void, and nothing of it stays then."""
     # A task that polls would leave nothing of a CPU that it shares.
     shared = len(host_cpus(True)[0]) < 2
-    debug = SLOWER if session.debug else 1.0
+    debug = attempt.SLOWER["debug"] if session.debug else 1.0
     done = dict(report.done)
     alone = session.poll or session.kernel_poll
     guest = ScopeGuest(built, name, poll=session.poll or not (shared or session.kernel_poll),
