@@ -63,7 +63,8 @@ static void replace(pid_t pid)
 	at = regs.regs[0];
 	for (int i = 0; i < 2; i++) {
 		errno = 0;
-		words[i] = (unsigned long)ptrace(PTRACE_PEEKDATA, pid, at + i * sizeof(*words), NULL);
+		words[i] = (unsigned long)ptrace(PTRACE_PEEKDATA, pid, at + i * sizeof(*words),
+						 NULL);
 		if (errno)
 			die("PTRACE_PEEKDATA");
 	}

@@ -72,7 +72,7 @@ bool ask_rcu_barrier(void);
 bool can_ask_kworker(void);
 /* NAME's row of /proc/interrupts for one CPU, -1: no such row. */
 long long interrupts(const char *name, int cpu);
-/* How many more come, until there are more than @many; how soon depends on the host: 5 s at most. */
+/* How many more come, until there are more than @many, which a host may delay: 5 s at most. */
 long long interrupts_more(const char *name, int cpu, long long many);
 /* All of a CPU's interrupts. */
 long long interrupts_all(int cpu);

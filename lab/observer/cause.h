@@ -17,7 +17,7 @@ enum cause {
 	CAUSE_NONE,
 	CAUSE_EXCEPTION,	/* cause=      el0_svc, el0_da: the last */
 	CAUSE_INTERRUPT,	/* interrupt=  el0_interrupt */
-	CAUSE_SOURCE,		/* source=     ipi_handler, handle_fasteoi_irq: kinds of interrupts */
+	CAUSE_SOURCE,		/* source=     ipi_handler, handle_fasteoi_irq: interrupts' kinds */
 	CAUSE_HANDLER,		/* handler=    arch_timer_handler_virt: the last */
 };
 

@@ -3,8 +3,10 @@
  * Observer: counts, from outside the guest, how often one vCPU enters the
  * kernel and how many instructions it executes there.  A QEMU TCG plugin.
  *
- *	-plugin observer.so,out=FILE,syscall=ADDR[:ADDR...][,kick=ADDR[,deliver=ADDR]][,log=N][,heavy=on]
- *	arm64 besides: ,vectors=ADDR[:ADDR...][,cause=...][,interrupt=...][,source=...][,handler=...]
+ *	-plugin observer.so,out=FILE,syscall=ADDR[:ADDR...][,kick=ADDR[,deliver=ADDR]][,log=N]
+ *		[,heavy=on]
+ *	arm64 besides: ,vectors=ADDR[:ADDR...][,cause=...][,interrupt=...][,source=...]
+ *		[,handler=...]
  *
  * The guest marks what is to be counted by NOPs that carry a payload
  * (lab/guest/marker.h).  For each window, and each pause, one JSON line is written to FILE.

@@ -39,12 +39,12 @@ struct seen {
 	bool parked, loops, held;
 	uint64_t parked_pc, held_pc;
 	uint32_t parked_index;
-	uint64_t begin_ns, blocks, waits;	/* of the sender: blocks begun, rounds of its wait */
+	uint64_t begin_ns, blocks, waits;	/* of the sender: blocks begun, its wait's rounds */
 	/* The isolated vCPU's path since its first entry; a word for each instruction. */
 	uint32_t index, loop, times;
 	uint32_t length;
 	uint64_t trace[MAX_TRACE];
-	/* Since the sender was held; | as the request has come back: what happened, a letter each. */
+	/* Since the sender was held; | as the request came back: what happened, a letter each. */
 	char events[MAX_EVENTS];
 	unsigned int nr_events;
 	struct {

@@ -46,7 +46,7 @@ static inline int plugin_options(const char *name, int (*set)(char *arg), int ar
 	return 0;
 }
 
-/* Fills @bytes with the instruction's first bytes, the rest with zeros; @copies: as QEMU 10 does. */
+/* Fills @bytes with the instruction's first bytes, then zeros; @copies: as QEMU 10 does. */
 static inline size_t plugin_insn_bytes(const struct qemu_plugin_insn *insn, uint8_t *bytes,
 				       bool copies)
 {

@@ -88,7 +88,8 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 			continue;
 		op = mark_op(payload);
 		if (op == MARK_QUIET_BEGIN || op == MARK_QUIET_END)
-			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_mark, QEMU_PLUGIN_CB_NO_REGS,
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_mark,
+							       QEMU_PLUGIN_CB_NO_REGS,
 							       (void *)(uintptr_t)op);
 	}
 }
@@ -106,8 +107,8 @@ static void on_exit_qemu(qemu_plugin_id_t id, void *userdata)
 			", \"stays\": %" PRIu64 ", \"left\": %" PRIu64 ", \"dropped\": %" PRIu64
 			", \"blocks\": [", v, vcpu->stays, vcpu->left, vcpu->dropped);
 		for (unsigned int i = 0; i < vcpu->count; i++)
-			fprintf(out, "%s{\"pc\": \"0x%" PRIx64 "\", \"n\": %" PRIu64 "}", i ? ", " : "",
-				vcpu->blocks[i].pc, vcpu->blocks[i].n);
+			fprintf(out, "%s{\"pc\": \"0x%" PRIx64 "\", \"n\": %" PRIu64 "}",
+				i ? ", " : "", vcpu->blocks[i].pc, vcpu->blocks[i].n);
 		fprintf(out, "]}\n");
 	}
 	fclose(out);

@@ -129,7 +129,8 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 			continue;
 		op = mark_op(payload);
 		if (op == MARK_WINDOW_BEGIN || op == MARK_WINDOW_END)
-			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_mark, QEMU_PLUGIN_CB_NO_REGS,
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_mark,
+							       QEMU_PLUGIN_CB_NO_REGS,
 							       (void *)(uintptr_t)op);
 	}
 }

@@ -78,8 +78,8 @@ struct cpu {
 };
 
 /*
- * The current second, of the vCPU's own time: what the host took is left out.  Seconds run on from window to window, so that windows
- * shorter than one leave no second out.
+ * The current second, of the vCPU's own time: what the host took is left out.  Seconds run on from
+ * window to window, so that windows shorter than one leave no second out.
  */
 struct second {
 	uint64_t begin_ns, begin_own_ns, user;

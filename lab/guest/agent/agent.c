@@ -68,7 +68,8 @@ static void sleep_until(double when)
 
 static void no_answer(char *answer, size_t size, int error)
 {
-	snprintf(answer, size, "no answer of a spinner at " SPINNER_SOCKET ": %s", strerror(-error));
+	snprintf(answer, size, "no answer of a spinner at " SPINNER_SOCKET ": %s",
+		 strerror(-error));
 }
 
 static void do_ctl(char *name, char *rest)

@@ -145,8 +145,8 @@ static void lowered(void)
 	ok(error == ERANGE, "limits that were lowered before the exec: %s", strerror(error));
 	put_file(LIMITS, "deadline_ns 1000000000");
 	error = at_exec("/bin/busybox", NICE, 0, "deadline_ns 500000000", &got);
-	ok(!error && got == 500 * MS, "the default is that of the start: %s, %lu ns", strerror(error),
-	   (unsigned long)got);
+	ok(!error && got == 500 * MS, "the default is that of the start: %s, %lu ns",
+	   strerror(error), (unsigned long)got);
 	iso_raise_limits();
 }
 
@@ -154,7 +154,8 @@ static void lowered(void)
 static bool make_suid(void)
 {
 	char buffer[65536];
-	int from = open("/bin/busybox", O_RDONLY), to = open(SUID, O_WRONLY | O_CREAT | O_TRUNC, 0755);
+	int from = open("/bin/busybox", O_RDONLY);
+	int to = open(SUID, O_WRONLY | O_CREAT | O_TRUNC, 0755);
 	ssize_t size = -1;
 
 	while (from >= 0 && to >= 0 && (size = read(from, buffer, sizeof(buffer))) > 0) {
@@ -172,7 +173,8 @@ static void more_rights(void)
 	if (!make_suid())
 		bail_out("no copy of busybox");
 	error = at_exec(SUID, NICE, SEC, NULL, NULL);
-	ok(error == EPERM, "a program that gets the rights of root at its exec: %s", strerror(error));
+	ok(error == EPERM, "a program that gets the rights of root at its exec: %s",
+	   strerror(error));
 	error = at_exec(SUID, NICE | TRACES, SEC, NULL, NULL);
 	ok(!error, "for who may trace it then, too: %s", strerror(error));
 	unlink(SUID);
@@ -190,8 +192,8 @@ static void cannot_be_told(void)
 		bail_out("mmap");
 	*args = asked(child.pid, ISOLATOR_TASK_EXEC, SEC);
 	mprotect(args, 4096, PROT_READ);
-	ok(!ioctl(device, ISOLATOR_IOC_START_TASK, args), "a start that is not waited for writes no answer: %s",
-	   strerror(errno));
+	ok(!ioctl(device, ISOLATOR_IOC_START_TASK, args),
+	   "a start that is not waited for writes no answer: %s", strerror(errno));
 	ok(!stop(child.pid), "the start was armed");
 	end(child);
 

@@ -102,13 +102,15 @@ static void many_at_once(void)
 	struct worker *w;
 
 	/* Ahead of the isolation: the first event makes the buffers grow, on each CPU. */
-	if (put_file(WAKING "/filter", "comm == \"barrier-all\"") || put_file(WAKING "/enable", "1"))
+	if (put_file(WAKING "/filter", "comm == \"barrier-all\"") ||
+	    put_file(WAKING "/enable", "1"))
 		bail_out("no event " WAKING);
 	w = isolated(60 * SEC);
 	for (int i = 0; i < CALLERS; i++)
 		pids[i] = caller();
 	ok(comes(all_sleep(pids), 20000), "%d callers sleep", CALLERS);
-	ok(comes(w->due & ISOLATOR_DUE_RESCHED, 5000), "a tick of the isolated task is due (%#x)", w->due);
+	ok(comes(w->due & ISOLATOR_DUE_RESCHED, 5000),
+	   "a tick of the isolated task is due (%#x)", w->due);
 	ok(!shared->returned, "none returns before it");
 	while (ticks < CALLERS && shared->returned < CALLERS) {
 		if (!worker_tick(w, 10000))
@@ -118,8 +120,12 @@ static void many_at_once(void)
 		/* The round is through, and the next has begun. */
 		comes_within(shared->returned == CALLERS || w->due & ISOLATOR_DUE_RESCHED, 10000);
 	}
-	ok(shared->returned == CALLERS, "%lu of %d returned", (unsigned long)shared->returned, CALLERS);
-	/* The first alone, or some with it; all who came meanwhile; one for a yield that was too short. */
+	ok(shared->returned == CALLERS, "%lu of %d returned", (unsigned long)shared->returned,
+	   CALLERS);
+	/*
+	 * The first alone, or some with it; all who came meanwhile; one for a yield that was too
+	 * short.
+	 */
 	ok(ticks <= 4, "after %d ticks", ticks);
 	for (int i = 0; i < CALLERS; i++) {
 		waitpid(pids[i], &status, 0);

@@ -65,8 +65,8 @@ int main(void)
 	/* A thread of CPU 0 calls all CPUs over and over, and waits for none but in between. */
 	scftorture_begin(w);
 	slow = calls(w);
-	ok(slow < WAITS / 2, "others call CPU 1 while CPU 0 waits %d times: %d of the calls were slow",
-	   WAITS, slow);
+	ok(slow < WAITS / 2,
+	   "others call CPU 1 while CPU 0 waits %d times: %d of the calls were slow", WAITS, slow);
 	/* What it has left there is taken before it goes. */
 	w->tick_ms = 1;
 	ok(!system("modprobe -r scftorture"), "scftorture ends");

@@ -49,7 +49,8 @@ static void by_time(int fd, const struct io_uring_params *params)
 	pid_t tid;
 
 	uring_wait(fd, params);
-	ok(comes((tid = uring_worker()), 20000), "a ring whose workers had the CPU before gets one");
+	ok(comes((tid = uring_worker()), 20000),
+	   "a ring whose workers had the CPU before gets one");
 	ok(!sched_getaffinity(tid, sizeof(set), &set) && CPU_ISSET(0, &set),
 	   "which may run on others");
 }
@@ -127,7 +128,8 @@ static void by_filter(void)
 		confined += cpu == 1;
 		elsewhere += cpu == 2;
 	}
-	ok(!confined && elsewhere, "amid its filter a thread goes to the isolated CPU %d times, to another %d",
+	ok(!confined && elsewhere,
+	   "amid its filter a thread goes to the isolated CPU %d times, to another %d",
 	   confined, elsewhere);
 }
 

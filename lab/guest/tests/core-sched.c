@@ -92,7 +92,8 @@ int main(void)
 	ok(!seen->error, "a task with a cookie on the sibling: %s", strerror(seen->error));
 	ok(!seen->beside && seen->bursts == BURSTS, "beside it the isolated task ran in %lu of %lu",
 	   (uint64_t)seen->beside, (uint64_t)seen->bursts);
-	ok(file_has("/proc/isolator/deliveries", "cpu 3 immediate", "__isolator_core_resched", NULL),
+	ok(file_has("/proc/isolator/deliveries", "cpu 3 immediate", "__isolator_core_resched",
+		    NULL),
 	   "each interruption for it is an immediate delivery that is named");
 	ok(worker_runs_on(w), "the isolated task goes on");
 	ok(!w->missed && w->end == ISOLATOR_END_NONE, "isolated, %lu deadline misses",

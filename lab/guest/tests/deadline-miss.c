@@ -24,7 +24,7 @@ static struct worker *fresh(uint64_t deadline_ns)
 	w->deadline_ns = deadline_ns;
 	w->spin_ns = D_SPIN;
 	need_worker(worker_thread(w));
-	/* A thread that the start woke would be delivered at its own deadline, and all else with it. */
+	/* A thread that the start woke would be delivered at its deadline, and all else with it. */
 	for (int i = 0; i < 10 && w->iso.page->due; i++)
 		worker_tick(w, 1000);
 	return w;
@@ -103,7 +103,8 @@ static void by_kworker(void)
 	ask_kworker();
 	named(w, "kworker", now_ns() - start, D, "kind thread", "comm kworker/1");
 	/* Counted by the task that yielded it, when that has woken. */
-	ok(comes(w->iso.page->yields > yields, 20000), "kworker: the CPU was yielded at the deadline");
+	ok(comes(w->iso.page->yields > yields, 20000),
+	   "kworker: the CPU was yielded at the deadline");
 	worker_end(w);
 }
 

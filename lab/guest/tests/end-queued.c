@@ -57,7 +57,8 @@ static bool end_while_held(int round)
 		   round, held / MS);
 		ok(w->iso.page->end == ISOLATOR_END_ADMIN,
 		   "round %d: ended by the administrator", round);
-	} else if (!ok(held >= w->spin_ns, "round %d, once more: a miss ended the wait, after %lu ms",
+	} else if (!ok(held >= w->spin_ns,
+		       "round %d, once more: a miss ended the wait, after %lu ms",
 		       round, held / MS)) {
 		show_deliveries();
 	}

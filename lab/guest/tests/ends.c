@@ -92,7 +92,8 @@ static void told_once(void)
 	if (!pid)
 		elsewhere();
 	waitpid(pid, &status, 0);
-	ok(!status, "after another start and stop, elsewhere, an end of before is not told again (%#x)",
+	ok(!status,
+	   "after another start and stop, elsewhere, an end of before is not told again (%#x)",
 	   status);
 	put_file("/proc/isolator/cpus", "1");
 }

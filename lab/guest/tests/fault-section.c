@@ -224,7 +224,8 @@ int main(void)
 	plant("no_kick", end_is_told);
 	without_fault(park_is_told);
 	plant("miss_park", park_is_told);
-	if (IS_X86) {	/* arm64 synchronises at each entry, and the hardware flushes for all CPUs */
+	/* arm64 synchronises at each entry, and the hardware flushes for all CPUs. */
+	if (IS_X86) {
 		without_fault(text_is_synced);
 		plant("skip_deferred", text_is_synced);
 		without_fault(tables_are_always_freed);

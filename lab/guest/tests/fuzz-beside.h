@@ -81,7 +81,8 @@ static inline void ask_perf(void)
 		.type = pick(2) ? PERF_TYPE_SOFTWARE : PERF_TYPE_HARDWARE,
 		.size = sizeof(attr), .config = pick(2),	/* its clocks */
 	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)pick((uint32_t)fuzz_cpus), -1, 0);
+	int cpu = (int)pick((uint32_t)fuzz_cpus);
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
 
 	answered(PERF, fd);
 	if (fd >= 0)

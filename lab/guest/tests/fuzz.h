@@ -67,7 +67,8 @@ static inline void good_start(struct isolator_start_args *start)
 	static const uint64_t times[] = { 0, 1000000, 20000000, 300000000, SEC, ~0ULL };
 
 	start->mask = 1 + pick(7);
-	start->flags = pick(2) ? ISOLATOR_START_QUARANTINE * pick(2) : pick(ISOLATOR_START_FLAGS + 1);
+	start->flags = pick(2) ? ISOLATOR_START_QUARANTINE * pick(2) :
+		pick(ISOLATOR_START_FLAGS + 1);
 	start->deadline_ns = times[pick(6)];
 	start->spin_ns = times[pick(3)];
 	start->batch_ns = pick(4) ? 0 : times[pick(4)];
@@ -120,8 +121,9 @@ static inline void any_ioctl(char *edge)
 static inline void any_file(void)
 {
 	static const char *const texts[] = {
-		"", "7", "1", "-1", "0x7", "1-", "\n", "99999999999", "1-3", "deadline_ns 5000000000",
-		"spin_ns 20000000", "perf queue", "msr queue", "perf", "reset longest", "deadline_ns x",
+		"", "7", "1", "-1", "0x7", "1-", "\n", "99999999999", "1-3",
+		"deadline_ns 5000000000", "spin_ns 20000000", "perf queue", "msr queue", "perf",
+		"reset longest", "deadline_ns x",
 	};
 	int row = FIRST_FILE + (int)pick(CPUSET - FIRST_FILE);
 	char path[64], text[4096];
@@ -418,7 +420,8 @@ static inline int fuzz(unsigned int seconds)
 	fuzz_stop = true;
 	clear_away(threads);
 	report();
-	ok(enough(seconds), "%lu requests, %lu of them taken by ioctl: there was something to survive",
+	ok(enough(seconds),
+	   "%lu requests, %lu of them taken by ioctl: there was something to survive",
 	   taken(NO_IOCTL, ROWS, true), taken(FIRST_IOCTL, MMAP, false));
 	for (int row = FIRST_IOCTL; row < MMAP; row++)
 		ok(answers[row][0], "%s was taken %lu times", fuzz_names[row],

@@ -21,7 +21,8 @@ static void call_and_go(struct worker *spins)
 	waitpid(pid, &status, 0);
 	/* The fork itself may have waited for the task. */
 	missed = spins->iso.page->missed;
-	ok(!status && spins->iso.page->due, "CPU 3 has called the task's CPU, which has the calls queued");
+	ok(!status && spins->iso.page->due,
+	   "CPU 3 has called the task's CPU, which has the calls queued");
 	ok(!put_file(CPU3, "0"), "CPU 3 goes");
 	missed = spins->iso.page->missed - missed;
 	if (!ok(missed == 1, "when the calls have run: %lu deadline misses", missed))
@@ -31,7 +32,7 @@ static void call_and_go(struct worker *spins)
 
 enum { STOPS_OF_ALL = 5 };
 
-/* Of what is run with the machine stopped: senders of other calls may leave the task out meanwhile. */
+/* Of what runs with the machine stopped: senders of other calls may leave the task out then. */
 static uint64_t left_out(void)
 {
 	return counted("cpu 1 callback isolator_stop_and_change ", " excluded ");

@@ -19,7 +19,7 @@ static struct shared {
 	_Atomic bool over;
 } *shared;
 
-/* Pinned to CPU 1 before that is isolated, as nothing can be moved there later; sleeps until told. */
+/* Pinned to CPU 1 before that is isolated, as nothing can move there later; sleeps until told. */
 static pid_t stepper(int told)
 {
 	pid_t pid = fork();

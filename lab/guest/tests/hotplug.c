@@ -44,7 +44,7 @@ static void with_timer(void)
 	if (ok(worker_process(w), "it is isolated, without ticks")) {
 		sleep_ms(1500);	/* sleep: longer than its deadline */
 		worker_tells(w);
-		/* A kernel thread that follows the CPU's return may miss it; so it shows in the log. */
+		/* A kernel thread that follows the CPU's return may miss it; the log shows it. */
 		if (w->missed)
 			show_deliveries();
 		ok(!file_has("/proc/isolator/deliveries", "cpu 1 ", "kind timer", NULL),

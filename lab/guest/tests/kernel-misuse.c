@@ -20,7 +20,8 @@ static void leave_alone(void)
 	caller_start(CALLER);
 	caller_put(CALLER, "fault", FAULT_LEAVE);
 	until(ask_kworker() && !caller_get(CALLER, "fault"));
-	ok(kernel_logged(log, "leave without a quiet section") == 1, "a leave without a section is reported");
+	ok(kernel_logged(log, "leave without a quiet section") == 1,
+	   "a leave without a section is reported");
 	close(log);
 	ok(caller_polls(CALLER) && grace_passes_by(5), "RCU still leaves the sections out");
 	caller_stop(CALLER, "stop");
@@ -42,7 +43,8 @@ static void stale(void)
 	ok(!iso_start(&iso, 0, 0), "it begins by itself");
 	ok(put_file(DEVICE, "stay 1 0") == -ECANCELED, "the driver's section is refused");
 	ok(!put_file(DEVICE, "end"), "the driver ends what it began");
-	ok(iso.page->end == ISOLATOR_END_NONE && file_has("/proc/isolator/status", "isolated 1\n", NULL),
+	ok(iso.page->end == ISOLATOR_END_NONE &&
+	   file_has("/proc/isolator/status", "isolated 1\n", NULL),
 	   "the task's own isolation goes on");
 	ok(!iso_stop(&iso), "until its end");
 	iso_close(&iso);

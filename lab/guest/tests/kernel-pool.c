@@ -40,7 +40,8 @@ static void churn(unsigned int poison)
 	   "%llu taken, %llu returned, %llu given back for want of room", told("pool_allocs"),
 	   told("pool_returned"), told("pool_frees"));
 	ok(told("pool_returned") == count && told("pool_collected") <= count &&
-	   told("pool_collected") + OBJECTS >= count, "%llu were collected", told("pool_collected"));
+	   told("pool_collected") + OBJECTS >= count,
+	   "%llu were collected", told("pool_collected"));
 	ok(!told("pool_invalid") && !told("pool_doubled") && !told("pool_foreign") &&
 	   !told("pool_overwritten"), "none in a way that was refused, none written to");
 }
@@ -59,7 +60,8 @@ static void lies(void)
 /* Its isolation is ended from outside: the thread answers still, and what it has stays. */
 static void ended(void)
 {
-	ok(!put_file("/proc/isolator/cpus", "\n") && comes(caller_state(TRAFFIC) == -ECANCELED, 5000),
+	ok(!put_file("/proc/isolator/cpus", "\n") &&
+	   comes(caller_state(TRAFFIC) == -ECANCELED, 5000),
 	   "the administrator takes the CPU: %d", caller_state(TRAFFIC));
 	ok(order("nothing") == -ECANCELED, "an order is refused, and nobody waits for it");
 	ok(order("hostile 1") == -ENODEV, "so is one to its pool");

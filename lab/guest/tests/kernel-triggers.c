@@ -18,7 +18,7 @@ enum { LEAST_S = 20 };
 static const char *const triggers[] = {
 	"static-keys", "rcu-flavours", "module-load", "vmalloc-churn", "kprobe", "stat-refresh",
 #ifdef __x86_64__
-	/* A device's interrupt is aimed at the section, and waited for: it has to be left for that. */
+	/* A device's interrupt is aimed at the section, and awaited: it has to be left for that. */
 	"irq-move",
 #endif
 };

@@ -55,7 +55,7 @@ int main(void)
 	   counted.hits, counted.misses);
 	ok(amid.hits > 0 && amid.hits + amid.misses <= called,
 	   "those that came and went: %ld hits, %ld misses", amid.hits, amid.misses);
-	/* A stop that finds the task in the kernel four times stops it like others, wherever it is. */
+	/* A stop that finds the task in the kernel four times stops it like others, where it is. */
 	diag("amid calls %llu stops were delivered", w->iso.page->immediate);
 	if (!ok(!w->iso.page->missed, "no deadline miss: %llu", w->iso.page->missed))
 		show_deliveries();

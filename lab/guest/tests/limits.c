@@ -128,7 +128,8 @@ int main(void)
 {
 	static const char *const bad[] = {
 		"deadline_ns", "deadline_ns 0", "deadline_ns 999999", "deadline_ns 3600000000001",
-		"spin_ns 1000000001", "spin_ns x", "perf", "perf x", "msr", "msr off", "x 1", "x queue", "\n",
+		"spin_ns 1000000001", "spin_ns x", "perf", "perf x", "msr", "msr off", "x 1",
+		"x queue", "\n",
 	};
 	int status;
 	pid_t pid;

@@ -157,7 +157,8 @@ int main(void)
 	iso_require(2);
 	refused();
 	error = lock_other(LITTLE);
-	ok(error == -EDQUOT, "root has a process locked that may lock 64 KiB: %s", strerror(-error));
+	ok(error == -EDQUOT, "root has a process locked that may lock 64 KiB: %s",
+	   strerror(-error));
 	error = lock_other(PLENTY);
 	ok(!error, "and one that may lock 1 GiB: %s", strerror(-error));
 	keeps(PLENTY, true);

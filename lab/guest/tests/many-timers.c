@@ -86,7 +86,7 @@ int main(void)
 	iso_require(2);
 	if (setrlimit(RLIMIT_SIGPENDING, &most))
 		bail_out("set-up");
-	/* A host that holds the guest does so to a start, too: one that it leaves alone is enough. */
+	/* A host that holds the guest holds a start, too: one that it leaves alone is enough. */
 	for (int i = 0; i < TRIES && !taken; i++, seen++) {
 		pid_t pid = fork();
 

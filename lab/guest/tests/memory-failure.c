@@ -226,7 +226,8 @@ static void by_swap_cache(void)
 	uint64_t entry;
 	int error;
 
-	run("no swap on a loop device", "dd if=/dev/zero of=" DISK ".swap bs=64k count=64 2>/dev/null"
+	run("no swap on a loop device",
+	    "dd if=/dev/zero of=" DISK ".swap bs=64k count=64 2>/dev/null"
 	    " && losetup /dev/loop7 " DISK ".swap && mkswap /dev/loop7 >/dev/null &&"
 	    " swapon /dev/loop7");
 	v = victim_new(swap_page, true);

@@ -93,7 +93,8 @@ int main(void)
 	ok(!w->missed && w->end == ISOLATOR_END_NONE, "still isolated, %lu deadline misses",
 	   w->missed);
 	threads = own_threads();
-	if (!ok(w->queued <= threads, "nothing was asked of its CPU: %lu queued, %lu by its threads",
+	if (!ok(w->queued <= threads,
+		"nothing was asked of its CPU: %lu queued, %lu by its threads",
 		w->queued, threads))
 		show_deliveries();
 	worker_end(w);

@@ -49,7 +49,8 @@ int main(void)
 	need_worker(worker_process(w));
 	ok(huge_page(), "a huge page whose memory map is made small");
 	ok(w->missed == 1 && file_has("/proc/isolator/deliveries", "do_flush_tlb_all", NULL),
-	   "the flush for it waited for the isolated CPU: %lu deadline misses", (uint64_t)w->missed);
+	   "the flush for it waited for the isolated CPU: %lu deadline misses",
+	   (uint64_t)w->missed);
 	if (w->missed != 1)
 		show_deliveries();
 	worker_end(w);

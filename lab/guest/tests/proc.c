@@ -111,6 +111,7 @@ int main(void)
 	ok(put_file(P "cpus", "9999") < 0, "a CPU that cannot be: refused");
 	ok(put_file(P "cpus", "x") < 0, "no list: refused");
 	ok(!put_file(P "cpus", long_list()), "a list of 1023 characters");
-	ok(!put_file(P "cpus", "1") && file_has(P "cpus", "1\n", NULL), "CPU 1 alone may be isolated");
+	ok(!put_file(P "cpus", "1") && file_has(P "cpus", "1\n", NULL),
+	   "CPU 1 alone may be isolated");
 	return done_testing();
 }

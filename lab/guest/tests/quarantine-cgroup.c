@@ -100,7 +100,8 @@ static void gets_more(pid_t pid)
 
 	shared->more = true;
 	waitpid(pid, &status, 0);
-	ok(WIFEXITED(status) && !WEXITSTATUS(status), "a process that needs more gets it: %#x", status);
+	ok(WIFEXITED(status) && !WEXITSTATUS(status),
+	   "a process that needs more gets it: %#x", status);
 	ok(shared->waited && shared->left < HELD, "as what waits is freed, for an interruption");
 }
 

@@ -75,10 +75,12 @@ int main(void)
 		ok(held >= size && held <= size + size / 8, "%lu MiB wait, no more than the limit",
 		   held >> 20);
 		diag("it took %lu us, %lu us with no task isolated", beside / 1000, alone / 1000);
-		ok(worker_tick(w, 5000) && quarantine_empties(), "the quarantine is empty after a tick");
+		ok(worker_tick(w, 5000) && quarantine_empties(),
+		   "the quarantine is empty after a tick");
 		worker_end(w);
 	}
-	ok(!watched.foreign && !watched.stale, "nothing wrong was read in %lu rounds", watched.reads);
+	ok(!watched.foreign && !watched.stale,
+	   "nothing wrong was read in %lu rounds", watched.reads);
 	ok(!put_file(LIMIT, old), "the limit is what it was");
 	return done_testing();
 }

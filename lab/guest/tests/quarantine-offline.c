@@ -143,11 +143,13 @@ int main(void)
 	/* A block may have pages that do not move, as some of the process that are mapped. */
 	for (block = below(BLOCKS); block && !gone && quarantined(); block = below(block)) {
 		gone = set(block, "offline");
-		diag("block %d with %u of the pages: %sgone", block, held[block], gone ? "" : "not ");
+		diag("block %d with %u of the pages: %sgone", block, held[block],
+		     gone ? "" : "not ");
 		if (gone)
 			set(block, "online_movable");
 	}
-	ok(!quarantined() && w->ticks == ticks, "who takes memory offline has them freed, without a tick");
+	ok(!quarantined() && w->ticks == ticks,
+	   "who takes memory offline has them freed, without a tick");
 	w->tick_ms = 10;
 	for (block = below(BLOCKS); block && !gone; block = below(block)) {
 		gone = set(block, "offline");

@@ -12,7 +12,7 @@
 
 enum { SIZE = 4 << 20, TRIES = 5, SHUT_S = 5 };
 
-/* What the machine is out of memory for, by SysRq: it is killed after the quarantines gave theirs. */
+/* What the machine lacks memory for, by SysRq: it is killed after the quarantines gave theirs. */
 static bool out_of_memory(void)
 {
 	pid_t pid = fork();

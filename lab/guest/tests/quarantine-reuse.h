@@ -31,7 +31,7 @@ static inline pid_t pressure(void)
 
 	if (pid)
 		return pid;
-	/* It has what the rounds leave of that CPU: memory goes round, and they are done in time. */
+	/* It has what the rounds leave of that CPU: memory goes round, and they end in time. */
 	if (nice(19) < 0)
 		_exit(2);
 	if (hog > 0)

@@ -50,7 +50,8 @@ static void bounded(void)
 	ok(waits() > waited, "munmap() waits for what is more than its limit");
 	ok(quarantined() <= BIG / 2, "and it holds no more: %lu MiB", quarantined() >> 20);
 	ok(!put_file(LIMIT, old), "the limit is what it was");
-	ok(put_file(LIMIT, "quarantine_bytes 100000000000000") == -ERANGE, "half of the memory at most");
+	ok(put_file(LIMIT, "quarantine_bytes 100000000000000") == -ERANGE,
+	   "half of the memory at most");
 	worker_tick(w, 5000);
 	ok(quarantine_empties(), "the quarantine is empty");
 }
@@ -184,7 +185,8 @@ static void huge(void)
 	char *at = (char *)(((uintptr_t)p + HUGE - 1) & ~(uintptr_t)(HUGE - 1));
 	uint64_t held;
 
-	if (p == MAP_FAILED || munlock(p, 2 * HUGE) || mprotect(p, 2 * HUGE, PROT_READ | PROT_WRITE))
+	if (p == MAP_FAILED || munlock(p, 2 * HUGE) ||
+	    mprotect(p, 2 * HUGE, PROT_READ | PROT_WRITE))
 		bail_out("mmap");
 	if (madvise(at, HUGE, MADV_HUGEPAGE)) {
 		diag("no huge pages");
@@ -235,7 +237,8 @@ int main(void)
 		bail_out("mlock");
 	alone = unmap_ns(p, BIG);
 	w = reader(0);
-	ok(file_has("/proc/isolator/status", " quarantine 1 ", NULL), "status says that it has one");
+	ok(file_has("/proc/isolator/status", " quarantine 1 ", NULL),
+	   "status says that it has one");
 	big(alone);
 	bounded();
 	addresses();
@@ -248,6 +251,7 @@ int main(void)
 	munmap(p, BIG);
 	ok(quarantined() >= BIG, "the isolation ends with a full quarantine");
 	worker_end(w);
-	ok(!watched.foreign && !watched.stale, "nothing wrong was read in %lu rounds", watched.reads);
+	ok(!watched.foreign && !watched.stale,
+	   "nothing wrong was read in %lu rounds", watched.reads);
 	return done_testing();
 }

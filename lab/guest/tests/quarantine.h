@@ -156,7 +156,8 @@ static inline char *limit_now(void)
 /* How often somebody waited for the isolated CPU because of this memory. */
 static inline uint64_t waits(void)
 {
-	return counted("cpu 1 callback flush_tlb_func ", " queued ") + counted(FLUSHED, " queued ") +
+	return counted("cpu 1 callback flush_tlb_func ", " queued ") +
+	       counted(FLUSHED, " queued ") +
 	       counted("cpu 1 callback isolator_entered ", " queued ");
 }
 

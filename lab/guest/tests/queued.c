@@ -73,7 +73,7 @@ static uint64_t all(void)
 	w->tick_ms = PERIOD_MS;
 	w->deadline_ns = DEADLINE;
 	w->spin_ns = SEC;
-	/* Under KCSAN the default goes into the kernel's own naps, and no thread of CPU 1 gets on. */
+	/* Under KCSAN the kernel's own naps take the default up, and no thread of CPU 1 gets on. */
 	w->yield_ns = 20 * MS;
 	need_worker(worker_thread(w));
 	check(w, "membarrier", barrier);

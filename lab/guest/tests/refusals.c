@@ -155,7 +155,8 @@ static void last_cpu(void)
 		need_worker(worker_process(w[cpu]));
 	}
 	ok(in_child(on_cpu0) == EBUSY, "the last housekeeping CPU: EBUSY");
-	ok(in_child(other_pins) == EBUSY, "another task cannot pin itself to an isolated CPU: EBUSY");
+	ok(in_child(other_pins) == EBUSY,
+	   "another task cannot pin itself to an isolated CPU: EBUSY");
 	for (int cpu = 1; cpu < n; cpu++)
 		worker_end(w[cpu]);
 }
@@ -175,9 +176,12 @@ static void bad_arguments(void)
 		{ "an unknown flag", EINVAL,
 		  { .size = sizeof(good), .mask = 7, .flags = ISOLATOR_START_FLAGS + 1 } },
 		{ "a reserved field", EINVAL, { .size = sizeof(good), .mask = 7, .reserved = 1 } },
-		{ "a deadline of 1 ns", ERANGE, { .size = sizeof(good), .mask = 7, .deadline_ns = 1 } },
-		{ "a D_spin over 1 s", ERANGE, { .size = sizeof(good), .mask = 7, .spin_ns = 2 * SEC } },
-		{ "a yield over 1 s", ERANGE, { .size = sizeof(good), .mask = 7, .yield_ns = 2 * SEC } },
+		{ "a deadline of 1 ns", ERANGE,
+		  { .size = sizeof(good), .mask = 7, .deadline_ns = 1 } },
+		{ "a D_spin over 1 s", ERANGE,
+		  { .size = sizeof(good), .mask = 7, .spin_ns = 2 * SEC } },
+		{ "a yield over 1 s", ERANGE,
+		  { .size = sizeof(good), .mask = 7, .yield_ns = 2 * SEC } },
 	};
 
 	iso_pin(1);
@@ -212,7 +216,8 @@ static void other_sizes(void)
 		uint32_t said;	/* in the structure */
 		uint64_t later;
 	} cases[] = {
-		{ "a structure shorter than the first", EINVAL, sizeof(good) - 8, sizeof(good) - 8, 0 },
+		{ "a structure shorter than the first", EINVAL, sizeof(good) - 8,
+		  sizeof(good) - 8, 0 },
 		{ "none at all", EINVAL, 0, sizeof(good), 0 },
 		{ "a longer one that asks nothing unknown", 0, sizeof(struct other_start),
 		  sizeof(struct other_start), 0 },
@@ -233,9 +238,11 @@ static void other_sizes(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		int error;
 
-		*other = (struct other_start){ { .size = cases[i].said, .mask = 7 }, cases[i].later };
+		*other = (struct other_start){ { .size = cases[i].said, .mask = 7 },
+					       cases[i].later };
 		error = start_of_size(cases[i].size, other);
-		ok(error == cases[i].error, "%s: %s", cases[i].what, error ? strerror(error) : "taken");
+		ok(error == cases[i].error,
+		   "%s: %s", cases[i].what, error ? strerror(error) : "taken");
 		if (error)
 			continue;
 		ok(other->known.size == cases[i].said && other->known.depth == 1 &&

@@ -97,7 +97,9 @@ static long long told(const char *path, const char *key)
 static void compare(const char *path)
 {
 	static const char *const own[] = { "ticks", "entries", "yields", "planned" };
-	static const char *const totals[] = { "deferred", "excluded", "queued", "missed", "immediate" };
+	static const char *const totals[] = {
+		"deferred", "excluded", "queued", "missed", "immediate",
+	};
 	char key[32];
 
 	for (size_t i = 0; i < 4; i++) {

@@ -156,7 +156,8 @@ int main(void)
 	tell(DRIVER "/unbind", name);
 	for (int i = 0; i < 500 && !waitpid(task, &status, WNOHANG); i++)
 		wait_ms(10);
-	ok(WIFEXITED(status) && WEXITSTATUS(status) == 1, "the device is gone: it ends, and says so");
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 1,
+	   "the device is gone: it ends, and says so");
 	kill(task, SIGKILL);
 	ok(!system("modprobe -r isolator_scope"), "it can be unloaded");
 	return done_testing();

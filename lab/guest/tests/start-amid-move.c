@@ -56,9 +56,10 @@ int main(void)
 	}
 	shared->over = true;
 	waitpid(pid, NULL, 0);
-	diag("of %d starts %d began, %d found the task moved, after %lu moves", STARTS, begun, moved,
-	     (unsigned long)shared->moves);
-	ok(begun && !other, "each start begins, or says that the task was moved: %d did not", other);
+	diag("of %d starts %d began, %d found the task moved, after %lu moves", STARTS, begun,
+	     moved, (unsigned long)shared->moves);
+	ok(begun && !other, "each start begins, or says that the task was moved: %d did not",
+	   other);
 	ok(!elsewhere, "who is isolated is on the CPU: %d times not", elsewhere);
 	ok(!lost, "and can stop: %d times not", lost);
 	ok(file_has("/proc/isolator/status", "isolated \n", NULL), "nothing is left isolated");

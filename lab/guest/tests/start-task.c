@@ -216,7 +216,8 @@ static void errors(void)
 	ok(start(pid, 1U << 7) == -EINVAL, "a flag that is none: EINVAL");
 	ok(task(ISOLATOR_IOC_START_TASK, pid, 0, START(.flags = 1U << 7)) == -EINVAL,
 	   "nor of start: EINVAL");
-	ok(task(ISOLATOR_IOC_START_TASK, pid, 0, (struct isolator_start_args){ .mask = 7 }) == -EINVAL,
+	ok(task(ISOLATOR_IOC_START_TASK, pid, 0,
+		(struct isolator_start_args){ .mask = 7 }) == -EINVAL,
 	   "a start of another size than the request's: EINVAL");
 	ok(task(ISOLATOR_IOC_START_TASK, pid, 0, START(.batch_ns = 1)) == -ERANGE,
 	   "a batch period of 1 ns: ERANGE");
@@ -281,7 +282,7 @@ static void by_batch_whole(void)
 	pid_t pid = spinner(true, false);
 	int done = 0;
 
-	/* The deadline is as much later as a busy host may hold the CPU that the batch is made by. */
+	/* The deadline is later by as long as a busy host may hold the CPU that makes the batch. */
 	ok(!task(ISOLATOR_IOC_START_TASK, pid, ISOLATOR_TASK_WAIT,
 		 START(.yield_ns = 1, .batch_ns = 100 * MS, .spin_ns = SEC)),
 	   "isolated, with a batch of 100 ms, a deadline of 1 s and a yield of 1 ns");

@@ -62,10 +62,11 @@ int main(void)
 		if (now - last > longest)
 			longest = now - last;
 	}
-	ok(longest < 2 * SEC, "with CPU 0 isolated the time goes on, by %lu ms at most", longest / MS);
+	ok(longest < 2 * SEC, "with CPU 0 isolated the time goes on, by %lu ms at most",
+	   longest / MS);
 	error = start_on(3);
-	ok(error == -EBUSY, "the last that can keep it is not isolated, though two others are left: %d",
-	   error);
+	ok(error == -EBUSY,
+	   "the last that can keep it is not isolated, though two others are left: %d", error);
 	error = start_on(1);
 	ok(!error, "one of nohz_full= is: %d", error);
 	iso_pin(2);
@@ -73,7 +74,8 @@ int main(void)
 	if (!access(BEFORE, F_OK)) {
 		error = put_file(BEFORE, "0");
 		worker_tells(w);
-		ok(error == -EBUSY && !w->end, "nor does the CPU that kept it go offline: %d", error);
+		ok(error == -EBUSY && !w->end, "nor does the CPU that kept it go offline: %d",
+		   error);
 	} else {
 		diag("CPU 0 never goes offline on this machine");
 	}

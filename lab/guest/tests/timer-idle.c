@@ -61,7 +61,8 @@ int main(void)
 			bail_out("pipe");
 		until(file_has(TIMER, "0", NULL));
 	}
-	ok(!late, "of %d timers %d did not run in 3 s; the longest took %lu ms", i, late, longest / MS);
+	ok(!late, "of %d timers %d did not run in 3 s; the longest took %lu ms", i, late,
+	   longest / MS);
 	ok(w->iso.page->state == ISOLATOR_STATE_ON, "the task is still isolated");
 	worker_end(w);
 	ok(module_unload("lab_waits"), "the module goes");

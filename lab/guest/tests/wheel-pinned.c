@@ -102,8 +102,8 @@ int main(void)
 	ok(comes(retransmitted() > before, 10000), "the timer ran without a tick");
 	missed = w->iso.page->missed - missed;
 	/*
-	 * The timer's; on PREEMPT_RT threads run it, and may have to get the CPU for longer, as on a
-	 * host that holds them.
+	 * The timer's; on PREEMPT_RT threads run it, and may have to get the CPU for longer, as on
+	 * a host that holds them.
 	 */
 	if (!ok(missed >= 1 && missed <= 8, "delivered by %lu deadline misses", missed))
 		show_deliveries();

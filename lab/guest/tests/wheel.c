@@ -60,7 +60,8 @@ int main(void)
 	wait_for(&waits->done, ROUNDS, 60000);
 	ok(waits->done == ROUNDS, "%lu of %d time-outs on an idle CPU", waits->done, ROUNDS);
 	/* One that nobody looks after waits for a deadline. */
-	ok(waits->longest < 30 * SEC, "the longest after %lu ms, armed for 20 ms", waits->longest / MS);
+	ok(waits->longest < 30 * SEC, "the longest after %lu ms, armed for 20 ms",
+	   waits->longest / MS);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	for (int i = 0; i < 2; i++) {

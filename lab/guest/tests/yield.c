@@ -72,15 +72,18 @@ static uint64_t misses_for(struct worker *w, uint64_t need_ns, bool signals)
 	if (write(bound.wake[1], "x", 1) != 1)
 		bail_out("pipe");
 	while (bound.done == done && now_ns() - start < 15 * SEC * guest_slower()) {
-		/* One at a time, and only while the CPU is yielded: one that waits would be a deadline miss. */
+		/*
+		 * One at a time, and only while the CPU is yielded: one that waits would be a
+		 * deadline miss.
+		 */
 		if (signals && w->iso.page->missed > before && handled - seen < 5)
 			syscall(SYS_tgkill, getpid(), w->tid, SIGUSR1);
 		sleep_ms(10);	/* sleep: between two looks */
 	}
 	if (bound.done == done)
 		diag("it did not come to an end");
-	diag("%lu ms of work took %lu ms and %lu deadline misses", need_ns / MS, (now_ns() - start) / MS,
-	     (uint64_t)w->iso.page->missed - before);
+	diag("%lu ms of work took %lu ms and %lu deadline misses", need_ns / MS,
+	     (now_ns() - start) / MS, (uint64_t)w->iso.page->missed - before);
 	/* The way out of the last yield: nothing may be left of it in the next count. */
 	for (int i = 0; i < 100 && w->iso.page->due; i++)
 		worker_tick(w, 100);
@@ -104,11 +107,12 @@ int main(void)
 	for (int i = 0; i < 10 && w->iso.page->due; i++)
 		worker_tick(w, 1000);
 	/*
-	 * On a slow host the way into each turn takes time of it, and another thread of this CPU may
-	 * miss its deadline, too.  Without a yield each lend would be a miss: dozens.
+	 * On a slow host the way into each turn takes time of it, and another thread of this CPU
+	 * may miss its deadline, too.  Without a yield each lend would be a miss: dozens.
 	 */
 	n = misses_for(w, D / 4, false);
-	ok(n >= 1 && n <= 2, "a quarter of a deadline of work: one deadline miss yields it all (%lu)", n);
+	ok(n >= 1 && n <= 2,
+	   "a quarter of a deadline of work: one deadline miss yields it all (%lu)", n);
 	n = misses_for(w, 3 * D, false);
 	ok(n >= 2 && n <= 8, "three deadlines of work: one deadline miss for each (%lu)", n);
 	n = misses_for(w, D / 4, true);
