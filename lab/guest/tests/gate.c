@@ -8,9 +8,16 @@
  */
 #include "counted.h"
 #include "gate.h"
+#include "tries.h"
 
-/* Calls that nobody waits for lie in the memory of the CPU that goes, one of either kind. */
-static void call_and_go(struct worker *spins)
+/* The task that never ticks. */
+static struct worker *spins;
+
+/*
+ * Calls that nobody waits for lie in the memory of the CPU that goes, one of either kind.  1: none
+ * was queued any more, as where the host stands still for D_spin right behind them.
+ */
+static uint64_t call_and_go(void)
 {
 	pid_t pid = fork();
 	uint64_t missed;
@@ -21,13 +28,15 @@ static void call_and_go(struct worker *spins)
 	waitpid(pid, &status, 0);
 	/* The fork itself may have waited for the task. */
 	missed = spins->iso.page->missed;
-	ok(!status && spins->iso.page->due,
-	   "CPU 3 has called the task's CPU, which has the calls queued");
+	ok(!status, "CPU 3 has called the task's CPU");
+	if (!spins->iso.page->due)
+		return 1;
 	ok(!put_file(CPU3, "0"), "CPU 3 goes");
 	missed = spins->iso.page->missed - missed;
 	if (!ok(missed == 1, "when the calls have run: %lu deadline misses", missed))
 		show_deliveries();
 	ok(!put_file(CPU3, "1"), "and comes back");
+	return 0;
 }
 
 enum { STOPS_OF_ALL = 5 };
@@ -39,7 +48,7 @@ static uint64_t left_out(void)
 }
 
 /* Some stop the machine for what user mode may access. */
-static void stop_everybody(struct worker *spins)
+static void stop_everybody(void)
 {
 	uint64_t immediate = spins->iso.page->immediate, excluded = left_out();
 
@@ -58,14 +67,13 @@ static void stop_everybody(struct worker *spins)
 
 int main(void)
 {
-	struct worker *spins;
 	struct stops seen;
 
 	iso_require(4);
 	stops_require();
 	spins = stops_alone(20, 20, 200);
-	call_and_go(spins);
-	stop_everybody(spins);
+	ok_in_tries("it has the calls queued until CPU 3 goes", call_and_go);
+	stop_everybody();
 	worker_end(spins);
 
 	seen = stops_beside("200");
