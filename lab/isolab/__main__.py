@@ -116,6 +116,12 @@ def _parser() -> argparse.ArgumentParser:
     test.add_argument("--only", action="append", default=[], metavar="NAME",
                       help="only tests of this name; * stands for anything")
     test.add_argument("--list", action="store_true", help="name the tests, run none")
+    sitting = test.add_mutually_exclusive_group()
+    sitting.add_argument("--resume", dest="resume", action="store_true", default=None,
+                         help="run a suite in sittings, of which each goes on where the last one "
+                         "ended: what passed on the same kernel is not run again")
+    sitting.add_argument("--restart", dest="resume", action="store_false", default=None,
+                         help="begin a suite that is run in sittings again, with nothing kept")
     attribution = add(
         "attribution", help="causes injected in guests: does isolator measure --why name them?"
     )
@@ -182,7 +188,8 @@ def main() -> int:
         if arguments.command == "test":
             from . import suite
 
-            return suite.main(arguments.suite, arguments.kernel, arguments.only, arguments.list)
+            return suite.main(arguments.suite, arguments.kernel, arguments.only, arguments.list,
+                              arguments.resume)
         if arguments.command == "matrix":
             from .matrix import matrix
 

@@ -339,7 +339,7 @@ def _text(report: dict[str, Any]) -> str:
             f"  {cause['longest_ns'] / 1e6:8.1f} ms  {what} from {cause['sender']} ({cause['in']})"
         )
     lines += [
-        f"missed as the host ran nothing of that CPU for {p['delivered_after_s']:.2f} s: {p['about']}"
+        f"missed as the host ran nothing of it for {p['delivered_after_s']:.2f} s: {p['about']}"
         for p in report["slices"] if kept_from_ticking(p)
     ]
     lines += [f"did not begin: {p['about']}" for p in report["slices"] if p["refused"]]

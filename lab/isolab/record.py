@@ -4,6 +4,7 @@
 import json
 import platform
 import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ import jsonschema
 from isolator_report import schemafile
 
 from .guests import machine, qemu
-from .paths import OUT, SCHEMAS
+from .paths import OUT, SCHEMAS, TOP
 
 
 def head(name: str) -> dict[str, Any]:
@@ -34,6 +35,17 @@ def where(target: str = machine.X86_64.target) -> dict[str, str]:
     """On what it was measured, and by which command."""
     return {"host": platform.platform(), "emulator": emulator(target),
             "command": shlex.join(["tools/isolab", *sys.argv[1:]])}
+
+
+def commit() -> str:
+    """Of the tree that measures, with a + where it was changed; "": git knows none."""
+    def git(*words: str) -> str:
+        return subprocess.run(["git", "-C", str(TOP), *words], capture_output=True, text=True,
+                              check=True).stdout.strip()
+    try:
+        return git("rev-parse", "--short", "HEAD") + "+" * bool(git("status", "--porcelain"))
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def facts(report: dict[str, Any], kernels: Iterable[str]) -> dict[str, str]:

@@ -22,6 +22,7 @@ from .judge import attempt, counted, coverage, jobs, verdict, windows
 from .judge.verdict import Result
 from .paths import OUT
 from .scope import generator as scopegenerator
+from .sittings import BATCH, Sittings
 
 RECAP_LINES = 30
 # Of a test that others came behind, or the end of the job.
@@ -370,7 +371,13 @@ def _say_emulator(arch: str) -> None:
     term.say(f"QEMU {emulator.version} ({emulator.name}), threads {emulator.threads}, {kvm}")
 
 
-def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) -> int:
+def _sizes(batches: list[list[GuestTest]], most: int) -> list[list[GuestTest]]:
+    return [b[i : i + most] for b in batches for i in range(0, len(b), most)]
+
+
+def main(suite_name: str, kernels: list[str], only: list[str], listing: bool,
+         resume: bool | None = None) -> int:
+    """@resume: the suite is run in sittings, and goes on or begins; None: it is run at once."""
     if suite_name not in SUITES:
         raise term.LabError(f"no suite {suite_name}; there are {', '.join(SUITES)}")
     chosen = _choose(kernels, only, SUITES[suite_name])
@@ -384,6 +391,7 @@ def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) ->
                 print(f"{spec:12} {t.cpus} CPUs  {t.name:32} {t.about}", flush=True)
         return term.PASS
     results: list[Result] = []
+    before = None if resume is None else Sittings(OUT / f"sittings-{suite_name}.json", resume)
     attempts: list[attempt.Record] = []
     begin = time.monotonic()
     for spec, tests in chosen:
@@ -407,13 +415,27 @@ def main(suite_name: str, kernels: list[str], only: list[str], listing: bool) ->
             continue
         _say_emulator(built.arch)
         slower = max((f for name, f in attempt.SLOWER.items() if name in spec), default=1.0)
-        for batch in _batches(tests):
-            results += _run_batch(
+        if before:
+            attempts += before.begin(built)
+        old = [before.passed(t, spec, built) for t in tests] if before else []
+        for result in filter(None, old):
+            results.append(result)
+            _show(result)
+        done = {result.test.name for result in old if result}
+        batches = _batches([t for t in tests if t.name not in done])
+        for batch in _sizes(batches, BATCH if before else len(tests)):
+            boots = len(attempts)
+            new = _run_batch(
                 built, batch, slower, OUT / "test" / spec, attempts, SUITES[suite_name].window_s
             )
+            results += new
+            if before:
+                before.add(built, batch, new, attempts[boots:])
     write(results, attempts, suite_name, time.monotonic() - begin)
     count = {s: sum(r.status == s for r in results) for s in ("passed", "failed", "skipped")}
     _recap(results)
+    for line in before.text() if before else []:
+        print(line)
     print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped",
           flush=True)
     if all(r.status == "skipped" for r in results):

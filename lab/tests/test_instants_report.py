@@ -328,7 +328,9 @@ def test_what_others_do_not_find_is_made_again_and_stays_where_it_shows_each_tim
 
 
 @pytest.mark.parametrize("shows", [True, False])
-def test_a_planted_fault_that_shows_nothing_is_planted_once_more(shows: bool) -> None:
+def test_a_planted_fault_that_shows_nothing_is_planted_once_more(
+    monkeypatch: pytest.MonkeyPatch, shows: bool
+) -> None:
     """Somebody else's call may have done what it lost; not twice."""
     run = a_run()
     fault = run.planted[0][1]
@@ -341,7 +343,7 @@ def test_a_planted_fault_that_shows_nothing_is_planted_once_more(shows: bool) ->
         return (first, {}) if len(tried) == 1 else (then, {})
 
     run.lab.until_tried = until_tried  # type: ignore[method-assign, assignment]
-    run.lab.kernel.has = lambda _: True  # type: ignore[method-assign]
+    monkeypatch.setattr(run.lab.kernel, "has", lambda _: True)
     run.run(1)
     assert tried[1:] == [[fault.number]]
     made = report(run)

@@ -9,7 +9,7 @@ from typing import Any
 import boots
 import jsonschema
 import pytest
-from isolab import suite, term
+from isolab import sittings, suite, term
 from isolab.guests.guest import ENDED, Outcome
 from isolab.header import Equal, Expect, GuestTest, More
 from isolab.judge import verdict
@@ -357,3 +357,55 @@ def test_doorbell(monkeypatch: pytest.MonkeyPatch) -> None:
         assert socket and socket.parent.is_dir() and did == ["begin"]
         raise OSError("no guest")
     assert socket and not socket.parent.exists() and did == ["begin", "end"]
+
+
+def _sitting(monkeypatch: pytest.MonkeyPatch, says: dict[str, str], resume: bool | None,
+             code: int) -> list[str]:
+    """A suite of t, u and v; @says: what their results are.  The tests that were run."""
+    ran: list[str] = []
+    batch = [_test(name=n) for n in "tuv"]
+
+    def run_batch(built: Any, tests: list[GuestTest], *rest: Any) -> list[verdict.Result]:
+        ran.extend(t.name for t in tests)
+        rest[2].append({"void": None, "excused": False, "ended_in": None})
+        found = [verdict.Result(t, "rt", says.get(t.name, "passed"), 1.0) for t in tests]
+        if "between" in says:
+            found.append(verdict.Result(_test(name="kernel-log"), "rt", "failed", why=["a BUG"]))
+        return found
+
+    monkeypatch.setattr(suite, "_choose", lambda *_: [("rt", batch)])
+    monkeypatch.setattr(suite, "_kernel", lambda _: boots.KERNEL)
+    monkeypatch.setattr(suite, "_say_emulator", lambda _: None)
+    monkeypatch.setattr(suite, "_run_batch", run_batch)
+    monkeypatch.setattr(suite, "BATCH", 2)
+    assert suite.main("full-rt", [], [], False, resume) == code
+    return ran
+
+
+def test_sittings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+                  capsys: pytest.CaptureFixture[str]) -> None:
+    """Each goes on with what has not passed, and no failure is forgotten."""
+    monkeypatch.setattr(suite, "OUT", tmp_path)
+    assert _sitting(monkeypatch, {"u": "failed", "v": "skipped"}, False, term.ERROR) == list("tuv")
+    assert _sitting(monkeypatch, {}, True, term.PASS) == ["u", "v"]
+    out = capsys.readouterr().out
+    assert "in an earlier sitting" in out and ": u: " in out
+    assert out.endswith("3 passed, 0 failed, 0 skipped\n")
+    assert _sitting(monkeypatch, {}, True, term.PASS) == []
+    # Of another program, of another kernel, without and begun anew.
+    monkeypatch.setattr(sittings, "_source", lambda _: "another")
+    assert _sitting(monkeypatch, {}, True, term.PASS) == list("tuv")
+    monkeypatch.setattr(boots, "KERNEL", dataclasses.replace(boots.KERNEL, path=Path("/x/rt-2")))
+    assert _sitting(monkeypatch, {}, True, term.PASS) == list("tuv")
+    assert _sitting(monkeypatch, {}, None, term.PASS) == list("tuv")
+    capsys.readouterr()
+    assert _sitting(monkeypatch, {}, False, term.PASS) == list("tuv")
+    assert ": u: " not in capsys.readouterr().out
+
+
+def test_what_is_no_tests_own_failure_keeps_no_test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+                                                    ) -> None:
+    """A splat between the tests: what ran beside it shows nothing."""
+    monkeypatch.setattr(suite, "OUT", tmp_path)
+    assert _sitting(monkeypatch, {"between": ""}, False, term.ERROR) == list("tuv")
+    assert _sitting(monkeypatch, {}, True, term.PASS) == list("tuv")

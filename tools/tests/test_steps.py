@@ -235,7 +235,8 @@ def test_campaign_keeps_what_another_sitting_says(results: Path) -> None:
 def test_sittings_at_once_lose_no_step(results: Path) -> None:
     state = results / "state.json"
     say = ("import sys; sys.path.insert(0, sys.argv[1]); import steps; from pathlib import Path\n"
-           "for i in range(40): steps.add(Path(sys.argv[2]), steps.Result(sys.argv[3] + str(i), 1))")
+           "state, name = Path(sys.argv[2]), sys.argv[3]\n"
+           "for i in range(40): steps.add(state, steps.Result(name + str(i), 1))")
     sittings = [subprocess.Popen([sys.executable, "-c", say, Path(steps.__file__).parent, state,
                                   name]) for name in ("a", "b", "c")]
     assert not any(sitting.wait(60) for sitting in sittings)

@@ -16,8 +16,8 @@
  *	churn N		N objects go to the writer by a channel, who returns them
  *	hostile N	the writer takes, gives and returns what is not its own
  *	begin, end	the writer isolates its CPU, with a pool and a channel of its own;
- *	work KIND N	a section of it: N times nothing (0), an object taken and given (1), a
- *			message posted and received (2), a look at a ring with nothing (3)
+ *	work KIND N	a section of it: N times nothing (0), an object taken and given (1), a message
+ *			posted and received (2), a look at a ring with nothing (3)
  */
 #include <linux/completion.h>
 #include <linux/err.h>
