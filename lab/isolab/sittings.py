@@ -8,12 +8,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+from isolator_report import schemafile
+
 from . import header, record, term
 from .guests.kernel import Kernel
 from .header import GuestTest
 from .judge.attempt import Record
 from .judge.verdict import Result
-from .paths import digest
+from .paths import SCHEMAS, digest
 
 VERSION = 1
 # So many tests share a guest at most: those of one that is ended before its last run again.
@@ -40,11 +43,15 @@ class Sittings:
         if not resume:
             path.unlink(missing_ok=True)
         elif path.is_file():
-            self._load(json.loads(path.read_text()))
+            self._load(path.read_text())
 
-    def _load(self, old: dict[str, Any]) -> None:
-        if old["version"] != VERSION:
-            term.say(f"{self.path} is of another version: all tests run again")
+    def _load(self, text: str) -> None:
+        try:
+            old = json.loads(text)
+            jsonschema.validate(old, schemafile.read(SCHEMAS / "sittings.json"))
+        except (json.JSONDecodeError, jsonschema.ValidationError) as error:
+            said = str(error).splitlines()[0]
+            term.say(f"{self.path} is not of this version: all tests run again: {said}")
             return
         self.kept, self.failed, self.attempts = old["kept"], old["failed"], old["attempts"]
 

@@ -392,6 +392,8 @@ def test_sittings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
     assert "in an earlier sitting" in out and ": u: " in out
     assert out.endswith("3 passed, 0 failed, 0 skipped\n")
     assert _sitting(monkeypatch, {}, True, term.PASS) == []
+    kept = tmp_path / "sittings-full-rt.json"
+    jsonschema.validate(json.loads(kept.read_text()), schemafile.read(SCHEMAS / "sittings.json"))
     # Of another program, of another kernel, without and begun anew.
     monkeypatch.setattr(sittings, "_source", lambda _: "another")
     assert _sitting(monkeypatch, {}, True, term.PASS) == list("tuv")
@@ -401,6 +403,14 @@ def test_sittings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
     capsys.readouterr()
     assert _sitting(monkeypatch, {}, False, term.PASS) == list("tuv")
     assert ": u: " not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"schema": "isolab.sittings", "version": 0}'])
+def test_what_cannot_be_read_keeps_no_test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+                                           text: str) -> None:
+    monkeypatch.setattr(suite, "OUT", tmp_path)
+    (tmp_path / "sittings-full-rt.json").write_text(text)
+    assert _sitting(monkeypatch, {}, True, term.PASS) == list("tuv")
 
 
 def test_what_is_no_tests_own_failure_keeps_no_test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
