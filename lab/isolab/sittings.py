@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A suite in several sittings: what passed on the same kernel by the same test is not run again.
 
-What failed meanwhile is told of until the suite is begun anew, also if it passes then.
+A failure stays in the report until --restart, also if the test passes in a later sitting.
 """
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,18 @@ VERSION = 1
 BATCH = 8
 
 
+@functools.cache
+def _shared() -> str:
+    """What the programs of guest tests have in common."""
+    files = [*header.TESTS.parent.glob("*.[ch]"), *header.TESTS.glob("*.h")]
+    return digest(*(f.read_bytes() for f in sorted(files)))
+
+
 def _source(test: GuestTest) -> str:
     """What it passed by: its program, and what such programs share."""
     directories = (header.TESTS, header.DISTRO_TESTS, header.ARM64_TESTS)
     files = [f for d in directories for f in d.glob(f"{test.name}.*")]
-    shared = [*header.TESTS.parent.glob("*.[ch]"), *header.TESTS.glob("*.h")]
-    return digest(*(f.read_bytes() for f in sorted({*files, *shared})))
+    return digest(_shared(), *(f.read_bytes() for f in sorted(files)))
 
 
 class Sittings:
@@ -36,6 +43,7 @@ class Sittings:
 
     def __init__(self, path: Path, resume: bool) -> None:
         self.path = path
+        self.commit = record.commit()
         self.kept: list[dict[str, Any]] = []
         self.failed: list[dict[str, Any]] = []
         self.attempts: list[Record] = []
@@ -73,7 +81,7 @@ class Sittings:
     def add(self, built: Kernel, batch: list[GuestTest], results: list[Result],
             attempts: list[Record]) -> None:
         """One batch and its boots.  What failed and is no test's own: all of it runs again."""
-        about = {"when": record.head("test")["when"], "commit": record.commit(),
+        about = {"when": record.head("test")["when"], "commit": self.commit,
                  "kernel": built.key}
         names = {test.name for test in batch}
         bad = [r for r in results if r.status == "failed"]

@@ -131,7 +131,7 @@ def test_a_guest_that_was_not_read_is_not_taken_for_a_good_one(tmp_path: Path) -
     guest._failed = OSError("no space left")
     with pytest.raises(term.LabError, match="no space left"):
         guest.__exit__(None, None, None)
-    guest.__exit__(OSError, OSError("another"), None)  # that one is told of
+    guest.__exit__(OSError, OSError("another"), None)  # reported already
 
 
 def test_a_kernel_that_cannot_isolate_is_refused(tmp_path: Path) -> None:
